@@ -61,12 +61,8 @@ class PlanNumbers(Group):
 
     # Effects
     occasions: int = setting(
-        24, "latest occasions of an action that are compared with the present one", 1, 1e6
+        24, "latest occasions of an action at a place that are kept", 1, 1e6
     )
-    near: float = setting(
-        0.05, "similarity below the best by which an occasion is another situation", 0.0, 1.0
-    )
-    recency: float = setting(0.75, "weight of an occasion relative to the next later one", 0.0, 1.0)
     looks: int = setting(24, "latest looks of a place that are kept", 1, 1e6)
 
     least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)

@@ -1,19 +1,18 @@
-"""What actions do and what places look like: remembered occasions, and what they let one expect in a context.
+"""What actions do and what places look like: remembered occasions, and what they let one expect.
 
 An effect is a change of tokens: what came in hand, was lost from it, appeared and vanished; or the place that a move
-led to. It is taken from the latest of the most similar occasions on which the action did anything. So what was learnt
-in one situation applies to situations never met, and that is how the first half of one episode is joined with the
-second half of another.
+led to. It is taken from the latest occasion on which the action did anything. So what was learnt in one situation
+applies to situations never met, and that is how the first half of one episode is joined with the second half of
+another. Only the dark is another world: where a place goes by an alias, what was done under that alias counts.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import deque
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, jaccard
+from engine.values.counts import jaccard
 from engine.values.text import EMPTY, Key, Situation, Tokens, difference, name_in
 
 
@@ -21,6 +20,7 @@ class Occasion(NamedTuple):
     """One time an action was taken: in what context, and what it did there.
 
     Attributes:
+        alias: The name that the place went by, "" if it has no other.
         have_added: What came in hand.
         have_removed: What was in hand and is not any more.
         see_added: What appeared at the place, nothing after a move.
@@ -29,6 +29,7 @@ class Occasion(NamedTuple):
     """
 
     context: Tokens
+    alias: str
     place: str
     have_added: Tokens
     have_removed: Tokens
@@ -47,10 +48,10 @@ class Occasion(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What an action is expected to do in a context.
+    """What an action is expected to do.
 
     Attributes:
-        occasion: The latest similar occasion on which it did something.
+        occasion: The latest occasion on which it did something.
         success: Probability that it does that, rather than nothing.
         death: Probability of dying of it.
     """
@@ -61,13 +62,11 @@ class Outcome(NamedTuple):
 
 
 class Effects:
-    """All occasions of all actions."""
+    """The latest occasions of all actions."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._occasions: defaultdict[Key, list[Occasion]] = defaultdict(list)
-        self._outcomes: Memo[tuple[Key, int, Tokens, float], Outcome] = Memo(1 << 14)
-        self._weights = [numbers.recency**age for age in range(numbers.occasions - 1, -1, -1)]
+        self._occasions: dict[Key, deque[Occasion]] = {}
 
     def __contains__(self, key: Key) -> bool:
         return key in self._occasions
@@ -76,9 +75,10 @@ class Effects:
         self, now: Situation, action: str, reward: float, then: Situation, *, terminated: bool, died: bool, fresh: bool
     ) -> None:
         """Learn from a step."""
-        context, moved = now.context, then.place != now.place and not terminated
+        moved = then.place != now.place and not terminated
         occasion = Occasion(
-            context=context,
+            context=now.context,
+            alias=name_in(now.see),
             place=then.place,
             have_added=difference(then.have, now.have),
             have_removed=difference(now.have, then.have),
@@ -90,58 +90,40 @@ class Effects:
             reward=reward,
             fresh=fresh,
         )
-        self._occasions[(now.place, action)].append(occasion)
+        known = self._occasions.setdefault((now.place, action), deque(maxlen=self._n.occasions))
+        known.append(occasion)
 
     def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome:
         """Return what an action is expected to do that was ever taken at the place.
 
-        Late occasions count more, and the risk of dying is shrunk towards the place's: one lucky escape from a deadly
-        place proves little.
+        The risk of dying is shrunk towards the place's: one lucky escape from a deadly place proves little.
 
         Args:
             hazard: Share of deadly steps at the place in this context.
         """
-        known = self._occasions[key]
-        asked = (key, len(known), context, hazard)
-        return self._outcomes.find(None, asked, lambda: self._expect(known, context, hazard))
-
-    def _expect(self, known: list[Occasion], context: Tokens, hazard: float) -> Outcome:
-        near, weights = self._near(known[-self._n.occasions :], context)
-        weighed, total = [*zip(near, weights, strict=True)], sum(weights)
-        death = sum(w for o, w in weighed if o.died)
-        effective = [o for o in near if o.did_something and not o.terminated]
+        known, alias = self._occasions[key], name_in(context)
+        latest = [o for o in known if o.alias == alias] or known
+        effective = [o for o in latest if o.did_something and not o.terminated]
         success = 1.0
-        if effective and len(effective) < len(near):
-            idle = sum(w for o, w in weighed if not o.did_something and not o.terminated)
-            success = max(self._n.least_success, 1.0 - idle / total)
-        lasting = effective or [o for o in near if not o.terminated] or near
-        return Outcome(lasting[-1], success, (death + hazard) / (total + 1.0))
+        if effective:
+            idle = sum(not (o.did_something or o.terminated) for o in latest)
+            success = max(self._n.least_success, 1.0 - idle / len(latest))
+        lasting = effective or [o for o in latest if not o.terminated] or latest
+        return Outcome(lasting[-1], success, (sum(o.died for o in latest) + hazard) / (len(latest) + 1.0))
 
-    def gain(self, key: Key, context: Tokens) -> float:
+    def gain(self, key: Key) -> float:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""
-        if key not in self:
-            return 0.0
-        fresh = [o for o in self._occasions[key] if o.fresh]
-        near, weights = self._near(fresh[-self._n.occasions :], context)
-        points = sum(w * max(0.0, o.reward) for o, w in zip(near, weights, strict=True))
-        return points / sum(weights) if near else 0.0
+        fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
+        return sum(max(0.0, o.reward) for o in fresh) / len(fresh) if fresh else 0.0
 
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
-        latest = self._occasions[key][-self._n.occasions :] if key in self else ()
-        return max((jaccard(context, o.context) for o in latest), default=0.0)
+        return max((jaccard(context, o.context) for o in self._occasions.get(key, ())), default=0.0)
 
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the alias it has in this context."""
-        alias, latest = name_in(context), self._occasions[key][-self._n.occasions :]
-        return sum(o.died and name_in(o.context) == alias for o in latest)
-
-    def _near(self, latest: Sequence[Occasion], context: Tokens) -> tuple[list[Occasion], list[float]]:
-        """Return the occasions most similar to a context, and their weights."""
-        similar = [jaccard(context, o.context) for o in latest]
-        best = max(similar, default=0.0)
-        near = [o for o, s in zip(latest, similar, strict=True) if s > best - self._n.near]
-        return near, self._weights[self._n.occasions - len(near) :]
+        alias = name_in(context)
+        return sum(o.died and o.alias == alias for o in self._occasions.get(key, ()))
 
 
 class Views:

@@ -243,7 +243,7 @@ class Router:
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained
-        points = self._m.effects.gain(key, enabled.at.context) * success if fresh else 0.0
+        points = self._m.effects.gain(key) * success if fresh else 0.0
         gains = fresh and points >= self._n.least_gain * success
         actions, marks = _longer(route, reached, key, enabled.actions)
         return Route(

@@ -31,8 +31,6 @@ ARMS: dict[str, dict[str, float]] = {
     "beam": {"beam": 1, "width": 1},
     "trails": {"kept_trails": 0},
     "exact continuations": {"continuations": 0},
-    "recency": {"recency": 0.999},
-    "similar contexts": {"near": 1.0},
     "unexplained needs": {"unexplained": 0.0},
     "hopeless actions": {"hopeless": 0.0},
     "helpers of helpers": {"helped": 1},
