@@ -49,9 +49,6 @@ class PlanNumbers(Group):
     unexplained: float = setting(
         0.25, "share of the situations in which an action was impossible that its needs may leave unexplained", 0.0, 1.0
     )
-    unread: int = setting(
-        16, "one in so many of a place's situations may be unread if nothing was a surprise", 1, 1e9
-    )
     kinds: int = setting(
         8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
     )

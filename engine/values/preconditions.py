@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, field
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import rate
@@ -32,48 +31,26 @@ from engine.values.text import (
 )
 
 
-@dataclass(slots=True)
-class _Action:
-    """What is known of one action of a place. All but the first two is read when asked for, and anew after a surprise.
-
-    Attributes:
-        clauses: Maps the tokens that name the action's objects on a valid occasion to the intersection of all contexts
-            with just those tokens.
-        needs: Sets of tokens, any one of which is enough.
-        chances: Probability of being valid, by need that is there.
-    """
-
-    clauses: dict[Tokens, Tokens] = field(default_factory=dict)
-    needs: tuple[Tokens, ...] | None = None
-    chances: dict[Tokens, float] = field(default_factory=dict)
-
-    def forget(self) -> None:
-        """Have all read anew."""
-        self.needs = None
-        self.chances.clear()
-
-
 class Preconditions:
     """The actions of one place, and when each is possible."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self._contexts: dict[Tokens, frozenset[str]] = {}
+        """By situation, what was possible in it."""
         self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._counts: Counter[str] = Counter()
-        self._actions: dict[str, _Action] = {}
-        self._unread = 0
+        self._clauses: dict[str, dict[Tokens, Tokens]] = {}
+        """By action and the tokens that name its objects on a valid occasion, what all such situations have."""
+        self._needs: dict[str, tuple[Tokens, ...]] = {}
+        self._chances: dict[tuple[str, Tokens], float] = {}
 
     def __iter__(self) -> Iterator[str]:
         """All actions that ever were possible."""
-        return iter(self._actions)
+        return iter(self._clauses)
 
     def see(self, context: Tokens, possible: tuple[str, ...]) -> bool:
-        """Learn from a situation; return whether an action was possible that never was.
-
-        What actions need is read anew when anything in it is a surprise. Else it only adds to what is known already,
-        so that where much is known it may wait until there are more of its kind.
-        """
+        """Learn from a situation; return whether an action was possible that never was."""
         known = self._contexts.get(context)
         if known is not None and known.issuperset(possible):
             return False
@@ -87,35 +64,25 @@ class Preconditions:
                 named[word].add(token)
         # What names nothing may be possible for other reasons where the place goes by another name: in the dark.
         guise = frozenset(token for token in context if is_place_name(token))
-        new, surprise = False, known is not None
-        for name in possible:
-            action, about = self._actions.get(name), objects(name)
-            if action is None:
-                action, new = self._actions.setdefault(name, _Action()), True
-            clauses = action.clauses
+        before = len(self._clauses)
+        for action in possible:
+            about, clauses = objects(action), self._clauses.setdefault(action, {})
             clause = EMPTY.union(*(named.get(word, ()) for word in about)) if about else guise
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
-            surprise = surprise or (action.needs is not None and not any(need <= context for need in action.needs))
-        self._unread += 1
-        if new or surprise or self._unread * self._n.unread > len(self._contexts):
-            self._unread = 0
-            for action in self._actions.values():
-                action.forget()
-        return new
+        self._needs.clear()
+        self._chances.clear()
+        return len(self._clauses) > before
 
     def needs(self, action: str) -> tuple[Tokens, ...]:
         """Return sets of tokens, any one of which makes the action possible as far as is known.
 
         There is none for an action that never was possible here.
         """
-        known = self._actions.get(action)
-        if known is None:
-            return ()
-        if known.needs is None:
-            known.needs = self._read(action, known.clauses)
-        return known.needs
+        if action not in self._needs:
+            self._needs[action] = self._read(action, self._clauses.get(action, {}))
+        return self._needs[action]
 
     def missing(self, action: str, context: Tokens) -> Tokens:
         """Return the fewest tokens that have to be added to a context to make the action possible.
@@ -136,11 +103,11 @@ class Preconditions:
         need = next((need for need in self.needs(action) if need <= context), None)
         if need is None:
             return 0.0
-        chances = self._actions[action].chances
-        if need not in chances:
-            had = [seen for seen in self._latest if need <= seen]
-            chances[need] = rate(sum(action in self._contexts[seen] for seen in had), len(had), 1.0, self._n.possible)
-        return chances[need]
+        if (action, need) not in self._chances:
+            had = [self._contexts[seen] for seen in self._latest if need <= seen]
+            hits = sum(action in possible for possible in had)
+            self._chances[(action, need)] = rate(hits, len(had), 1.0, self._n.possible)
+        return self._chances[(action, need)]
 
     def lasting(self, action: str, context: Tokens) -> float:
         """Return 0 if this situation was met and the action was not possible in it, else 1."""

@@ -56,7 +56,7 @@ def test_known_actions_are_ranked_as_the_papers_estimator_ranks_them(tmp_path, s
 
 @pytest.mark.parametrize("drift", [False, True])
 def test_what_a_lever_pays_is_estimated_without_bias_and_followed_when_it_changes(drift):
-    """Bernoulli levers of .8 and .3, 30 worlds; under drift they are exchanged halfway. Late occasions count more."""
+    """Bernoulli levers of .8 and .3, 30 worlds; under drift they are exchanged halfway. Old occasions are forgotten."""
     rng, estimated = np.random.default_rng(7), []
     for _ in range(30):
         x = new_model()
@@ -66,8 +66,8 @@ def test_what_a_lever_pays_is_estimated_without_bias_and_followed_when_it_change
             x.see(hall, ("left", "right"))
             won = float(rng.random() < (0.8 if (action == "left") != swapped else 0.3))
             x.learn(hall, action, won, end, terminated=True, died=False)
-        estimated.append([x.effects.gain(("hall", action), frozenset()) for action in ("left", "right")])
+        estimated.append([x.effects.gain(("hall", action)) for action in ("left", "right")])
     left, right = np.mean(estimated, axis=0)
-    # The weights .75^age leave about seven occasions a lever: four standard errors of the mean of 30 such estimates.
-    error = 4 * 0.5 / np.sqrt(7 * 30)
+    # Of each lever the latest 24 pulls are kept: four standard errors of the mean of 30 such estimates.
+    error = 4 * 0.5 / np.sqrt(24 * 30)
     assert (left, right) == pytest.approx((0.3, 0.8) if drift else (0.8, 0.3), abs=error)

@@ -57,14 +57,14 @@ def test_a_step_at_a_deadly_place_is_counted_at_once():
         x.learn(cliff, "down", 0.0, cliff if died else shore, terminated=died, died=died)
         shares.append(x.hazards.hazard("cliff", moving=True))
     assert shares == [1 / 3, 1 / 4, 1 / 5, 2 / 6]
-    assert x.hazards.deadly() == ("cliff",)
+    assert x.hazards.deadly() == {"cliff"}
     assert x.hazards.hazard("shore", moving=True) == 0.0
     for _ in range(12):
         x.learn(rope, "down", 0.0, shore, terminated=False, died=False)
     assert x.hazards.hazard("cliff", rope.have, moving=True) < 0.02 < x.hazards.hazard("cliff", moving=True)
     for _ in range(30):
         x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
-    assert x.hazards.deadly() == ()
+    assert x.hazards.deadly() == set()
 
 
 def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.model import Model
 from engine.values.offers import Offers
@@ -15,9 +14,6 @@ from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
 from tests.values.planning import NUMBERS, WholeTrails
-
-EAGER = PlanNumbers(unread=10**9)
-"""Nothing may wait to be read."""
 
 
 class Wanderer:
@@ -51,8 +47,8 @@ def answers(x, memo, met):
     told = {}
     here, situations = next(iter(met.items()))
     have, see = list(situations)[-1]
-    paths = Paths(x, EAGER, Task(Imagined(here, have, {here: see}), 20, Progress()), memo)
-    offers = Offers(x, EAGER, paths)
+    paths = Paths(x, NUMBERS, Task(Imagined(here, have, {here: see}), 20, Progress()), memo)
+    offers = Offers(x, NUMBERS, paths)
     hands = [next(iter(situations))[0] for situations in met.values()]
     for place, situations in met.items():
         latest = list(situations)[-3:]
@@ -70,7 +66,7 @@ def answers(x, memo, met):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed):
-    wanderer, asked, fresh = Wanderer(seed), Model(EAGER), Model(EAGER)
+    wanderer, asked, fresh = Wanderer(seed), Model(NUMBERS), Model(NUMBERS)
     memo = Memo(1 << 15)
     for _ in range(5):
         wanderer.walk(asked, fresh)

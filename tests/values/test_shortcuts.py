@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from engine.values.counts import Likeness
+from engine.values.counts import jaccard
 from engine.values.hazards import _Risk
 from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
@@ -25,11 +25,10 @@ def some(dice, most=6):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_likeness_is_the_share_of_tokens_in_common(seed):
-    dice, likeness = random.Random(seed), Likeness()
+    dice = random.Random(seed)
     for _ in range(200):
-        one, others = some(dice), [some(dice) for _ in range(4)]
-        expected = [len(one & other) / len(one | other) if one | other else 1.0 for other in others]
-        assert likeness.jaccard(one, others) == expected
+        one, other = some(dice), some(dice)
+        assert jaccard(one, other) == (len(one & other) / len(one | other) if one | other else 1.0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -48,34 +47,23 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
         assert risk.share_with(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
 
 
-def test_needs_are_read_anew_when_something_in_a_situation_is_a_surprise_and_else_when_enough_is_new():
-    conditions = Preconditions(NUMBERS)
-
-    def see(*possible, there):
-        return conditions.see(frozenset(there), possible)
-
-    assert see("go", there={"see:hall"})
-    see("go", there={"see:yard"})
-    known = conditions.version
-    assert not see("go", there={"see:hall"})
-    assert conditions.version == known  # all of it was known
-    assert see("take key", "go", there={"see:hall", "see:key"})
-    read = conditions.version
-    assert not see("take key", "go", there={"see:hall"})
-    assert conditions.version == read + 1  # possible where it was not
-    for number in range(40):
-        see("take key", "go", there={"see:hall", "see:key", f"see:{number}"})
-    assert conditions.needs("take key")
-    begun = conditions.version
-    told = [
-        see("take key", "go", there={"see:hall", "see:key", f"see:more {number}"}) for number in range(12)
-    ]
-    assert not any(told)
-    assert conditions.version - begun in (1, 2, 3, 4)  # far from twelve times
-    version = conditions.version
-    assert conditions.needs("take key")
-    assert not see("take key", "go", there={"see:dust"})
-    assert conditions.version == version + 1  # it needs neither key nor hall
+def test_what_actions_need_is_told_as_if_asked_for_the_first_time():
+    dice, asked, met = random.Random(5), Preconditions(NUMBERS), []
+    for number in range(60):
+        there = {"see:hall", *(["see:key"] if dice.random() < 0.5 else []), f"see:{number % 7}"}
+        met.append((frozenset(there), ("take key", "go") if "see:key" in there and number % 5 else ("go",)))
+        asked.see(*met[-1])
+        fresh = Preconditions(NUMBERS)
+        for one in met:
+            fresh.see(*one)
+        for action in ("take key", "go"):
+            assert asked.needs(action) == fresh.needs(action)
+            for context, _ in met:
+                assert asked.chance(action, context) == fresh.chance(action, context)
+                more = context | {"see:dust"}
+                assert asked.chance(action, more) == fresh.chance(action, more)
+                assert asked.missing(action, more) == fresh.missing(action, more)
+    assert asked.needs("take key") == (frozenset({"see:key"}),)
 
 
 def test_what_was_said_of_just_a_situation_that_turns_out_otherwise_is_not_said_any_more():

@@ -9,7 +9,6 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.environments import profile
 from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
-from engine.values.counts import Likeness
 from engine.values.effects import Views
 from engine.values.graph import GraphEstimator
 from engine.values.model import Model
@@ -24,14 +23,14 @@ THINGS = frozenset({"have:egg", "have:sword", "have:rope"})
 
 
 def test_of_equally_similar_looks_the_latest_counts_and_the_oldest_is_forgotten():
-    views = Views(NUMBERS, Likeness())
+    views = Views(NUMBERS)
     for number in range(30):
         views.add(frozenset({f"have:thing{number}"}), frozenset({f"see:look{number}"}))
     assert views.with_in_hand(frozenset({"have:thing12"})) == {"see:look12"}
     assert views.with_in_hand(frozenset({"have:thing12", "have:other"})) == {"see:look12"}
     assert views.with_in_hand(frozenset({"have:other"})) == {"see:look29"}
     assert views.with_in_hand(frozenset({"have:thing0"})) == {"see:look29"}
-    assert Views(NUMBERS, Likeness()).with_in_hand(OUT) == frozenset()
+    assert Views(NUMBERS).with_in_hand(OUT) == frozenset()
 
 
 def room(number: int, name: str, have: frozenset[str]) -> Situation:
@@ -81,7 +80,7 @@ def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
         x.learn(there, "east", 0.0, back, terminated=False, died=False)
         x.learn(back, "east", 0.0, there, terminated=False, died=False)
     # Taken together, hardly anybody dies there any more; in the dark it is as deadly as ever.
-    assert x.hazards.deadly() == ("room 2", "room 3")
+    assert x.hazards.deadly() == {"room 2", "room 3"}
     assert x.hazards.light == LIT
 
 
