@@ -46,9 +46,6 @@ class PlanNumbers(Group):
         64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
     )
     clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-    unexplained: float = setting(
-        0.25, "share of the situations in which an action was impossible that its needs may leave unexplained", 0.0, 1.0
-    )
     kinds: int = setting(
         8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
     )

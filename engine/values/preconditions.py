@@ -13,8 +13,7 @@ none of these is there, nor can be made first, the action makes no such thing.
 
 from __future__ import annotations
 
-import functools
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Set
 
 from engine.settings.planning import PlanNumbers
@@ -22,11 +21,9 @@ from engine.values.counts import rate
 from engine.values.text import (
     EMPTY,
     Tokens,
-    is_place_name,
     kept_once,
     names_in,
     objects,
-    words_of,
     words_of_token,
 )
 
@@ -39,7 +36,6 @@ class Preconditions:
         self._contexts: dict[Tokens, frozenset[str]] = {}
         """By situation, what was possible in it."""
         self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
-        self._counts: Counter[str] = Counter()
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         """By action and the tokens that name its objects on a valid occasion, what all such situations have."""
         self._needs: dict[str, tuple[Tokens, ...]] = {}
@@ -55,19 +51,16 @@ class Preconditions:
         if known is not None and known.issuperset(possible):
             return False
         if known is None:
-            self._counts.update(context)
             self._latest.append(context)
         self._contexts[context] = kept_once(frozenset(possible).union(known or ()))
         named: defaultdict[str, set[str]] = defaultdict(set)
         for token in context:
             for word in words_of_token(token):
                 named[word].add(token)
-        # What names nothing may be possible for other reasons where the place goes by another name: in the dark.
-        guise = frozenset(token for token in context if is_place_name(token))
         before = len(self._clauses)
         for action in possible:
             about, clauses = objects(action), self._clauses.setdefault(action, {})
-            clause = EMPTY.union(*(named.get(word, ()) for word in about)) if about else guise
+            clause = EMPTY.union(*(named.get(word, ()) for word in about))
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
             if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
@@ -115,37 +108,21 @@ class Preconditions:
 
     def _read(self, action: str, clauses: dict[Tokens, Tokens]) -> tuple[Tokens, ...]:
         """Return what an action needs, by the situations in which it was possible and those in which it was not."""
-        about, against = objects(action), [seen for seen in self._latest if action not in self._contexts[seen]]
-        if len(clauses) > 1:
-            # What all have in common is enough, if it names as much and was never there in vain.
-            common = functools.reduce(frozenset.__and__, clauses)
-            names = about & words_of(common)
-            in_vain = any(common <= context for context in against)
-            if not in_vain and all(about & words_of(clause) == names for clause in clauses):
-                clauses = {common: functools.reduce(frozenset.__and__, clauses.values())}
-        if len(clauses) == 1 and not about:
-            # The place never went by another name when it was possible: its name says nothing then.
-            clauses = {EMPTY: next(iter(clauses.values()))}
+        against = [seen for seen in self._latest if action not in self._contexts[seen]]
         found: list[Tokens] = []
         for clause, always in clauses.items():
-            vain = [context for context in against if clause <= context]
+            need, vain = clause, [context for context in against if clause <= context]
             if vain:
-                need = clause | (always - EMPTY.union(*vain))
-                if need == clause:
-                    need |= _separating(always - clause, vain, self._n.unexplained)
-            else:  # what names nothing needs what was not there in all situations
-                seen = len(self._contexts)
-                need = clause or frozenset(token for token in always if self._counts[token] < seen)
+                need |= always - EMPTY.union(*vain) or _separating(always - clause, vain)
             found.append(need)
         return tuple(need for need in found if not any(other < need for other in found))
 
 
-def _separating(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Tokens:
-    """Return few tokens whose conjunction excludes all situations in vain, or nearly all, by greedy set cover.
+def _separating(tokens: Tokens, vain: list[Tokens]) -> Tokens:
+    """Return few tokens whose conjunction excludes all situations in vain, by greedy set cover.
 
     Args:
         vain: Situations in which the action was not possible.
-        unexplained: Share of them that may have all of the tokens.
 
     Returns:
         The empty set if there are no such tokens: what the action takes does not show.
@@ -155,7 +132,7 @@ def _separating(tokens: Tokens, vain: list[Tokens], unexplained: float) -> Token
         alone = {token: sum(token in context for context in left) for token in sorted(tokens)}
         token = min(alone, key=alone.__getitem__, default="")
         if not token or alone[token] == len(left):
-            return frozenset(chosen) if len(left) <= unexplained * len(vain) else EMPTY
+            return EMPTY
         chosen.add(token)
         left = [context for context in left if token in context]
     return frozenset(chosen)

@@ -144,11 +144,6 @@ def is_carried(token: str) -> bool:
     return token.startswith("have:")
 
 
-def is_place_name(token: str) -> bool:
-    """Return whether a token is the name that a place goes by."""
-    return token.startswith("place:")
-
-
 def is_held(token: str) -> bool:
     """Return whether a token says where a thing is kept, in a sack or on a table."""
     return "@" in token
