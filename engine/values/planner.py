@@ -20,7 +20,7 @@ from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
 from engine.values.plans import NOTHING, Detour, Plan, Route
-from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried, union
+from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
 from engine.values.trails import Trail
 
 
@@ -131,17 +131,12 @@ class Router:
         start, end, actions, stops = self.nowhere, trail.end, trail.actions, trail.stops
         fresh = {gain.key for gain in trail.earned if gain.key not in start.gained}
         extra = start.at.have - stops[0].have
-        alive, possible = self._survival(trail, extra)
-        earned = tuple(
-            (steps, gain * sure * alive[steps - 1] * possible[steps - 1])
-            for steps, key, gain, sure in trail.earned
-            if key in fresh
-        )
+        earned = tuple((steps, gain * sure) for steps, key, gain, sure in trail.earned if key in fresh)
         return Route(
             Imagined(end.place, end.have | extra, {**start.at.world, **trail.world}),
             start.left - len(actions),
-            sum(gain for _, gain in earned) - self._paths.death_cost * (1.0 - alive[-1]),
-            trail.sure * alive[-1] * possible[-1],
+            sum(gain for _, gain in earned),
+            trail.sure,
             actions,
             start.gained | fresh,
             tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
@@ -163,24 +158,6 @@ class Router:
             if not self._m.places[place].preconditions.chance(action, at.context):
                 return False
         return True
-
-    def _survival(self, trail: Trail, extra: Tokens) -> tuple[list[float], list[float]]:
-        """Return the probabilities of being alive after each step of a trail, and that all was possible up to it.
-
-        Having come through the dark once does not make it safe, and what worked once may not work each time.
-        """
-        alive = sure = 1.0
-        lived, found = list[float](), list[float]()
-        for (place, had, see), action in zip(trail.stops, trail.actions, strict=True):
-            context = union(had | extra if extra else had, see)
-            outcome = self._m.outcome((place, action), context)
-            alive *= 1.0 - outcome.death if outcome is not None else 1.0
-            known = self._m.places.get(place)
-            if found and known is not None:  # what is done first is possible
-                sure *= known.preconditions.lasting(action, context)
-            lived.append(max(trail.repeat_probability, alive))
-            found.append(max(trail.repeat_probability, sure))
-        return lived, found
 
     # ----------------------------------------------------------------------------------------- known gains
 

@@ -102,10 +102,6 @@ class Preconditions:
             self._chances[(action, need)] = rate(hits, len(had), 1.0, self._n.possible)
         return self._chances[(action, need)]
 
-    def lasting(self, action: str, context: Tokens) -> float:
-        """Return 0 if this situation was met and the action was not possible in it, else 1."""
-        return self.chance(action, context) if context in self._contexts else 1.0
-
     def _read(self, action: str, clauses: dict[Tokens, Tokens]) -> tuple[Tokens, ...]:
         """Return what an action needs, by the situations in which it was possible and those in which it was not."""
         against = [seen for seen in self._latest if action not in self._contexts[seen]]
