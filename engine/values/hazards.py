@@ -183,10 +183,6 @@ class Hazards:
         deadly = (name for name, alias in self._aliases.items() if alias.risks.worst > self._n.deadly)
         return EMPTY.union(*map(self._lifts, deadly))
 
-    def is_dark(self, see: Tokens) -> bool:
-        """Return whether the place goes by an alias whose danger something carried could lift."""
-        return bool(self._lifts(name_in(see)))
-
     def _lifts(self, name: str) -> Tokens:
         """Return what was always in hand where a place did not go by that alias, and never where one did."""
 

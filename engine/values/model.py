@@ -204,15 +204,6 @@ class Model:
         known = self.places.get(place)
         return known.views.with_in_hand(have) if known is not None else EMPTY
 
-    def relit(self, place: str, have: Tokens, seen: Tokens) -> Tokens:
-        """Return what a place looks like that was seen, if it is dark now and was not then, or the other way round."""
-        light, is_dark = self.hazards.light, self.hazards.is_dark
-        dark = light.isdisjoint(have)
-        if not light or is_dark(seen) == dark:
-            return seen
-        expected = self.view(place, have)
-        return expected if is_dark(expected) == dark else seen
-
     def exits(self, place: str) -> Iterable[tuple[str, str]]:
         """Return the moves known at a place and where each led last."""
         known = self.places.get(place)

@@ -138,11 +138,9 @@ class Paths:
         return self.death_cost + self._n.step_value * self.task.curiosity * steps
 
     def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
-        """Return what is expected to be seen at a place: what was seen last, unless with a light that is gone."""
+        """Return what is expected to be seen at a place: what was seen last, else what others saw who came there."""
         seen = world.get(place)
-        if seen is None:
-            return self._m.view(place, have)
-        return seen if place == self.task.now.place else self._m.relit(place, have, seen)
+        return seen if seen is not None else self._m.view(place, have)
 
     def seen(self, at: Imagined) -> Situation:
         """Return an imagined situation with what is expected to be seen."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
@@ -104,9 +104,8 @@ class Router:
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
         trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
-        found, lit = [self.nowhere, *map(self._follow, trails)], [*self._lit()]
-        beam = [*sorted(found, key=lambda route: -route.value)[: self._n.beam], *lit]
-        found += lit
+        found = [self.nowhere, *map(self._follow, trails)]
+        beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
             longer = [further for route in beam for further in self._further(route)]
             if not longer:
@@ -115,14 +114,6 @@ class Router:
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
         return max(found, key=lambda route: route.value + self._n.spare * route.left)
-
-    def _lit(self) -> Iterator[Route]:
-        """Yield the routes that fetch what lifts a danger, if none of it is in hand."""
-        light = self._m.hazards.light
-        for token in sorted(light) if self._n.levels and light.isdisjoint(self.nowhere.at.have) else ():
-            route = self._fetch(self.nowhere, token, self._n.levels)
-            if route is not None:
-                yield route
 
     # ----------------------------------------------------------------------------------------- trails
 
