@@ -51,7 +51,6 @@ class PlanNumbers(Group):
     )
     helped: int = setting(2, "levels of actions at a place that may come first there to make another possible", 0, 8)
     helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
-    hopeless: float = setting(0.05, "probability below which an action is taken not to be possible", 0.0, 1.0)
 
     # Effects
     occasions: int = setting(

@@ -167,8 +167,7 @@ class Paths:
         needed = place.preconditions.missing(action, at.context)
         if not needed:
             chance = 0.0 if here else place.preconditions.chance(action, at.context)
-            # Where it hardly ever was possible with all that, something is missing that nobody knows.
-            return Enabled((), at, chance) if chance > self._n.hopeless else None
+            return Enabled((), at, chance) if chance else None
         if depth == 0:
             return None
         # The same is asked thousands of times between two changes at a place.

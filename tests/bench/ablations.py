@@ -31,7 +31,6 @@ ARMS: dict[str, dict[str, float]] = {
     "beam": {"beam": 1, "width": 1},
     "trails": {"kept_trails": 0},
     "exact continuations": {"continuations": 0},
-    "hopeless actions": {"hopeless": 0.0},
     "helpers of helpers": {"helped": 1},
     "making out of a kind": {"kinds": 0},
     "fetching from elsewhere": {"levels": 0},
