@@ -145,6 +145,8 @@ class Terms:
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.place, now.have, action))
             return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self.price
         # Whatever else is done first, the plan has to wait for it, and for the way back.
+        if key in m.gains and key not in task.progress.gained:
+            own += m.effects.gain(key)
         scale = abs(plan.value) + 1.0
         delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that

@@ -6,8 +6,7 @@ import pytest
 
 from engine.records import State
 from engine.values.paths import Imagined
-from engine.values.trails import TrailStep
-from tests.values.planning import NUMBERS, WholeTrails, new_model, router
+from tests.values.planning import new_model, router
 
 
 def state(place, *tokens):
@@ -61,24 +60,3 @@ def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_a
     x = vault(4, 4)
     assert best(x, "have:button1") == 0.0
     assert best(x, "have:coin1") == pytest.approx(5.0)
-
-
-def test_a_trail_counts_on_nothing_that_was_not_possible_in_just_the_situation_it_leads_to():
-    """All was taken up there once; whoever came with a sword in hand could take nothing."""
-    x, trails = new_model(), WholeTrails(NUMBERS)
-    hall, attic, after = state("hall"), state("attic", "see:gold"), state("attic", "have:gold")
-    for now, action, reward, then in ((hall, "up", 0.0, attic), (attic, "take all", 5.0, after)):
-        x.see(x.read(now), ("up",) if now is hall else ("down", "take all"))
-        x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False)
-        trails.add(TrailStep(x.read(now), action, reward, x.read(then), False, False))
-    trails.close()
-    trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))  # another history
-    x.see(x.read(state("attic", "see:gold", "have:sword")), ("down",))
-
-    def followed(*have):
-        now = x.read(state("hall", *have))
-        (trail,) = trails.from_here(now, 9, ("up",))
-        return router(x, Imagined(now.place, now.have, {now.place: now.see}), ("up",), steps=9)._follow(trail)
-
-    assert followed().value == followed("have:rope").value == pytest.approx(5.0)
-    assert followed("have:sword").value == 0.0

@@ -12,7 +12,6 @@ from engine.values.paths import Imagined, Progress
 from engine.values.planner import Router
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model
-from tests.values.test_views import LIT, room
 
 NONE: frozenset[str] = frozenset()
 NO_LEVELS = PlanNumbers(levels=0)
@@ -309,64 +308,6 @@ def test_a_key_that_lies_behind_another_locked_door_is_fetched_through_that_one(
     assert found == solved
     assert gained(prison(), found) == 5.0
     assert plan(x, prison(), numbers=PlanNumbers(levels=1)) == ()
-
-
-# ---------------------------------------------------------------------------------------------- the dark
-
-
-def caves(deadly: bool) -> Model:
-    """Return what is known of a hall, a lamp in the attic above it, and two caves below, gold in the farther one.
-
-    Who leaves the caves in the dark dies, or comes through.
-    """
-    x, unlit, lit = new_model(), (("down", "dark"), ("east", "dark")), (("down", "cave"), ("east", "grotto"))
-    x.moves |= {"up", "down", "east"}
-
-    def did(now: Situation, action: str, then: Situation, points: float = 0.0, died: bool = False) -> None:
-        x.see(now, {"room 1": ("up", "down"), "room 3": ("east", "dig")}.get(now.place, (action,)))
-        x.learn(now, action, points, then, terminated=died, died=died)
-
-    for have, ways in ((NONE, unlit), (LIT, lit)):
-        x.begin_episode()
-        at = room(1, "hall", have)
-        x.arrive(at)
-        for number, (action, name) in enumerate(ways, 2):
-            then = room(number, name, have)
-            for _ in range(4 * (deadly and at.place == "room 2" and not have)):
-                did(at, action, at, died=True)
-            did(at, action, then)
-            x.arrive(then)
-            at = then
-        for _ in range(4 * (deadly and not have)):
-            did(at, "east", at, died=True)
-        did(at, "dig", at, 9.0)
-    attic = [room(4, "attic", have) for have in (NONE, LIT)]
-    did(room(1, "hall", NONE), "up", attic[0])
-    x.arrive(attic[0])
-    did(attic[0], "take lamp", attic[1])
-    did(attic[1], "down", room(1, "hall", LIT))
-    return x
-
-
-def through_the_dark(x: Model, *have: str, failed=()) -> tuple[str, ...]:
-    """Return the plan made in the hall."""
-    hall = room(1, "hall", frozenset(have))
-    here = Imagined(hall.place, hall.have, {hall.place: hall.see})
-    progress = Progress(world=dict(here.world), failed=set(failed))
-    return Planning(x, 0.0).plan(here, 12, progress, valid=("up", "down")).actions
-
-
-def test_where_the_dark_before_a_known_gain_is_deadly_the_lamp_is_fetched_first():
-    x = caves(deadly=True)
-    assert x.hazards.light == LIT
-    assert x.death(("room 2", "east"), room(2, "dark", NONE).see) > 0.5
-    assert through_the_dark(x) == ("up", "take lamp", "down", "down", "east", "dig")
-    assert through_the_dark(x, "have:lamp=lit") == ("down", "east", "dig")  # it is in hand
-    assert "take lamp" not in through_the_dark(x, failed=[("room 4", "take lamp")])
-
-
-def test_where_nobody_dies_in_the_dark_no_lamp_is_fetched():
-    assert through_the_dark(caves(deadly=False)) == ("down", "east", "dig")
 
 
 # ---------------------------------------------------------------------------------------------- circles

@@ -1,8 +1,7 @@
-"""Needs that explain nearly all failures, and how luck is told."""
+"""How luck is told."""
 
 from __future__ import annotations
 
-from engine.values.preconditions import Preconditions
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.values.planning import NUMBERS, WholeTrails
@@ -11,29 +10,6 @@ NONE = frozenset()
 AWAKE = frozenset({"see:troll"})
 WAYS = ("east", "south")
 HALL, FREE = Situation("hall", NONE, AWAKE), Situation("hall", NONE, NONE)
-
-
-def test_what_explains_nearly_all_is_needed_though_it_was_in_vain_once():
-    conditions = Preconditions(NUMBERS)
-    gone, babbling = "gone:see:troll", "see:babbling troll"
-    for number in range(6):
-        conditions.see(frozenset({"see:troll", "see:wall", f"have:{number}"}), ("south",))
-    for number in range(3):
-        conditions.see(frozenset({gone, "see:wall", f"have:{number}"}), WAYS)
-    assert conditions.needs("east") == (frozenset({gone}),)
-    conditions.see(frozenset({gone, babbling, "see:wall"}), ("south",))
-    assert conditions.needs("east") == (frozenset({gone}),)
-    assert 0.5 < conditions.chance("east", frozenset({gone, "see:wall", "have:key"})) < 1.0
-    assert conditions.chance("east", frozenset({"see:troll", "see:wall", "have:key"})) == 0.0
-
-
-def test_what_was_in_vain_half_of_the_time_is_no_need():
-    conditions = Preconditions(NUMBERS)
-    for number in range(6):
-        conditions.see(frozenset({"see:wall", f"have:{number}", *(["see:fly"] * (number % 2))}), ("south",))
-    conditions.see(frozenset({"see:fly", "see:wall"}), WAYS)
-    conditions.see(frozenset({"see:fly", "see:wall", "have:key"}), WAYS)
-    assert conditions.needs("east") == (NONE,)
 
 
 def test_luck_is_told_by_what_the_game_said_not_by_how_it_was_read():

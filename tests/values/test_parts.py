@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -14,11 +12,10 @@ from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.hazards import Hazards
 from engine.values.knn import KnnEstimator
-from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
 from engine.values.text import Situation
 from engine.values.trails import TrailStep, shortened, versions, without_loops
-from tests.values.planning import NUMBERS, WholeTrails, new_model, router
+from tests.values.planning import NUMBERS, WholeTrails, new_model
 
 NONE: frozenset[str] = frozenset()
 
@@ -294,43 +291,6 @@ def test_one_dark_is_as_deadly_as_another():
     )  # nobody died of leaving it yet
     assert x.hazards.hazard("room 2", room("attic", 2).see, moving=True) == 0.0
     assert x.hazards.hazard("room 2", room("darkness", 2, "light").see | {"have:light"}, moving=True) == 0.0
-
-
-def test_one_lucky_way_through_the_dark_is_no_reason_to_go_there_again():
-    x, trails = new_model(), WholeTrails(NUMBERS)
-    lit, beyond = room("cellar", 1, "lamp=lit"), room("vault", 2, "lamp")
-    dark, vault = room("dark", 1, "lamp"), room("dark", 2, "lamp")
-
-    def took(now, action, reward, then, *, died=False):
-        x.see(now, (action, "wait"))
-        x.learn(now, action, reward, then, terminated=died, died=died)
-        trails.add(TrailStep(now, action, reward, then, died, died))
-
-    took(lit, "put lamp out", 0.0, dark)
-    took(dark, "south", 0.0, vault)
-    took(vault, "take gold", 5.0, beyond)
-    trails.close()
-
-    def route():
-        # Not as it was lived from its beginning, where luck would fall alike.
-        trails.add(trail_step(lit, "wait", lit))
-        here = Imagined(lit.place, lit.have, {lit.place: lit.see})
-        finder = router(x, here, ("put lamp out", "wait"))
-        told = trails.from_here(lit, 20, ("put lamp out",))
-        followed = [finder._follow(trail) for trail in told]
-        return next(r for r in followed if r.actions[:2] == ("put lamp out", "south"))
-
-    lucky = route()
-    assert lucky.value == pytest.approx(5.0)
-    # Others, who carried more, died of it.
-    for carried in itertools.combinations(("sword", "rope", "egg", "bar"), 2):
-        x.begin_episode()
-        more = room("dark", 1, "lamp", *carried)
-        took(more, "south", 0.0, more, died=True)
-        trails.close()
-    warned = route()
-    assert warned.success < 0.7 * lucky.success
-    assert warned.value < 0.6 * lucky.value
 
 
 def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():

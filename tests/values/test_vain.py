@@ -6,7 +6,6 @@ from engine.records import State
 from engine.values.model import Model
 from engine.values.novelty import Vain
 from engine.values.paths import Imagined, Progress
-from engine.values.preconditions import Preconditions
 from tests.values.planning import NUMBERS, Planning, new_model
 
 BLOW = ("place:cave", "attack troll")
@@ -75,17 +74,3 @@ def test_it_is_given_up_after_enough_of_them():
     planner = Planning(x, 3.0)
     plan = planner.plan(Imagined(now.place, now.have, progress.world), 9, progress, valid=valid)
     assert plan.actions != ("attack troll",)
-
-
-def test_a_way_may_be_possible_for_another_reason_where_the_place_goes_by_another_name():
-    conditions = Preconditions(NUMBERS)
-    barred = frozenset({"place:well#9", "see:troll"})
-    for thing in ("have:key", "have:leaf", "have:cup"):
-        conditions.see(barred | {thing}, ("west",))
-    conditions.see(frozenset({"place:well#9", "gone:see:troll", "have:key"}), ("west", "down"))
-    # Where it never was dark, nobody knows that light matters.
-    assert conditions.missing("down", frozenset({"place:darkness#9"})) == {"gone:see:troll"}
-    conditions.see(frozenset({"place:darkness#9"}), ("west", "down"))
-    assert conditions.missing("down", barred | {"have:cup", "have:key"}) == {"gone:see:troll"}
-    assert not conditions.missing("down", frozenset({"place:darkness#9", "have:leaf"}))
-    assert not conditions.missing("west", barred)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
@@ -14,7 +13,7 @@ from engine.values.graph import GraphEstimator
 from engine.values.model import Model
 from engine.values.paths import Imagined, Progress
 from engine.values.text import Situation
-from tests.values.planning import NUMBERS, Planning, new_model, standing
+from tests.values.planning import NUMBERS, Planning, new_model
 from tests.values.test_graph import Remembered
 
 LIT = frozenset({"have:lamp=lit"})
@@ -60,17 +59,6 @@ def caves() -> Model:
         for _ in range(4):
             x.learn(dark, "east", 0.0, dark, terminated=True, died=True)
     return x
-
-
-@pytest.mark.parametrize(("have", "name"), [(OUT, "dark"), (LIT, "cave")])
-def test_a_place_that_was_seen_with_a_light_is_dark_again_without_it(have, name):
-    x = caves()
-    assert x.hazards.light == LIT
-    here = room(1, "hall", have)
-    for left in ("cave", "dark"):  # as this episode left it
-        world = {"room 1": here.see, "room 2": frozenset({f"place:{left}#2"})}
-        paths = standing(x, Imagined("room 1", have, world), ("down",))
-        assert paths.look(world, "room 2", have) == {f"place:{name}#2"}
 
 
 def test_what_the_lamp_is_for_is_not_forgotten_by_those_who_always_have_it():
