@@ -77,12 +77,11 @@ class PlanNumbers(Group):
     )
     lifted: float = setting(0.1, "share of a danger that is left where it is lifted", 0.0, 1.0)
     lightless: float = setting(
-        0.5, "probability of dying of having put out a light that is needed ahead", 0.0, 1.0
+        0.5, "probability of dying of having put out a light", 0.0, 1.0
     )
     too_dangerous: float = setting(
         0.3, "probability of dying above which a step is not taken for its own sake", 0.0, 1.0
     )
-    danger_near: int = setting(3, "steps from a route's end within which danger is taken to be ahead", 0, 1e6)
 
     # Novelty
     first: float = setting(

@@ -72,8 +72,6 @@ class Explorer:
         self._offers = offers
         self._ways = ways
         self._route = route
-        self._until = self._last_danger(model.hazards.deadly())
-        """After how many of its steps there is no danger ahead any more."""
         self._anchors = self._find_anchors()
 
     def detours(self) -> list[Detour]:
@@ -161,7 +159,7 @@ class Explorer:
     def _detour(self, promised: PlacePromise, start: _Start, slack: float) -> Detour | None:
         """Return the best detour to a place within so many steps, None if none is worth its danger."""
         _, travel, anchor, way, back, arrives, alive = start
-        m, goal, have, ahead = self._m, promised.place, anchor.have, anchor.steps <= self._until
+        m, goal, have = self._m, promised.place, anchor.have
         at = Situation(goal, have, self._paths.look(self._world(anchor), goal, have))
         # Dying costs what was still to be gained, and what the steps left could have discovered.
         price = anchor.stake + self._paths.price(self._route.left)
@@ -175,10 +173,10 @@ class Explorer:
                 total += arrives * brings
                 best = (total / travel, total, travel)
         count, cost = 0, travel
-        for most, action, sought in self._offers.stay(promised, have, ahead):
+        for most, action, sought in self._offers.stay(promised, have):
             if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
-            offer = self._offers.of(at, action, most, ahead=ahead, sought=sought)
+            offer = self._offers.of(at, action, most, sought=sought)
             if offer is None:
                 continue
             # Trying it may cost something in hand, and that a share of what is at stake.
@@ -206,15 +204,6 @@ class Explorer:
     def _world(self, anchor: _Anchor) -> Mapping[str, Tokens]:
         """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
         return self._route.at.world if anchor.steps else self._paths.task.now.world
-
-    def _last_danger(self, deadly: set[str]) -> int:
-        """Return after how many steps the route is at a deadly place for the last time; -1 if it never is."""
-        route, near = self._route, self._ways.of(self._route.at.place)
-        if any(name in near and near[name].steps <= self._n.danger_near for name in deadly):
-            return len(route.actions)
-        here = self._paths.here
-        now = self._m.hazards.hazard(here.place, here.context, moving=True) > self._n.deadly
-        return max((steps for steps, place, _ in route.marks if place in deadly), default=0 if now else -1)
 
     def _danger_from(self, anchor: _Anchor, move: Key) -> float:
         """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""

@@ -155,20 +155,6 @@ class Hazards:
             return 0.0
         return alias.risks.of(moving).share
 
-    def worst(self, place: str) -> float:
-        """Return the highest share of deadly steps under any alias that a place has in common with others."""
-        shared = (alias for alias in self._aliases.values() if place in alias.places and alias.is_shared)
-        return max((alias.risks.worst for alias in shared), default=0.0)
-
-    def deadly(self) -> set[str]:
-        """Return the places that one dies of leaving often when nothing lifts the danger."""
-
-        def at_worst(risk: _Risk) -> float:
-            alias = risk.alias
-            return max(risk.share, self._aliases[alias].risks.moves.share) if self._lifts(alias) else risk.share
-
-        return {name for name, risks in self._places.items() if at_worst(risks.moves) > self._n.deadly}
-
     def lifting(self, place: str) -> Tokens:
         """Return what lifts the danger of leaving a place; nothing if nothing is known to."""
         known = self._places.get(place)

@@ -259,15 +259,10 @@ class Model:
         promise /= self.staleness(action)
         return promise if survived == 0 else promise * self._n.again / survived
 
-    def darkening(self, place: str, have: Tokens, action: str, *, ahead: bool = False) -> float:
-        """Return the probability of dying of what an action does to the light in hand.
-
-        Args:
-            ahead: Whether there is danger ahead, for which light is needed.
-        """
+    def darkening(self, have: Tokens, action: str) -> float:
+        """Return the probability of dying of what an action does to the light in hand."""
         light = self.hazards.light & have
-        dark = max(self._n.lightless if ahead else 0.0, self.hazards.worst(place)) if light else 0.0
-        return dark * self.loses(action, light) if dark else 0.0
+        return self._n.lightless * self.loses(action, light) if light else 0.0
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""

@@ -181,36 +181,32 @@ class Offers:
 
     # ----------------------------------------------------------------------------------------- offers
 
-    def _use(self, token: str, have: Tokens, ahead: bool) -> float:
+    def _use(self, token: str, have: Tokens) -> float:
         """Return what having it promises: nothing if it is there, or something as good of the same kind."""
 
         def use(token: str) -> float:
-            return self._use_worth if ahead and token in self._m.hazards.light else self._carry.get(token, 0.0)
+            return self._use_worth if token in self._m.hazards.light else self._carry.get(token, 0.0)
 
         kind, own = without_state(token), use(token)
         same = (use(held) for held in have if without_state(held) == kind)
         return own if token not in have and own > max(same, default=0.0) else 0.0
 
-    def stay(self, promised: PlacePromise, have: Tokens, ahead: bool) -> Iterator[tuple[float, str, bool]]:
+    def stay(self, promised: PlacePromise, have: Tokens) -> Iterator[tuple[float, str, bool]]:
         """Yield what can be tried at a place with this in hand: its promise, it, and whether its effect is sought.
 
         What is sought comes first, then the most promising.
-
-        Args:
-            ahead: Whether there is danger ahead.
         """
         for action, token in self._fetchable.get(promised.place, ()):
-            use = self._use(token, have, ahead)
+            use = self._use(token, have)
             if use >= self._n.least:
                 yield use, action, True
         yield from ((promise, action, False) for promise, action in promised.promising)
 
-    def of(self, at: Situation, action: str, promise: float, *, ahead: bool, sought: bool) -> Offer | None:
+    def of(self, at: Situation, action: str, promise: float, *, sought: bool) -> Offer | None:
         """Return what trying an action in a situation comes to, None if nothing is left of its promise.
 
         Args:
             promise: What it promises where nothing is known to be missing.
-            ahead: Whether there is danger ahead, for which light is needed.
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, key = self._m, (at.place, action)
@@ -224,7 +220,7 @@ class Offers:
             promise *= self._left(key, then)
         if promise < self._n.least:
             return None
-        death = max(m.darkening(at.place, at.have, one, ahead=ahead) for one in actions)
+        death = max(m.darkening(at.have, one) for one in actions)
         if sought:
             return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0

@@ -142,7 +142,7 @@ class Terms:
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
-            risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.place, now.have, action))
+            risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
             return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self.price
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in task.progress.gained:
