@@ -103,11 +103,6 @@ class PlanNumbers(Group):
     opening_own: float = setting(
         2.0, "things brought that what holds of all is worth beside a thing's own record", 0.0, 1e3
     )
-    vain_came: float = setting(
-        0.5, "times that something came of what had shown nothing, before any was counted", 0.0, 1e3
-    )
-    vain_times: float = setting(2.0, "tries that this is worth", 0.0, 1e3)
-    vain_patience: float = setting(2.0, "further tries in vain after which an action promises half as much", 0.0, 1e3)
     carry: float = setting(
         0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
     )

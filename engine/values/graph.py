@@ -29,8 +29,6 @@ from engine.values.plans import NOTHING, TERMS, Plan, Terms
 from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep, versions
 
-_WAIT = "wait"
-
 
 class EpisodicMemory(Protocol):
     """The read side of a memory scope that can tell whole episodes."""
@@ -213,14 +211,9 @@ class GraphEstimator:
         return ()
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return every valid action: the first step of the best plan must not depend on the model's taste.
-
-        Where one dies of leaving, waiting is a choice, too, though it changes nothing and so is not among them.
-        """
+        """Return every valid action: the first step of the best plan must not depend on the model's taste."""
         self._catch_up(valid_actions)
-        now = self._model.read(state, valid_actions)
-        trapped = self._model.hazards.hazard(now.place, now.context, moving=True) > self._n.deadly
-        return (*valid_actions, _WAIT) if trapped and _WAIT not in valid_actions else valid_actions
+        return valid_actions
 
     def again(self, query: Query, rng: np.random.Generator) -> None:
         """Keep what `also` and `value` kept when this was decided."""

@@ -22,7 +22,7 @@ from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
-from engine.values.novelty import Bringing, Vain, Yields
+from engine.values.novelty import Bringing, Yields
 from engine.values.preconditions import Makers, Preconditions
 from engine.values.text import EMPTY, Key, Reader, Situation, Tokens, concerns, objects, verb, words_of
 
@@ -51,7 +51,6 @@ class Model:
 
     Attributes:
         yields: What first tries brought.
-        vain: What was done and showed nothing.
         bringing: What came of bringing things to places.
         gains: The most points that an action ever gained at a place.
         sources: By token of what was in hand, what brought it in hand.
@@ -68,7 +67,6 @@ class Model:
         self.effects = Effects(numbers)
         self.hazards = Hazards(numbers)
         self.yields = Yields(numbers)
-        self.vain = Vain(numbers)
         self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
         self.reader = Reader(self.bringing.names, self.moves)
@@ -154,8 +152,6 @@ class Model:
         for token in now.have:
             if concerns(action, token):
                 self._lost[(verb(action), token)].add(token not in then.have)
-        showed = moved or then.have != now.have or then.see != now.see or terminated or reward > 0
-        self.vain.add(self.kind(action), key, showed=showed, died=died)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if terminated or then == now:
@@ -254,8 +250,6 @@ class Model:
         survived = self.tried.get(key, 0) - self.fatal.get(key, 0)
         if kind == MOVE:
             return promise if survived == 0 else promise * self._n.again / survived**2
-        if self.vain.holds(key):
-            return promise * self.vain.hope(kind, key)
         promise /= self.staleness(action)
         return promise if survived == 0 else promise * self._n.again / survived
 

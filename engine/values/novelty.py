@@ -2,10 +2,6 @@
 
 What first tries brought is counted by the class of the action, and carries over from one part of the world to another.
 
-What comes of most actions shows at once, and the same comes of them again. A blow at a troll that misses shows nothing,
-and the next may fell him. So what showed nothing is worth another try: as much as trying it for the first time, times
-how often something came at last of actions of its class that had shown nothing, and less with each time in vain.
-
 A lamp shows what is in the dark, a key opens what was locked: it is the thing in hand that makes something possible
 that never was. So whoever has nothing better to do takes along what was never somewhere, above all what opened
 something elsewhere. How often that happens is counted, by thing and by place.
@@ -17,7 +13,7 @@ from collections import Counter, defaultdict
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally
-from engine.values.text import Key, Tokens, concerns, is_held, names_in, objects, without_holder
+from engine.values.text import Tokens, concerns, is_held, names_in, objects, without_holder
 
 
 class Yields:
@@ -47,41 +43,6 @@ class Yields:
     def loss_rate(self, kind: str) -> float:
         """Return how often an action of a class, tried for the first time, cost something in hand."""
         return self._lost[kind].rate(self._n.loss, 1.0)
-
-
-class Vain:
-    """Counts of what showed nothing, by place and action, and of what came of doing it again, by class."""
-
-    def __init__(self, numbers: PlanNumbers) -> None:
-        self._n = numbers
-        self._vain: Counter[Key] = Counter()
-        self._showed: set[Key] = set()
-        self._again: defaultdict[str, Tally] = defaultdict(Tally)
-
-    def add(self, kind: str, key: Key, *, showed: bool, died: bool) -> None:
-        """Count a try.
-
-        Args:
-            kind: The class of the action.
-            showed: Whether anything came of it that shows, dying apart.
-        """
-        again, came = self.holds(key), showed and not died
-        if again:
-            self._again[kind].add(came)
-        if came:
-            self._showed.add(key)
-        elif not died or again:
-            self._vain[key] += 1
-
-    def holds(self, key: Key) -> bool:
-        """Return whether an action was tried at a place, and nothing ever came of it that shows, dying apart."""
-        return self._vain[key] > 0 and key not in self._showed
-
-    def hope(self, kind: str, key: Key) -> float:
-        """Return how likely something comes at last of an action that showed nothing so far."""
-        n, again = self._n, self._again[kind]
-        came = (again.hits + n.vain_came) / (again.tries + n.vain_times)
-        return came * n.vain_patience / (n.vain_patience + self._vain[key] - 1.0)
 
 
 class Bringing:

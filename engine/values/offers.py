@@ -99,8 +99,7 @@ class Offers:
         m, use_worth, progress = self._m, self._use_worth, self._paths.task.progress
         spent: dict[str, set[str]] = {}
         for key in (*progress.tried, *progress.failed):
-            if key in progress.failed or not m.vain.holds(key):
-                spent.setdefault(key[0], set()).add(key[1])
+            spent.setdefault(key[0], set()).add(key[1])
         found = list[PlacePromise]()
         for name in m.places:
             promising = self._most_promising(name, spent.get(name, set()))
@@ -117,7 +116,7 @@ class Offers:
         rated = list[tuple[float, str]]()
         for action in place.preconditions:
             key = (name, action)
-            if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves or m.vain.holds(key)):
+            if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.least:
                     rated.append((-promise, action))
@@ -235,7 +234,7 @@ class Offers:
         share = 1.0 / (1.0 + alike)
         # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
         elsewise = 0 if alike else deaths
-        if m.tried.get(key, 0) > elsewise and not m.vain.holds(key):
+        if m.tried.get(key, 0) > elsewise:
             share *= 1.0 - m.effects.similarity(key, then)
         return share
 

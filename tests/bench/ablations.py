@@ -35,7 +35,6 @@ ARMS: dict[str, dict[str, float]] = {
     "making out of a kind": {"kinds": 0},
     "fetching from elsewhere": {"levels": 0},
     "carrying things about": {"carry": 0.0},
-    "trying again in vain": {"vain_came": 0.0},
     "trying again elsewise": {"again": 0.0},
     "looking around": {"look_around": 0},
     "worthwhile detours only": {"worthwhile": 0.0},
