@@ -252,24 +252,3 @@ def test_the_reason_names_the_plan_and_the_parts_of_q():
         "The best plan found for the steps left begins with 'north' (tried here 1×)"
     )
     assert "expected +3.00 spare +0.90 points" in decision.why
-
-
-def test_who_is_trapped_waits_rather_than_dies():
-    """Every way on is deadly: with nothing known to help, the rest of the episode is worth more than a look."""
-    estimator = GraphEstimator(Remembered(), SETTINGS)
-    agent = JitrlAgent(UniformPrior(), estimator, SETTINGS)
-    pit = State("pit", ("place:pit", "see:dark"))
-    ways = ("north", "south")
-    estimator.model.moves.update(ways)
-    turn = Turn(3, 57, Observation(""), pit, ways)
-    for _ in range(4):
-        for way in ways:
-            agent.begin_episode(pit)
-            died = Step(pit, way, 0.0, 0.0, 0.0, valid_actions=ways)
-            agent.observe(died, pit, observation=Observation(""), terminated=True, lost=True)
-    agent.begin_episode(pit)
-    decision = agent.decide(turn, np.random.default_rng(0))
-    assert decision.action == "wait"
-    q = dict(zip((c.action for c in decision.candidates), decision.update.valuation.q, strict=True))
-    assert q["wait"] > 0 > max(q["north"], q["south"])
-    assert estimator.also(State("yard", ("place:yard",)), ways) == ways  # where nobody died, nothing is added
