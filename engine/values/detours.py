@@ -6,7 +6,6 @@ from the point of the route that promises most for it.
 
 from __future__ import annotations
 
-import functools
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.model import Model
-from engine.values.offers import Offers, PlacePromise, handled
+from engine.values.offers import Offers, PlacePromise
 from engine.values.paths import Paths, Way, Ways
 from engine.values.plans import Detour, Route
-from engine.values.text import Key, Situation, Tokens, objects, union
+from engine.values.text import Key, Situation, Tokens, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,6 @@ class _Anchor:
     Attributes:
         steps: Steps of the route that come before it.
         stake: The gains that are still to come there.
-        later: Words that name the things that the rest of the route does something to.
         ways: The ways from there.
         returns: Whether one has to come back to it.
     """
@@ -36,7 +34,6 @@ class _Anchor:
     place: str
     have: Tokens
     stake: float
-    later: Tokens
     ways: Mapping[str, Way]
     returns: bool
 
@@ -111,7 +108,7 @@ class Explorer:
             stake = sum(points for when, points in route.earned if when > steps)
             # From here only ways can be gone that are possible now.
             ways = self._ways.of(place, task.valid if not steps and task.valid else None)
-            anchors.append(_Anchor(steps, place, have, stake, _named_in(route.actions[steps:]), ways, steps < end))
+            anchors.append(_Anchor(steps, place, have, stake, ways, steps < end))
         return anchors
 
     def _start(self, promised: PlacePromise) -> _Start | None:
@@ -181,8 +178,6 @@ class Explorer:
                 continue
             # Trying it may cost something in hand, and that a share of what is at stake.
             moves, loss = action in m.moves, m.loss_rate(action) / len(have) if have and offer.names else 0.0
-            if offer.handles and not anchor.later.isdisjoint(handled(action, have)):
-                loss = m.loss_rate(action)  # what is needed later on the route
             risk = max(leaving if moves else staying, offer.death) * price
             promise = arrives * offer.promise - anchor.stake * loss - risk
             if promise < self._n.least:
@@ -209,9 +204,3 @@ class Explorer:
         """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
         look = self._paths.look(self._world(anchor), move[0], anchor.have)
         return self._m.death(move, union(anchor.have, look))
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _named_in(actions: tuple[str, ...]) -> Tokens:
-    """Return the words that actions name things by."""
-    return frozenset().union(*map(objects, actions))

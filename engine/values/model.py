@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Yields
@@ -82,8 +81,6 @@ class Model:
         self._unsettled: Key | None = None
         self._words: set[str] = set()
         self._met: set[str] = set()
-        self._lost: defaultdict[tuple[str, str], Tally] = defaultdict(Tally)
-        """By verb and thing in hand, how often that was not in hand any more after the verb was used on it."""
 
     # ---------------------------------------------------------------------------------------- learning
 
@@ -149,9 +146,6 @@ class Model:
             self.ways_version += 1
         if first:
             self._learn_first(now, action, reward, then, moved)
-        for token in now.have:
-            if concerns(action, token):
-                self._lost[(verb(action), token)].add(token not in then.have)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if terminated or then == now:
@@ -220,14 +214,6 @@ class Model:
         outcome = self.outcome(key, context)
         return outcome.death if outcome is not None else self.hazard(key[0], context, key[1])
 
-    def loses(self, action: str, things: Tokens) -> float:
-        """Return the probability that an action costs one of these things, by what it did to them elsewhere.
-
-        A lamp that broke when it was thrown at a wall will hardly outlive being thrown at a tree.
-        """
-        prior, concerned = self.loss_rate(action), (token for token in things if concerns(action, token))
-        return max((self._lost[(verb(action), token)].rate(prior, 1.0) for token in concerned), default=0.0)
-
     def staleness(self, action: str) -> float:
         """Return how many times less an action promises at a place since it was taken at others.
 
@@ -255,8 +241,8 @@ class Model:
 
     def darkening(self, have: Tokens, action: str) -> float:
         """Return the probability of dying of what an action does to the light in hand."""
-        light = self.hazards.light & have
-        return self._n.lightless * self.loses(action, light) if light else 0.0
+        concerned = any(concerns(action, token) for token in self.hazards.light & have)
+        return self._n.lightless * self.loss_rate(action) if concerned else 0.0
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""

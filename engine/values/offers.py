@@ -8,7 +8,6 @@ shut ways are worth opening, is decided here, too.
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
 from collections.abc import Iterator, Mapping
@@ -65,14 +64,12 @@ class Offer(NamedTuple):
         actions: It, after what makes it possible.
         death: Probability of dying of it where one died of it before, or of the dark where it may put out a light.
         names: Whether it names something in hand.
-        handles: Whether it is done to something in hand, or with it.
     """
 
     promise: float
     actions: tuple[str, ...]
     death: float
     names: bool = False
-    handles: bool = False
 
 
 class Offers:
@@ -223,9 +220,8 @@ class Offers:
         if sought:
             return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
-        handles = bool(handled(action, at.have))
-        names = handles or not words_of(at.have).isdisjoint(action.split())
-        return Offer(promise, actions, max(death, own), names, handles)
+        names = any(concerns(action, token) for token in at.have) or not words_of(at.have).isdisjoint(action.split())
+        return Offer(promise, actions, max(death, own), names)
 
     def _left(self, key: Key, then: Tokens) -> float:
         """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
@@ -237,9 +233,3 @@ class Offers:
         if m.tried.get(key, 0) > elsewise:
             share *= 1.0 - m.effects.similarity(key, then)
         return share
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def handled(action: str, have: Tokens) -> Tokens:
-    """Return the words of what is in hand that an action names, of all of it if it is done to all."""
-    return frozenset(word for token in have if concerns(action, token) for word in names_in(token))

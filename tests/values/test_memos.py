@@ -57,7 +57,7 @@ def answers(x, memo, met):
             for action in sorted(x.places[place].preconditions):
                 told[(place, have, see, action)] = (
                     paths.enable(at, action, 2),
-                    offers.of(at, action, 1.0, ahead=True, sought=False),
+                    offers.of(at, action, 1.0, sought=False),
                 )
         for have in hands[-3:]:
             told[(place, have)] = offers.brings(place, have)

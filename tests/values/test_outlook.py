@@ -15,7 +15,7 @@ HALL, MINE, STORE = (State(place, (f"place:{place}",), place=place) for place in
 OPENED = State("hall", ("place:hall", "see:gate=open"), place="hall")
 HERE = ("north", "open gate")
 SETTINGS = profile("default")
-STEPS = 4
+STEPS = 8
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,16 @@ def test_discoveries_are_worth_less_over_the_last_fifth_of_a_run(episode, episod
 
 
 def lived() -> tuple[Episode, Episode]:
-    """Two short lives: digging in the mine brought four points, and behind a gate there are chests."""
+    """Two short lives: digging in the mine brought four points, and there are chests, there and behind a gate."""
 
     def step(at: State, action: str, reward: float, *others: str) -> Step:
         return Step(at, action, reward, reward, reward, valid_actions=(action, *others))
 
-    dug = (step(HALL, "north", 0.0, "open gate"), step(MINE, "dig", 4.0), step(MINE, "wait", 0.0))
+    chests = tuple(f"open chest{n}" for n in range(6))
+    dug = (step(HALL, "north", 0.0, "open gate"), step(MINE, "dig", 4.0, *chests), step(MINE, "wait", 0.0, *chests))
     looked = (
         step(HALL, "open gate", 0.0, "north"), step(OPENED, "east", 0.0, "north"),
-        step(STORE, "wait", 0.0, *(f"open chest{n}" for n in range(6))),
+        step(STORE, "wait", 0.0, *chests),
     )  # fmt: skip
     return Episode("dug", "game/x", dug, MINE, score=4.0), Episode("looked", "game/x", looked, STORE)
 
