@@ -72,10 +72,6 @@ class PlanNumbers(Group):
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
     deadly: float = setting(0.08, "share of deadly steps that makes a place one to be prepared for", 0.0, 1.0)
-    mostly: float = setting(
-        0.75, "share of the deaths at a place under one alias that makes it the danger's", 0.0, 1.0
-    )
-    lifted: float = setting(0.1, "share of a danger that is left where it is lifted", 0.0, 1.0)
     lightless: float = setting(
         0.5, "probability of dying of having put out a light", 0.0, 1.0
     )

@@ -297,15 +297,14 @@ class Ways:
         Args:
             first: Moves that a way can begin with, None for all.
         """
-        version = (self._m.ways_version, self._m.hazards.version)
-        return self._from.find(version, (place, first), lambda: self._search(place, first))
+        return self._from.find(self._m.ways_version, (place, first), lambda: self._search(place, first))
 
     def _search(self, place: str, first: Container[str] | None) -> dict[str, Way]:
         m, found, queue = self._m, {place: Way()}, deque([place])
         while queue:
             name = queue.popleft()
             here = found[name]
-            deadly = m.hazards.hazard(name, moving=True) > 0.0
+            deadly = name in m.hazards.deadly
             for action, there in m.exits(name):
                 key = (name, action)
                 if there in found or (first is not None and name == place and action not in first):

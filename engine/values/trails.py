@@ -6,7 +6,7 @@ whether or not it is known to matter. How often the same came of each step is co
 
 Episodes that explore do much that has nothing to do with what they gained. Parts that led back to where they began
 with nothing changed are left out. A step is left out where, by all that is known of what actions need, the rest is
-still possible without it, no more deadly, and what protects is still in hand where it does and at the end.
+still possible without it, not too dangerous, and a light stays in hand.
 """
 
 from __future__ import annotations
@@ -287,9 +287,7 @@ class _Walk:
     def __init__(self, steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> None:
         self._m = model
         self._n = numbers
-        self._kept_have = steps[-1].then.have & model.hazards.light
-        lifting = model.hazards.lifting
-        self._guarded = {step.now: step.now.have & lifting(step.now.place) for step in steps}
+        self._light = model.hazards.light
         # What a step left out would have changed is not changed: places look as they did at first.
         self._first = {step.now.place: step.now.see for step in reversed(steps)}
 
@@ -307,14 +305,14 @@ class _Walk:
             place = after.place
             then = Situation(place, have, world.get(place, after.see))
             walked.append(step._replace(now=now, then=then))
-        return walked if self._kept_have <= have else None
+        return walked if self._light.isdisjoint(steps[-1].then.have - have) else None
 
     def _is_possible(self, step: TrailStep, now: Situation) -> bool:
-        """Return whether a step is possible here, no more deadly, and what protected there is still in hand."""
+        """Return whether a step is possible here, not too dangerous, and a light that was in hand still is."""
         context = union(now.have, now.see)
         if self._m.places[now.place].preconditions.missing(step.action, context):
             return False
-        if not self._guarded[step.now] <= now.have:
+        if not self._light.isdisjoint(step.now.have - now.have):
             return False
         outcome = self._m.outcome((now.place, step.action), context) if now != step.now else None
         return outcome is None or outcome.death <= self._n.too_dangerous

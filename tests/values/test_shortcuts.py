@@ -36,7 +36,7 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
     dice, risk, steps = random.Random(seed), _Risk(NUMBERS), []
     for _ in range(60):
         context, died = some(dice), dice.random() < 0.3
-        risk.add(died, context=context)
+        risk.add(died, context)
         steps.append((context, died))
         share = sum(died for _, died in steps) / (len(steps) + 2.0)
         asked = some(dice) | {"see:never there"} if dice.random() < 0.2 else some(dice)
@@ -44,7 +44,7 @@ def test_a_risk_is_the_lowest_that_holds_with_anything_there(seed):
         for token in asked:
             deaths = [died for context, died in steps if token in context]
             rates.append((sum(deaths) + share) / (len(deaths) + 1.0) if deaths else 0.5 * share)
-        assert risk.share_with(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
+        assert risk.share(asked) == pytest.approx(min(rates) if any(died for _, died in steps) else 0.0)
 
 
 def test_what_actions_need_is_told_as_if_asked_for_the_first_time():
