@@ -98,13 +98,12 @@ class Explorer:
         return taken
 
     def _find_anchors(self) -> list[_Anchor]:
-        """Return where the route comes to each place first and last, and its end."""
+        """Return where the route comes to each place first, and its end."""
         route, end, task = self._route, len(self._route.actions), self._paths.task
         marks = [*(() if route.needs_exact_replay else route.marks), (end, route.at.place, route.at.have)]
-        first, last = {mark[1]: mark for mark in reversed(marks)}, {mark[1]: mark for mark in marks}
-        chosen = {mark[:2]: mark for mark in (*first.values(), *last.values())}
+        first = {mark[1]: mark for mark in reversed(marks)}
         anchors = list[_Anchor]()
-        for steps, place, have in sorted(chosen.values(), key=lambda mark: mark[:2]):
+        for steps, place, have in sorted({*first.values(), marks[-1]}, key=lambda mark: mark[:2]):
             stake = sum(points for when, points in route.earned if when > steps)
             # From here only ways can be gone that are possible now.
             ways = self._ways.of(place, task.valid if not steps and task.valid else None)
