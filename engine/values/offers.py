@@ -93,13 +93,9 @@ class Offers:
     # ----------------------------------------------------------------------------------------- promises
 
     def _place_promises(self) -> list[PlacePromise]:
-        m, use_worth, progress = self._m, self._use_worth, self._paths.task.progress
-        spent: dict[str, set[str]] = {}
-        for key in (*progress.tried, *progress.failed):
-            spent.setdefault(key[0], set()).add(key[1])
-        found = list[PlacePromise]()
+        m, use_worth, found = self._m, self._use_worth, list[PlacePromise]()
         for name in m.places:
-            promising = self._most_promising(name, spent.get(name, set()))
+            promising = self._most_promising(name)
             fetchable = len(self._fetchable.get(name, ()))
             if promising or fetchable or not m.bringing.all_were_at(name):
                 promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
@@ -107,13 +103,14 @@ class Offers:
                 found.append(PlacePromise(name, promising, sums))
         return found
 
-    def _most_promising(self, name: str, spent: set[str]) -> _Promising:
+    def _most_promising(self, name: str) -> _Promising:
         """Return the most promising actions of a place that were not tried yet in this episode."""
-        m, place, liked = self._m, self._m.places[name], self._paths.task.liking.get(name, {})
+        m, progress, liked = self._m, self._paths.task.progress, self._paths.task.liking.get(name, {})
         rated = list[tuple[float, str]]()
-        for action in place.preconditions:
+        for action in m.places[name].preconditions:
             key = (name, action)
-            if action not in spent and (m.tried[key] <= self._n.retried or action in m.moves):
+            is_new = key not in progress.tried and key not in progress.failed
+            if is_new and (m.tried[key] <= self._n.retried or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.least:
                     rated.append((-promise, action))

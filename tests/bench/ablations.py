@@ -39,7 +39,7 @@ ARMS: dict[str, dict[str, float]] = {
     "looking around": {"look_around": 0},
     "worthwhile detours only": {"worthwhile": 0.0},
     "cost of steps lost": {"step_value": 0.0},
-    "light for danger ahead": {"lightless": 0.0},
+    "care for a light": {"lightless": 0.0},
     "patience with plans": {"departures": 1000, "patience": 1000},
 }
 """By part, the numbers that switch it off."""
