@@ -8,7 +8,7 @@ All other modules work on sets of tokens. All that depends on how a token is spe
 * A state is taken apart into a place, what is carried (`have:` tokens) and what is seen there (all other tokens).
 * An action names things by its words. "all" names everything, so what is done to all is done to the lamp, too.
 * A place may go by another name at times, an alias. The dark hides the name of every room, and a number tells which
-  room it is: danger belongs to the alias then, and nothing is missed there that only the light would show.
+  room it is: what comes of actions is counted apart under each name then.
 * Some changes are not described. A case was opened, and the game says no more of it. If an action changes nothing that
   is described, but other actions are possible after it, one of these stands for the change from then on: where it is
   possible, `can:` and its text is a token like those of what is seen.
