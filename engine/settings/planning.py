@@ -71,7 +71,7 @@ class PlanNumbers(Group):
     )
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
-    deadly: float = setting(0.08, "share of deadly steps that makes a place one to be prepared for", 0.0, 1.0)
+    deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
     lightless: float = setting(
         0.5, "probability of dying of having put out a light", 0.0, 1.0
     )

@@ -84,21 +84,21 @@ class Offers:
         self._n = numbers
         self._paths = paths
         self._curiosity = paths.task.curiosity
-        self._use_worth = self._curiosity * model.yields.rate(MOVE)
-        """Points that fetching what lifts a danger is worth: as many as a move never taken."""
-        self._carry = self._uses()
+        self._light_worth = self._curiosity * model.yields.rate(MOVE)
+        """Points that fetching a light is worth: as many as a move never taken."""
+        self._uses = self._find_uses()
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
 
     # ----------------------------------------------------------------------------------------- promises
 
     def _place_promises(self) -> list[PlacePromise]:
-        m, use_worth, found = self._m, self._use_worth, list[PlacePromise]()
+        m, found = self._m, list[PlacePromise]()
         for name in m.places:
             promising = self._most_promising(name)
             fetchable = len(self._fetchable.get(name, ()))
             if promising or fetchable or not m.bringing.all_were_at(name):
-                promises = sorted([use_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
+                promises = sorted([self._light_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
                 sums = tuple(itertools.accumulate(promises))
                 found.append(PlacePromise(name, promising, sums))
         return found
@@ -140,14 +140,15 @@ class Offers:
         best = sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
         return self._curiosity * sum(best)
 
-    def _uses(self) -> dict[str, float]:
-        """Return what having a thing in hand promises at places where it never was, in points."""
-        m, uses, places = self._m, dict[str, float](), len(self._m.places)
+    def _find_uses(self) -> dict[str, float]:
+        """Return what having a thing in hand promises in points: a light, or what may open something elsewhere."""
+        m, places = self._m, len(self._m.places)
+        uses = dict.fromkeys(m.hazards.light, self._light_worth)
         for token in m.sources:
             unknown = min(places - m.bringing.places[token], self._n.carry_places)
-            use = min(self._use_worth, self._n.carry * self._curiosity * m.bringing.opens(token) * unknown)
+            use = min(self._light_worth, self._n.carry * self._curiosity * m.bringing.opens(token) * unknown)
             if use > self._n.least and not is_held(token):  # how things are packed makes no new thing
-                uses[token] = use
+                uses.setdefault(token, use)
         return uses
 
     def _find_fetchable(self) -> dict[str, list[tuple[str, str]]]:
@@ -159,7 +160,7 @@ class Offers:
         task = self._paths.task
         here, progress = task.now.place, task.progress
         for token, sources in self._m.sources.items():
-            if token not in self._carry and token not in self._m.hazards.light:
+            if token not in self._uses:
                 continue
             for place, action in itertools.islice(sources, self._n.sources):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
@@ -176,12 +177,8 @@ class Offers:
 
     def _use(self, token: str, have: Tokens) -> float:
         """Return what having it promises: nothing if it is there, or something as good of the same kind."""
-
-        def use(token: str) -> float:
-            return self._use_worth if token in self._m.hazards.light else self._carry.get(token, 0.0)
-
-        kind, own = without_state(token), use(token)
-        same = (use(held) for held in have if without_state(held) == kind)
+        own, kind = self._uses.get(token, 0.0), without_state(token)
+        same = (self._uses.get(held, 0.0) for held in have if without_state(held) == kind)
         return own if token not in have and own > max(same, default=0.0) else 0.0
 
     def stay(self, promised: PlacePromise, have: Tokens) -> Iterator[tuple[float, str, bool]]:
