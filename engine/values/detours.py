@@ -16,7 +16,7 @@ from engine.values.model import Model
 from engine.values.offers import Offers, PlacePromise
 from engine.values.paths import Paths, Way, Ways
 from engine.values.plans import Detour, Route
-from engine.values.text import Key, Situation, Tokens, union
+from engine.values.text import EMPTY, Key, Situation, Tokens, objects, union
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class _Anchor:
     Attributes:
         steps: Steps of the route that come before it.
         stake: The gains that are still to come there.
+        later: Words that name the things that the rest of the route does something to.
         ways: The ways from there.
         returns: Whether one has to come back to it.
     """
@@ -34,6 +35,7 @@ class _Anchor:
     place: str
     have: Tokens
     stake: float
+    later: Tokens
     ways: Mapping[str, Way]
     returns: bool
 
@@ -107,7 +109,8 @@ class Explorer:
             stake = sum(points for when, points in route.earned if when > steps)
             # From here only ways can be gone that are possible now.
             ways = self._ways.of(place, task.valid if not steps and task.valid else None)
-            anchors.append(_Anchor(steps, place, have, stake, ways, steps < end))
+            later = EMPTY.union(*map(objects, route.actions[steps:]))
+            anchors.append(_Anchor(steps, place, have, stake, later, ways, steps < end))
         return anchors
 
     def _start(self, promised: PlacePromise) -> _Start | None:
@@ -177,6 +180,8 @@ class Explorer:
                 continue
             # Trying it may cost something in hand, and that a share of what is at stake.
             moves, loss = action in m.moves, m.loss_rate(action) / len(have) if have and offer.names else 0.0
+            if not anchor.later.isdisjoint(offer.handles):
+                loss = m.loss_rate(action)  # what is needed later on the route
             risk = max(leaving if moves else staying, offer.death) * price
             promise = arrives * offer.promise - anchor.stake * loss - risk
             if promise < self._n.least:

@@ -18,6 +18,7 @@ from engine.settings.planning import PlanNumbers
 from engine.values.model import MOVE, Model
 from engine.values.paths import Paths, Way
 from engine.values.text import (
+    EMPTY,
     Key,
     Situation,
     Tokens,
@@ -64,12 +65,14 @@ class Offer(NamedTuple):
         actions: It, after what makes it possible.
         death: Probability of dying of it where one died of it before, or of the dark where it may put out a light.
         names: Whether it names something in hand.
+        handles: The words that name what is in hand that it is done to, or with.
     """
 
     promise: float
     actions: tuple[str, ...]
     death: float
     names: bool = False
+    handles: Tokens = EMPTY
 
 
 class Offers:
@@ -214,8 +217,9 @@ class Offers:
         if sought:
             return Offer(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
-        names = any(concerns(action, token) for token in at.have) or not words_of(at.have).isdisjoint(action.split())
-        return Offer(promise, actions, max(death, own), names)
+        handles = EMPTY.union(*(names_in(token) for token in at.have if concerns(action, token)))
+        names = bool(handles) or not words_of(at.have).isdisjoint(action.split())
+        return Offer(promise, actions, max(death, own), names, handles)
 
     def _left(self, key: Key, then: Tokens) -> float:
         """Return what share of an action's promise is left in a situation, after the tries in similar ones."""

@@ -94,6 +94,32 @@ def test_where_a_thing_is_new_and_where_a_place_is_new_nothing_is_ascribed_to_br
     assert bringing.opens("have:key") == before
 
 
+@pytest.mark.parametrize(("needed", "dropped"), [("unlock chest with key", False), ("unlock chest", True)])
+def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(needed, dropped):
+    x = new_model()
+    pack = ("have:key", "have:rope", "have:leaf", "have:sack")
+    hall, den = state("hall", *pack), state("den", *pack)
+    x.see(x.read(hall), ("east", "drop key"))
+    x.learn(x.read(hall), "east", 0.0, x.read(den), terminated=False, died=False)
+    x.see(x.read(den), (needed,))
+    x.learn(x.read(den), needed, 5.0, x.read(den), terminated=False, died=False)
+    for number in range(9):  # dropping costs the thing, as far as is known
+        other = state(f"room {number}", f"have:thing{number}")
+        x.see(x.read(other), (f"drop thing{number}",))
+        x.learn(
+            x.read(other),
+            f"drop thing{number}",
+            0.0,
+            x.read(state(f"room {number}")),
+            terminated=False,
+            died=False,
+        )
+    planner = Planning(x, 9.0)
+    now = x.read(hall)
+    plan = planner.plan(Imagined(now.place, now.have, {}), 9, Progress(), valid=("east", "drop key"))
+    assert (plan.actions[0] == "drop key") == dropped
+
+
 def test_a_trail_is_not_followed_that_begins_elsewhere_with_what_was_done_there_already():
     """The chest in the den is open in this episode: a way that opens it there is none."""
     x = new_model()
