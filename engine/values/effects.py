@@ -3,7 +3,8 @@
 An effect is a change of tokens: what came in hand, was lost from it, appeared and vanished; or the place that a move
 led to. It is taken from the latest occasion on which the action did anything. So what was learnt in one situation
 applies to situations never met, and that is how the first half of one episode is joined with the second half of
-another. Only the dark is another world: where a place goes by an alias, what was done under that alias counts.
+another. If a place goes by another name at times (the dark), only occasions under its present name count, if there are
+any.
 """
 
 from __future__ import annotations

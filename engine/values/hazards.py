@@ -65,7 +65,7 @@ class Hazards:
         self._aliases: dict[str, _Alias] = {}
         self._always: dict[tuple[str, str], Tokens] = {}
         """By place and the name it went by, what was in hand whenever it did."""
-        self._light: Tokens | None = EMPTY
+        self._known_lights: dict[str, Tokens] | None = None
 
     def add(self, now: Situation, *, moving: bool, died: bool) -> None:
         """Count a step.
@@ -83,7 +83,7 @@ class Hazards:
             alias.places.add(now.place)
             alias.carried |= now.have
             self._always[key] = self._always.get(key, now.have) & now.have
-            self._light = None
+            self._known_lights = None
 
     def hazard(self, place: str, context: Tokens = EMPTY, *, moving: bool) -> float:
         """Return the share of deadly steps at a place, of moves away from it or of all others.
@@ -96,14 +96,21 @@ class Hazards:
         share = risk.share(context) if risk is not None else 0.0
         if alias is None or len(alias.places) < 2:
             return share
-        return max(share, alias.risks[moving].share()) if context.isdisjoint(self._lifting(name)) else 0.0
+        is_lifted = not context.isdisjoint(self._lights.get(name, EMPTY))
+        return 0.0 if is_lifted else max(share, alias.risks[moving].share())
 
     @property
     def light(self) -> Tokens:
         """All that lifts the danger of a deadly alias, however seldom a place goes by it to those who have it."""
-        if self._light is None:
-            self._light = EMPTY.union(*map(self._lifting, self._aliases))
-        return self._light
+        return EMPTY.union(*self._lights.values())
+
+    @property
+    def _lights(self) -> dict[str, Tokens]:
+        """What lifts the danger of each deadly alias of which anything is known to."""
+        if self._known_lights is None:
+            found = ((name, self._lifting(name)) for name in self._aliases)
+            self._known_lights = {name: lights for name, lights in found if lights}
+        return self._known_lights
 
     def _lifting(self, name: str) -> Tokens:
         """Return what was always in hand where a place did not go by a deadly alias, and never where one did."""

@@ -24,13 +24,14 @@ def told(x, met):
 @pytest.mark.parametrize("seed", range(4))
 def test_dangers_asked_for_all_along_are_those_asked_for_the_first_time(seed):
     wanderer, asked, fresh = Wanderer(seed), new_model(), new_model()
-    for _ in range(12):
+    for _ in range(24):
         wanderer.walk(asked, fresh)
         told(asked, wanderer.met)
     wanderer.walk(asked, fresh, steps=15)
     found = told(asked, wanderer.met)
     assert found == told(fresh, wanderer.met)
-    assert sum(hazard > 0.0 for hazard in found[0].values()) > 1
+    assert sum(hazard > 0.0 for hazard in found[0].values()) > 2
+    assert asked.hazards.deadly
 
 
 @pytest.mark.parametrize("seed", [0, 2, 6, 10])  # where somebody came through what others died of
@@ -57,10 +58,14 @@ def test_a_step_at_a_deadly_place_is_counted_at_once():
         x.learn(cliff, "down", 0.0, cliff if died else shore, terminated=died, died=died)
         shares.append(x.hazards.hazard("cliff", moving=True))
     assert shares == [1 / 3, 1 / 4, 1 / 5, 2 / 6]
+    assert x.hazards.deadly == {"cliff"}
     assert x.hazards.hazard("shore", moving=True) == 0.0
     for _ in range(12):
         x.learn(rope, "down", 0.0, shore, terminated=False, died=False)
     assert x.hazards.hazard("cliff", rope.have, moving=True) < 0.02 < x.hazards.hazard("cliff", moving=True)
+    for _ in range(30):
+        x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
+    assert x.hazards.hazard("cliff", moving=True) == pytest.approx(2 / 48)
 
 
 def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():

@@ -123,6 +123,22 @@ def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not
     assert shortened(shortened(steps, x, NUMBERS), x, NUMBERS) is None
 
 
+@pytest.mark.parametrize("light", [(), ("have:lamp",)])
+def test_a_light_that_was_put_away_at_last_is_in_hand_in_a_shortened_trail_where_it_was(light, monkeypatch):
+    yard, hall, lit = at("yard"), at("hall", see=("lamp",)), at("hall", have=("lamp",))
+    vault, left = at("vault", have=("lamp",), see=("gold",)), at("vault", see=("gold", "lamp"))
+    rich = at("vault", have=("gold",), see=("lamp",))
+    way = [(yard, "north", hall), (hall, "take lamp", lit), (lit, "east", vault), (vault, "drop lamp", left),
+           (left, "take gold", rich)]  # fmt: skip
+    x, steps = lived(way)
+    x.see(hall, ("take lamp", "east"))
+    x.see(vault, ("drop lamp", "take gold"))
+    monkeypatch.setattr(Hazards, "light", frozenset(light))
+    found = shortened(steps, x, NUMBERS)
+    assert found is not None
+    assert [step.action for step in found] == ["north", *(["take lamp"] if light else []), "east", "take gold"]
+
+
 def test_an_action_may_be_possible_in_more_than_one_way():
     c = Preconditions(NUMBERS)
     c.see(frozenset({"have:egg", "see:tree"}), ("open egg", "drop egg"))
