@@ -9,12 +9,9 @@ import hashlib
 import itertools
 import math
 import time
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from engine import limits
 from engine.errors import BadFile
@@ -23,14 +20,14 @@ from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB, JournalStorage, JournalTable
 from engine.memory.disk.journal import Journal
 from engine.memory.disk.reader import Document, Place, Position
-from engine.memory.exact import snapshot
+from engine.memory.exact import covered, snapshot
 from engine.memory.exact.entries import NOTHING, Entries
-from engine.memory.exact.retrieval import nearest
+from engine.memory.hits import Hits, closest, neighbours, returns
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
 from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
-from engine.memory.table import Table
+from engine.memory.table import Table, columns_of
 from engine.records import Episode, Neighbour, State, Step
 
 JOURNAL = "episodes.jnl"
@@ -40,8 +37,6 @@ LEARNT = "learnt.snapshot"
 TABLE = "episodes"
 _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal without a noticeable delay; only larger memories need a snapshot."""
-Hits = list[tuple[int, float]]
-"""(row, similarity) pairs, best first."""
 _TEXTS = 20_000
 """Texts of states that are cached in process memory."""
 
@@ -197,28 +192,9 @@ class Scope:
         The similarity is (1 - w) J(states) + w J(histories) with w = `search.history_weight`. The most similar step
         comes first, the newest first among equals. Pinned steps of similarity r or more come besides the k.
         """
-
-        def find(entries: Entries, state: State) -> Hits:
-            pinned = {
-                row for entry, one in self.corrections(search.lens).items()
-                if one.pinned and (row := entries.row(entry)) is not None
-            }  # fmt: skip
-            found = nearest(
-                entries, state.tokens, state.history_tokens,
-                k=len(entries) if pinned else search.k,
-                r=search.r, weight=search.history_weight, floor=search.state_floor,
-                keep_above=search.keep_above,
-                returns=self._returns(search) if search.ties == "return" else None,
-            )  # fmt: skip
-            if not pinned:
-                return found
-            close = search.keep_above if search.keep_above > 0 else 2.0
-            return [
-                (row, similarity) for n, (row, similarity) in enumerate(found)
-                if n < search.k or similarity >= close or row in pinned
-            ]  # fmt: skip
-
-        return self.found(state, find, search)
+        return self.found(
+            state, lambda entries, state: closest(entries, state, search, self.corrections(search.lens)), search
+        )
 
     def found(
         self, state: State, find: Callable[[Entries, State], Hits], search: Search
@@ -236,7 +212,8 @@ class Scope:
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            near = self._neighbours(find(self._entries, state), search)
+            hits, corrections = find(self._entries, state), self.corrections(search.lens)
+            near = neighbours(hits, self._entries, search, corrections, self._text)
             self._retrievals += 1
             self._retrieval_s += time.perf_counter() - began
         return near
@@ -247,15 +224,6 @@ class Scope:
             spent = self._retrievals, self._retrieval_s
             self._retrievals, self._retrieval_s = 0, 0.0
         return spent
-
-    def similar(
-        self, state: State, *, k: int, gamma: float = 0.5, history_weight: float = 0.0
-    ) -> tuple[Neighbour, ...]:
-        """Return the k most similar remembered steps, with no least similarity."""
-        near = self.neighbours(state, k=k, r=0.8, gamma=gamma, history_weight=history_weight)
-        if len(near) == k:
-            return near
-        return self.neighbours(state, k=k, r=0.0, gamma=gamma, history_weight=history_weight)
 
     def refresh(self) -> bool:
         """Read what other processes wrote; return whether there was anything. Costs one `stat` call."""
@@ -354,32 +322,9 @@ class Scope:
         """
         with self._lock:
             self._journal.refresh()
-            entries = self._entries
             corrections = self.corrections()
-            columns = {
-                name: np.array(entries.columns[name], np.int64) for name in ("state", "action", "episode", "provenance")
-            }
-            rows = np.flatnonzero(columns["state"] != NOTHING)
-            places = columns["episode"][rows]
-            starts, firsts = np.array(entries.start, np.int64), np.array(entries.first, np.int64)
-            step = rows - starts[places]
-            found = Table(
-                entry=firsts[places] + step if len(rows) else rows,
-                episode=np.array(entries.numbers, np.int64)[places] if len(rows) else rows,
-                step=step,
-                action=columns["action"][rows],
-                g=np.array(self._returns(Search(1, 0.0, gamma, zero_rewards=zero_rewards)), np.float64)[rows],
-                points=np.array(entries.columns["env_reward"], np.float64)[rows],
-                provenance=columns["provenance"][rows],
-                actions=tuple(entries.actions),
-                provenances=tuple(entries.provenances),
-                corrections=dict(corrections),
-            )
-            for entry, one in corrections.items():
-                at = int(np.searchsorted(found.entry, entry))
-                if one.gain is not None and at < len(found) and found.entry[at] == entry:
-                    found.points[at] = one.gain
-            return found
+            g = returns(self._entries, Search(1, 0.0, gamma, zero_rewards=zero_rewards), corrections)
+            return columns_of(self._entries, g, corrections)
 
     def text(self, entry: int) -> str:
         """Return the text of the state of an entry, "" if there is none."""
@@ -490,16 +435,7 @@ class Scope:
             return None
         meta, arrays = found
         try:
-            self._entries.restore(meta["entries"], arrays)
-            doc_ids = self._entries.doc_ids
-            spans = zip(arrays["place_offset"].tolist(), arrays["place_length"].tolist(), strict=True)
-            places = {doc_id: Place(*span) for doc_id, span in zip(doc_ids, spans, strict=True)}
-            kept_ids, *kept_spans = (arrays[f"kept_{name}"].tolist() for name in ("id", "offset", "length"))
-            kept = {n: Place(*span) for n, *span in zip(kept_ids, *kept_spans, strict=True)}
-            next_ids = {table: int(number) for table, number in meta["next_ids"].items()}
-            position = Position(
-                meta["generation"], int(meta["offset"]), {TABLE: places, KEPT: kept}, next_ids
-            )
+            position = covered.unpack(self._entries, meta, arrays, TABLE, KEPT)
         except (KeyError, ValueError, TypeError):
             self._entries = Entries()
             return None
@@ -514,62 +450,13 @@ class Scope:
             plain = set(position.places) <= {TABLE, KEPT} and not self._unreadable
             if fresh < after or not plain or self._journal.reader.damaged:
                 return
-            meta, arrays = self._entries.dump()
-            places = [position.places[TABLE][doc_id] for doc_id in self._entries.doc_ids]
-            arrays["place_offset"] = np.array([place.offset for place in places], np.int64)
-            arrays["place_length"] = np.array([place.length for place in places], np.int64)
-            kept = position.places.get(KEPT, {})
-            arrays["kept_id"] = np.array(list(kept), np.int64)
-            arrays["kept_offset"] = np.array([place.offset for place in kept.values()], np.int64)
-            arrays["kept_length"] = np.array([place.length for place in kept.values()], np.int64)
-            head = {"entries": meta, "generation": position.generation, "offset": position.offset}
             with contextlib.suppress(OSError):
-                path = self.folder / SNAPSHOT
-                snapshot.save(path, {**head, "next_ids": position.next_ids}, arrays)
+                snapshot.save(self.folder / SNAPSHOT, *covered.pack(self._entries, position, TABLE, KEPT))
             self._snapshot_rows = len(self._entries)
 
     def _tell(self, text: str) -> None:
         self.notices.append(text)
         self._tell_user(text)
-
-    def _returns(self, search: Search) -> array[float]:
-        """Return the return of every row, with corrections."""
-        returns = self._entries.returns(search.gamma, search.zero_rewards == "own")
-        changed = {
-            row: one.g for entry, one in self.corrections(search.lens).items()
-            if one.g is not None and (row := self._entries.row(entry)) is not None
-        }  # fmt: skip
-        if changed:
-            returns = returns[:]
-            for row, g in changed.items():
-                returns[row] = g
-        return returns
-
-    def _neighbours(self, hits: Hits, search: Search) -> tuple[Neighbour, ...]:
-        entries, lens = self._entries, search.lens
-        columns, returns = entries.columns, entries.returns(search.gamma, search.zero_rewards == "own")
-        corrections = self.corrections(lens)
-        found = []
-        for row, similarity in hits:
-            episode = columns["episode"][row]
-            step = row - entries.start[episode]
-            entry = entries.first[episode] + step
-            if lens.hides(entry):
-                continue
-            known = corrections.get(entry)
-            found.append(
-                Neighbour(
-                    entry=entry,
-                    similarity=similarity,
-                    action=entries.actions[columns["action"][row]],
-                    g=returns[row] if known is None or known.g is None else known.g,
-                    episode=entries.numbers[episode],
-                    step=step,
-                    state=self._text(row),
-                    provenance=entries.provenances[columns["provenance"][row]],
-                )
-            )
-        return tuple(found)
 
     def _text(self, row: int) -> str:
         """Return the text of a row's state, from the cache or the journal."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.errors import UsageError
+from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.search import Correction
 
 if TYPE_CHECKING:
@@ -52,6 +53,39 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.entry)
+
+
+def columns_of(entries: Entries, g: Sequence[float], corrections: Mapping[int, Correction]) -> Table:
+    """Return all steps of an index that were not forgotten.
+
+    Args:
+        g: The return of every row, with corrections.
+        corrections: What persons corrected, by entry number.
+    """
+    columns = {
+        name: np.array(entries.columns[name], np.int64) for name in ("state", "action", "episode", "provenance")
+    }
+    rows = np.flatnonzero(columns["state"] != NOTHING)
+    places = columns["episode"][rows]
+    starts, firsts = np.array(entries.start, np.int64), np.array(entries.first, np.int64)
+    step = rows - starts[places]
+    found = Table(
+        entry=firsts[places] + step if len(rows) else rows,
+        episode=np.array(entries.numbers, np.int64)[places] if len(rows) else rows,
+        step=step,
+        action=columns["action"][rows],
+        g=np.array(g, np.float64)[rows],
+        points=np.array(entries.columns["env_reward"], np.float64)[rows],
+        provenance=columns["provenance"][rows],
+        actions=tuple(entries.actions),
+        provenances=tuple(entries.provenances),
+        corrections=dict(corrections),
+    )
+    for entry, one in corrections.items():
+        at = int(np.searchsorted(found.entry, entry))
+        if one.gain is not None and at < len(found) and found.entry[at] == entry:
+            found.points[at] = one.gain
+    return found
 
 
 @dataclass(frozen=True, slots=True)

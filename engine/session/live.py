@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.codec import to_plain
 from engine.jitrl import discounted_returns
 from engine.memory.exact.returns import own_returns
-from engine.records import Decision, Episode, EpisodeEnded, Observation, State, Step, Trajectory
+from engine.records import (
+    FORMAT,
+    Decision,
+    Episode,
+    EpisodeEnded,
+    Observation,
+    SessionStarted,
+    State,
+    Step,
+    Trajectory,
+)
+from engine.session.store import sharing
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
@@ -192,6 +204,32 @@ class Parts:
         self.environment.close()
         self.model.close()
         self.memory.close()
+
+
+def session_started(saved: SavedSession, parts: Parts, *, resumed: bool) -> SessionStarted:
+    """Return the first event of a session, which says what is played, how, and from which memory."""
+    config = saved.config
+    return SessionStarted(
+        session=saved.name,
+        environment=parts.environment.info,
+        agent=config.agent,
+        model=config.model,
+        seed=config.seed,
+        profile=config.profile,
+        episodes=config.episodes,
+        steps=parts.settings.step_limit,
+        settings=to_plain(parts.settings),
+        memory_entries=len(parts.scope),
+        resumed=resumed,
+        reading=parts.model.reading,
+        replaced=parts.replaced,
+        format=FORMAT,
+        next_entry=parts.before,
+        memory=sharing(config),
+        workers=config.workers,
+        worker=config.worker,
+        episodes_before=len(parts.scope.doc_ids()) - len(parts.scope.stored_since(parts.before)),
+    )
 
 
 def open_parts(

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
-from engine.codec import to_plain
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.kinds import Places
 from engine.memory.view import View
 from engine.records import (
-    FORMAT,
     Decision,
     Episode,
     EpisodeEnded,
@@ -43,11 +41,12 @@ from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
 from engine.session.control import Control, EndEpisode, Stopped, TakeBack
-from engine.session.live import Live, Parts, open_parts
+from engine.session.live import Live, Parts, open_parts, session_started
 from engine.session.past import Past, Take, episodes
 from engine.session.processor import Stopwatch
 from engine.session.reliving import Relived, draws
 from engine.session.remote.host import Host
+from engine.session.rereading import reread
 from engine.session.sharing import TakingUp, place
 from engine.session.steering import Steering
 from engine.session.telling import Teller
@@ -213,28 +212,7 @@ class Session:
 
     def _take_up(self, parts: Parts, past: list[tuple[float, Event]]) -> Live | None:
         """Show what the recording holds, and bring the environment to where it ends."""
-        config = self._config
-        started = SessionStarted(
-            session=self._saved.name,
-            environment=parts.environment.info,
-            agent=config.agent,
-            model=config.model,
-            seed=config.seed,
-            profile=config.profile,
-            episodes=config.episodes,
-            steps=self._settings.step_limit,
-            settings=to_plain(self._settings),
-            memory_entries=len(parts.scope),
-            resumed=bool(past),
-            reading=parts.model.reading,
-            replaced=parts.replaced,
-            format=FORMAT,
-            next_entry=parts.before,
-            memory=sessions.sharing(config),
-            workers=config.workers,
-            worker=config.worker,
-            episodes_before=len(parts.scope.doc_ids()) - len(parts.scope.stored_since(parts.before)),
-        )
+        started = session_started(self._saved, parts, resumed=bool(past))
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
         self._taking_up = TakingUp(parts.agent, View(parts.scope), parts.before, self._uids)
         if not past:
@@ -445,26 +423,8 @@ class Session:
 
     def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
         """Make a decision again after a person changed memory. The model is not asked."""
-        from engine.agents.jitrl import JitrlAgent
-        from engine.session.retold import RecordedRun
-        from engine.values.base import Growing
-
-        if not isinstance(parts.agent, JitrlAgent):
-            return decision
         self._emit(Thinking("deciding again from the changed memory"))
-        try:
-            run = RecordedRun(recording.read(self._saved.recording), parts.scope, live=True)
-            told = run.told((live.number, decision.step), check=self.control.check)
-        except JitrlError as error:
-            self._warn(f"the decision could not be made again from the changed memory: {error}")
-            told = None
-        if told is None:
-            return decision
-        estimator, again = told
-        if isinstance(estimator, Growing):  # others ask memory at every step
-            parts.agent.rest_on(estimator)
-        why = f"{again.now.why} You changed memory before this step."
-        return dataclasses.replace(again.now, why=why)
+        return reread(parts, self._saved.recording, live.number, decision, warn=self._warn, check=self.control.check)
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

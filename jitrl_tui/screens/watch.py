@@ -22,15 +22,14 @@ from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.places import Remembered
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.curves import WithCurves
 from jitrl_tui.screens.handling import HandsScreen
-from jitrl_tui.screens.playing import PlayingScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
+from jitrl_tui.screens.windows import WindowsScreen
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
-from jitrl_tui.typed import help_list
 from jitrl_tui.view import Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -45,7 +44,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
+class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     """One run on the screen.
 
     Args:
@@ -477,54 +476,6 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, PlayingScreen):
         self.panes.zoom(on, self.app.size)
         self._arrange()
         self.call_after_refresh(self._draw)
-
-    # -------------------------------------------------------------------------------------- windows
-
-    def action_calls(self) -> None:
-        """Show the raw prompts and replies."""
-        if self.choice is None:
-            self.notify("No decision yet.", timeout=2)
-        else:
-            self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
-
-    def action_explain(self) -> None:
-        """Show how the numbers of the displayed choice come about."""
-        if self.choice is None or not self.choice.decision.candidates:
-            self.notify("No decision yet.", timeout=2)
-        else:
-            self.app.push_screen(explain.ExplainDialog(self.choice))
-
-    def action_find(self) -> None:
-        """Search the transcript."""
-        transcript = self.panes.transcript
-        self.action_pane("transcript")
-        self.app.push_screen(
-            dialogs.FindDialog(transcript.paragraphs), lambda at: at and transcript.go_to_paragraph(int(at))
-        )
-
-    def action_help(self) -> None:
-        """Show the help."""
-        typed = help_list() if self._play else ""
-        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
-
-    def action_pane_help(self) -> None:
-        """Show the help of the pane with the focus, or the whole help if no pane has it."""
-        kind = self.panes.kind_with_focus()
-        if kind is None:
-            self.action_help()
-        else:
-            self.app.push_screen(helping.of_pane(kind))
-
-    def action_copy(self) -> None:
-        """Copy the marked text, or the text of the pane with the focus."""
-        text = self.get_selected_text() or self.panes.text_with_focus()
-        if text:
-            self.app.copy_to_clipboard(text)
-            self.notify(f"Copied {len(text):,} characters.", timeout=2)
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()
 
     def on_command_line_given(self, event: CommandLine.Given) -> None:
         """Take the person's command, or the agent's action if the command is empty."""

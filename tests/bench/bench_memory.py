@@ -157,7 +157,7 @@ def bench_queries(scope: Scope, scan: Scan, world: World, entries: int) -> None:
             peer_value=peer_ms,
         )
     peer_ms = timed(lambda q: scan.nearest(q, 10, 0.0, 0.0), few[:12])
-    ours_ms = timed(lambda q: scope.similar(q, k=10), queries)
+    ours_ms = timed(lambda q: scope.neighbours(q, k=10, r=0.0, gamma=0.5), queries)
     say(
         f"query at {name}, top 10 without threshold",
         ours_ms,

@@ -257,7 +257,7 @@ class Targets:
         report.statistics(scope)
         list(report.search(scope, ["a"], gamma=0.5))
         for episode in scope.episodes():
-            scope.similar(episode.final, k=3, history_weight=0.25)
+            scope.neighbours(episode.final, k=3, r=0.0, gamma=0.5, history_weight=0.25)
         scope.records.all()
         scope.db.search(where("number") == 1)
 

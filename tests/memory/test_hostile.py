@@ -45,7 +45,7 @@ def used(scope: Scope) -> tuple[list[Episode], list[Kept]]:
     report.statistics(scope)
     list(report.search(scope, ["a"], gamma=0.5))
     for episode in episodes:
-        scope.similar(episode.final, k=3, history_weight=0.25)
+        scope.neighbours(episode.final, k=3, r=0.0, gamma=0.5, history_weight=0.25)
     scope.db.search(where("number") == 1)
     exchange.export_episodes(io.StringIO(), [scope])
     return episodes, kept

@@ -72,14 +72,14 @@ def test_neighbours_are_those_of_brute_force(memory: Memory, tmp_path: Path, reo
         assert found(scope, query, k=k, r=r, gamma=gamma, history_weight=w) == want
 
 
-def test_similar_needs_no_threshold(memory: Memory) -> None:
+def test_the_most_similar_ones_are_found_without_a_threshold(memory: Memory) -> None:
     rng = random.Random(4)
     scope = memory.scope(NAME)
     lived = [make_episode(rng, f"u{number}", number=number) for number in range(1, 9)]
     scope.append_all(lived)
     for query in [*(make_state(rng) for _ in range(30)), State("", ("unheard", "of"))]:
         want = brute_force(lived, query, k=7, r=0.0, weight=0.25, gamma=0.5)
-        hits = scope.similar(query, k=7, history_weight=0.25)
+        hits = scope.neighbours(query, k=7, r=0.0, gamma=0.5, history_weight=0.25)
         assert [(n.similarity, n.entry) for n in hits] == [one[:2] for one in want]
 
 

@@ -23,7 +23,8 @@ from engine.memory.embeddings.embedding import Embedder
 from engine.memory.embeddings.vectors import Asked, TextVectors
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import order, select
-from engine.memory.scope import Hits, Scope
+from engine.memory.hits import Hits
+from engine.memory.scope import Scope
 from engine.memory.search import Search
 from engine.records import Episode, Neighbour, State
 

@@ -1,0 +1,67 @@
+"""Windows over the watch screen: prompts, explanation, search, help. And copying, and the theme."""
+
+from __future__ import annotations
+
+from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.registry import PaneKind
+from jitrl_tui.screens import dialogs, explain, helping
+from jitrl_tui.screens.playing import PlayingScreen
+from jitrl_tui.typed import help_list
+
+
+class WindowsScreen(PlayingScreen):
+    """A screen for one run, with the windows that explain it."""
+
+    _kinds: tuple[PaneKind, ...]
+    _play = False
+
+    @property
+    def panes(self) -> Panes:
+        """The panes."""
+        raise NotImplementedError
+
+    def action_calls(self) -> None:
+        """Show the raw prompts and replies."""
+        if self.choice is None:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
+
+    def action_explain(self) -> None:
+        """Show how the numbers of the displayed choice come about."""
+        if self.choice is None or not self.choice.decision.candidates:
+            self.notify("No decision yet.", timeout=2)
+        else:
+            self.app.push_screen(explain.ExplainDialog(self.choice))
+
+    def action_find(self) -> None:
+        """Search the transcript."""
+        transcript = self.panes.transcript
+        self.action_pane("transcript")
+        self.app.push_screen(
+            dialogs.FindDialog(transcript.paragraphs), lambda at: at and transcript.go_to_paragraph(int(at))
+        )
+
+    def action_help(self) -> None:
+        """Show the help."""
+        typed = help_list() if self._play else ""
+        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+
+    def action_pane_help(self) -> None:
+        """Show the help of the pane with the focus, or the whole help if no pane has it."""
+        kind = self.panes.kind_with_focus()
+        if kind is None:
+            self.action_help()
+        else:
+            self.app.push_screen(helping.of_pane(kind))
+
+    def action_copy(self) -> None:
+        """Copy the marked text, or the text of the pane with the focus."""
+        text = self.get_selected_text() or self.panes.text_with_focus()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.notify(f"Copied {len(text):,} characters.", timeout=2)
+
+    def action_theme(self) -> None:
+        """Change to the next theme."""
+        self.app.next_theme()
