@@ -35,8 +35,8 @@ class Lens:
         until: Unix time after which corrections were not yet made, seconds.
         without: Entry numbers of steps that are not seen.
         corrections: By entry number: a correction in place of the stored one.
-        partly: Whether episodes from `before` on that lack a step are seen all the same where episodes are told. They
-            are not told to an estimator as part of its session, because what was forgotten is not learnt again.
+        partly: Whether episodes from `before` on that lack a step are seen all the same where episodes are told. The
+            session that they are of does not tell them to its estimator again, which reads what is left of them here.
     """
 
     before: int | None = None

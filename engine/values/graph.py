@@ -47,7 +47,6 @@ class GraphEstimator:
     """V and Q by planning. Reads the whole memory once, then grows step by step.
 
     Args:
-        before: Entry number from which on memory is not read, None to read all of it.
         numbers: What it believes before it has seen anything, and how far plans are searched.
         known: What another one had `learnt` by these numbers from episodes that `memory` does not tell again.
     """
@@ -56,7 +55,6 @@ class GraphEstimator:
         self,
         memory: EpisodicMemory,
         settings: Settings,
-        before: int | None = None,
         numbers: PlanNumbers | None = None,
         known: Mapping[str, Any] | None = None,
     ) -> None:
@@ -71,8 +69,7 @@ class GraphEstimator:
         self._begin()
         vars(self).update(known or {})
         for first, episode in memory.entered():
-            if before is None or first < before:
-                self._relive(episode, first)
+            self._relive(episode, first)
 
     @property
     def learnt(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Learner(Protocol):
     """An estimator that learns from whole episodes, and can be made again of what it has learnt."""
 
     def __init__(
-        self, memory: Any, settings: Settings, before: int | None, numbers: PlanNumbers, known: Mapping[str, Any] | None
+        self, memory: Any, settings: Settings, numbers: PlanNumbers, known: Mapping[str, Any] | None
     ) -> None: ...
 
     @property
@@ -73,7 +73,8 @@ def opened(
     """Return an estimator of a kind that has learnt what memory has.
 
     Args:
-        before: Entry number from which on memory is not read, None to read all of it.
+        before: Entry number of the first step that was remembered after the session began, None to read all of memory.
+            Of the episodes from there on only those are read that lack a step: the session itself does not tell them.
         opening: When what was learnt is kept. It is kept only of a whole memory, not of a view or a part of one.
     """
     numbers, opening = numbers or PlanNumbers(), opening or OpeningNumbers()
@@ -88,7 +89,7 @@ def opened(
             found = None
         since, known = found or (0, None)
         begun = time.perf_counter()
-        estimator = kind(_Rest(view, since), settings, before, numbers, known)
+        estimator = kind(_Rest(view, since), settings, numbers, known)
     if mark is not None and time.perf_counter() - begun > opening.relived_s:
         learnt.save(view, mark, by, estimator.learnt)
     return estimator

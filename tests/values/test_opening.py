@@ -194,6 +194,18 @@ def test_a_shipped_game_goes_on_alike(memory, counted):
         environment.close()
 
 
+def test_of_a_session_that_is_told_again_memory_tells_the_episodes_that_lack_a_step(scope, counted):
+    told = list(scope.entered())
+    (before, _), (late, lacking) = told[-2:]
+    relived, estimator = counted.of(scope, SETTINGS, before)
+    assert relived == len(told) - 2
+    known = estimator._sources.remembered
+    upkeep.forget(scope, upkeep.plan_forget(scope, entries=[late]), "op")
+    relived, estimator = counted.of(scope, SETTINGS, before)
+    assert relived == len(told) - 1
+    assert estimator._sources.remembered == known + len(lacking.steps) - 1
+
+
 # ------------------------------------------------------------------------------------------ what does not fit
 
 
@@ -284,7 +296,7 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     assert relived >= 7
     memory, settings, before, numbers = (*arguments, None, None)[:4]
     view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
-    anew = GraphEstimator(view, settings, before, numbers)
+    anew = GraphEstimator(view, settings, numbers)
     assert decisions(estimator, 1, 1, 8) == decisions(anew, 1, 1, 8)
 
 
