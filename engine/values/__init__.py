@@ -69,10 +69,9 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
-    from engine.values.graph import GraphEstimator
     from engine.values.opening import opened
 
-    return opened(GraphEstimator, memory, settings, before)
+    return opened(memory, settings, before)
 
 
 BUILT_IN = (

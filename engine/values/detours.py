@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engine.settings.planning import PlanNumbers
 from engine.values.model import Model
 from engine.values.offers import Offers, PlacePromise
-from engine.values.paths import Paths, Way, Ways
+from engine.values.paths import Imagined, Paths, Way, Ways
 from engine.values.plans import Detour, Route
 from engine.values.text import EMPTY, Key, Situation, Tokens, objects, union
 
@@ -25,36 +25,41 @@ class _Anchor:
 
     Attributes:
         steps: Steps of the route that come before it.
+        at: The situation there. Where it is not the beginning of the route, places look as at the route's end.
         stake: The gains that are still to come there.
+        price: Points that dying on a detour from there costs: these, and what the steps left could have discovered.
         later: Words that name the things that the rest of the route does something to.
         ways: The ways from there.
         returns: Whether one has to come back to it.
     """
 
     steps: int
-    place: str
-    have: Tokens
+    at: Imagined
     stake: float
+    price: float
     later: Tokens
     ways: Mapping[str, Way]
     returns: bool
 
 
-class _Start(NamedTuple):
+class _Visit(NamedTuple):
     """How a place can be visited from a point on a route.
 
     Attributes:
         bound: The highest rate that this can have.
         travel: Steps there, and back if there has to be a way back.
+        brings: Points that bringing there what is in hand promises.
         arrives: Probability of coming there.
         alive: Probability of coming there and back alive, as far as the ways are concerned.
     """
 
     bound: float
     travel: int
+    promised: PlacePromise
     anchor: _Anchor
     way: Way
-    back: Way | None
+    back: Way
+    brings: float
     arrives: float
     alive: float
 
@@ -75,24 +80,24 @@ class Explorer:
 
     def detours(self) -> list[Detour]:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
-        queue: list[tuple[float, Key, int, PlacePromise, _Start, Detour]] = []
+        queue: list[tuple[float, Key, _Visit, Detour]] = []
 
-        def look(number: int, promised: PlacePromise, start: _Start, steps: float) -> None:
-            detour = self._detour(promised, start, steps)
-            if detour is not None:
-                heapq.heappush(queue, (-detour.rate, detour.goal, number, promised, start, detour))
+        def look(visit: _Visit, steps: float) -> None:
+            detour = self._detour(visit, steps)
+            if detour is not None:  # goals differ, so two visits are never compared
+                heapq.heappush(queue, (-detour.rate, detour.goal, visit, detour))
 
-        for number, promised in enumerate(self._offers.promises):
-            start = self._start(promised)
-            if start is not None:
-                look(number, promised, start, self._route.left)
+        for promised in self._offers.promises:
+            visit = self._visit(promised)
+            if visit is not None:
+                look(visit, self._route.left)
         taken, slack, least = list[Detour](), self._route.left, 0.0
         while queue and slack >= 1.0:
-            _, _, number, promised, start, detour = heapq.heappop(queue)
+            *_, visit, detour = heapq.heappop(queue)
             if detour.rate < least:
                 break  # what comes of being farther on with more steps left is worth more
             if detour.cost > slack:
-                look(number, promised, start, slack)  # less may be tried there
+                look(visit, slack)  # less may be tried there
                 continue
             taken.append(detour)
             slack -= detour.cost
@@ -104,76 +109,70 @@ class Explorer:
         route, end, task = self._route, len(self._route.actions), self._paths.task
         marks = [*(() if route.needs_exact_replay else route.marks), (end, route.at.place, route.at.have)]
         first = {mark[1]: mark for mark in reversed(marks)}
-        anchors = list[_Anchor]()
+        anchors, lost = list[_Anchor](), self._paths.price(route.left)
         for steps, place, have in sorted({*first.values(), marks[-1]}, key=lambda mark: mark[:2]):
             stake = sum(points for when, points in route.earned if when > steps)
             # From here only ways can be gone that are possible now.
             ways = self._ways.of(place, task.valid if not steps and task.valid else None)
             later = EMPTY.union(*map(objects, route.actions[steps:]))
-            anchors.append(_Anchor(steps, place, have, stake, later, ways, steps < end))
+            at = Imagined(place, have, route.at.world if steps else task.now.world)
+            anchors.append(_Anchor(steps, at, stake, stake + lost, later, ways, steps < end))
         return anchors
 
-    def _start(self, promised: PlacePromise) -> _Start | None:
-        """Return the start on the route from which visiting a place promises most, None if there is none."""
-        best: _Start | None = None
+    def _visit(self, promised: PlacePromise) -> _Visit | None:
+        """Return the visit to a place that promises most, from where on the route it may be; None if there is none."""
+        best: _Visit | None = None
         back_from = self._ways.of(promised.place)
         for anchor in self._anchors:
             way = anchor.ways.get(promised.place)
-            back = back_from.get(anchor.place) if anchor.returns else None
-            if way is None or (anchor.returns and back is None):
+            back = back_from.get(anchor.at.place) if anchor.returns else ()
+            if way is None or back is None:
                 continue
-            travel = way.steps + (back.steps if back is not None else 0)
+            travel = len(way) + len(back)
             if travel + bool(promised.sums) > self._route.left:
                 continue
-            brings = self._offers.brings(promised.place, anchor.have) if way.steps else 0.0
+            brings = self._offers.brings(promised.place, anchor.at.have) if way else 0.0
             bound = promised.bound(travel) + brings / max(1, travel)
             if best is not None and (-bound, travel) >= (-best.bound, best.travel):
                 continue  # it is no better even if it is open and safe
-            if any(self._is_shut(anchor, key) for key in way.moves):
+            if any(self._is_shut(anchor, move) for move in way):
                 continue
-            arrives, alive = self._survival(anchor, way, back)
+            arrives = self._survival(anchor, way)
+            alive = arrives * self._survival(anchor, back)
             bound *= arrives
-            lost = (1.0 - alive) * (anchor.stake + self._paths.price(self._route.left)) if alive < 1.0 else 0.0
-            if arrives * (promised.most + brings) <= lost or bound <= 0.0:
+            if arrives * (promised.most + brings) <= (1.0 - alive) * anchor.price or bound <= 0.0:
                 continue
-            start = _Start(bound, travel, anchor, way, back, arrives, alive)
             if best is None or (-bound, travel) < (-best.bound, best.travel):
-                best = start
+                best = _Visit(bound, travel, promised, anchor, way, back, brings, arrives, alive)
         return best
 
     def _is_shut(self, anchor: _Anchor, move: Key) -> bool:
         """Return whether a move needs something that is neither in hand at a point of the route nor at its place."""
-        here = not anchor.steps and move[0] == anchor.place  # only what is possible begins a way from here
-        return not here and self._paths.is_shut(move, anchor.have, self._world(anchor))
+        here = not anchor.steps and move[0] == anchor.at.place  # only what is possible begins a way from here
+        return not here and self._paths.is_shut(move, anchor.at)
 
-    def _survival(self, anchor: _Anchor, way: Way, back: Way | None) -> tuple[float, float]:
-        """Return the probabilities of coming to a place, and of coming there and back alive."""
-        arrives = alive = 1.0
-        for key in way.deadly:
-            arrives *= 1.0 - self._danger_from(anchor, key)
-        for key in back.deadly if back is not None else ():
-            alive *= 1.0 - self._danger_from(anchor, key)
-        return arrives, alive * arrives
+    def _survival(self, anchor: _Anchor, way: Way) -> float:
+        """Return the probability of surviving a way with in hand what is in hand at a point of the route."""
+        alive = 1.0
+        for move in way:
+            if move[0] in self._m.hazards.deadly:
+                alive *= 1.0 - self._m.death(move, union(anchor.at.have, self._paths.look(anchor.at, move[0])))
+        return alive
 
-    def _detour(self, promised: PlacePromise, start: _Start, slack: float) -> Detour | None:
-        """Return the best detour to a place within so many steps, None if none is worth its danger."""
-        _, travel, anchor, way, back, arrives, alive = start
-        m, goal, have = self._m, promised.place, anchor.have
-        at = Situation(goal, have, self._paths.look(self._world(anchor), goal, have))
-        # Dying costs what was still to be gained, and what the steps left could have discovered.
-        price = anchor.stake + self._paths.price(self._route.left)
+    def _detour(self, visit: _Visit, slack: float) -> Detour | None:
+        """Return the best detour that is a visit within so many steps, None if none is worth its danger."""
+        m, anchor, goal = self._m, visit.anchor, visit.promised.place
+        have, price = anchor.at.have, anchor.price
+        at = Situation(goal, have, self._paths.look(anchor.at, goal))
         leaving, staying = (m.hazards.hazard(goal, at.context, moving=moving) for moving in (True, False))
-        total = -(1.0 - alive) * price
+        count, cost, total = 0, visit.travel, -(1.0 - visit.alive) * price
         first: tuple[str, ...] = ()
         best: tuple[float, float, int] | None = None
-        if way.steps:
-            brings = self._offers.brings(goal, have)
-            if brings > 0.0:
-                total += arrives * brings
-                best = (total / travel, total, travel)
-        count, cost = 0, travel
-        for most, action, sought in self._offers.stay(promised, have):
-            if count >= self._n.several or (best is not None and not sought and arrives * most <= best[0]):
+        if visit.brings > 0.0:
+            total += visit.arrives * visit.brings
+            best = (total / cost, total, cost)
+        for most, action, sought in self._offers.stay(visit.promised, have):
+            if count >= self._n.several or (best is not None and not sought and visit.arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
             offer = self._offers.of(at, action, most, sought=sought)
             if offer is None:
@@ -183,13 +182,13 @@ class Explorer:
             if not anchor.later.isdisjoint(offer.handles):
                 loss = m.loss_rate(action)  # what is needed later on the route
             risk = max(leaving if moves else staying, offer.death) * price
-            promise = arrives * offer.promise - anchor.stake * loss - risk
+            promise = visit.arrives * offer.promise - anchor.stake * loss - risk
             if promise < self._n.least:
                 continue
             first, count, total = first or offer.actions, count + 1, total + promise
             cost += len(offer.actions)
             if moves:
-                cost += self._n.look_around + (back is not None)  # a move has to be taken back
+                cost += self._n.look_around + anchor.returns  # a move has to be taken back
             if cost > slack:
                 break
             if best is None or total / cost > best[0]:
@@ -197,14 +196,6 @@ class Explorer:
         if best is None or best[1] <= 0.0 or best[2] > slack:
             return None
         rate, worth, cost = best
+        actions = (*(move for _, move in visit.way), *first)
         aim = (goal, first[-1] if first else "")
-        return Detour(rate, worth * self._route.success, cost, anchor.steps, (*way.actions, *first), aim, way, back)
-
-    def _world(self, anchor: _Anchor) -> Mapping[str, Tokens]:
-        """Return what places look like where a detour leaves a route: as now at its start, else as at its end."""
-        return self._route.at.world if anchor.steps else self._paths.task.now.world
-
-    def _danger_from(self, anchor: _Anchor, move: Key) -> float:
-        """Return the probability of dying of a known move with in hand what is in hand at a point of the route."""
-        look = self._paths.look(self._world(anchor), move[0], anchor.have)
-        return self._m.death(move, union(anchor.have, look))
+        return Detour(rate, worth * self._route.success, cost, anchor.steps, actions, aim, visit.way, visit.back)

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from engine import jitrl
 from engine.records import Episode, Neighbour, PlanAccount, Step
+from engine.values.counts import jaccard
 from engine.values.plans import Detour, Plan, Route
-from engine.values.text import Key, Reader, Situation, Tokens, place_for_people
+from engine.values.text import Key, Reader, Situation, Tokens, place_for_people, union
 
 _SHOWN = 3
 """Steps kept of each action at each place."""
@@ -158,13 +159,10 @@ class Sources:
 
 def alike(lived: Lived, at: Expected) -> float:
     """Return how similar a step's situation is to another, 0 to 1; what is not known of it is taken to be alike."""
-    have, see = lived.now.have, lived.now.see
-    seen = see if at.see is None else at.see
-    if lived.state_digest == at.state_digest or (have == at.have and see == seen):
+    if lived.state_digest == at.state_digest:
         return 1.0
-    # What is carried is told by other tokens than what is seen.
-    same = len(have & at.have) + len(see & seen)
-    return same / (len(have) + len(see) + len(at.have) + len(seen) - same)
+    seen = lived.now.see if at.see is None else at.see
+    return jaccard(lived.now.context, union(at.have, seen))
 
 
 def _shown(lived: Lived, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
@@ -221,20 +219,15 @@ class Basis:
         for number, (key, at, gains, points) in enumerate(self._steps[begin:], begin):
             if (number < begin + _NEAR or gains or points) and len(found) < _MOST:
                 if number == begin:
-                    lived, at = self._sources.best(key, here, gains=gains), here
+                    at, lived = here, self._sources.best(key, here, gains=gains)
                 else:
-                    lived = self._fit(number)
+                    if number not in self._found:
+                        self._found[number] = self._sources.best(key, at, gains=gains)
+                    lived = self._found[number]
                 if lived is not None:
                     found.append(_shown(lived, at, number - begin, points))
         also = (self._sources.best((now.place, action), here) for action in others)
         return (*found, *(_shown(lived, here) for lived in also if lived is not None))
-
-    def _fit(self, number: int) -> Lived | None:
-        """Return the remembered step that a step of the plan repeats."""
-        if number not in self._found:
-            step = self._steps[number]
-            self._found[number] = self._sources.best(step.key, step.at, gains=step.gains)
-        return self._found[number]
 
     def account(self, plan: Plan, place: str, left: float | None, now: Iterable[int]) -> PlanAccount:
         """Return what the value of the plan in force rests on besides the hits.
@@ -270,16 +263,15 @@ def _along(route: Route, detour: Detour | None) -> list[tuple[Key, Tokens]]:
     if detour is None:
         return steps
     have = steps[detour.start][1] if detour.start < len(steps) else route.at.have
-    tries = [(detour.goal[0], action) for action in detour.actions[len(detour.way.moves) :]]
-    back = detour.back.moves if detour.back is not None else ()
-    rest = [*((key, have) for key in back), *steps[detour.start :]]
+    tries = [(detour.goal[0], action) for action in detour.actions[len(detour.way) :]]
+    rest = [*((key, have) for key in detour.back), *steps[detour.start :]]
     for key in tries:
         again = next((n for n, (other, _) in enumerate(rest) if other == key), None)
         if again is not None:
             then = rest[again + 1][0][0] if again + 1 < len(rest) else route.at.place
             if not again or then == key[0]:  # a way may well be walked once more later
                 del rest[again]
-    return [*steps[: detour.start], *((key, have) for key in (*detour.way.moves, *tries)), *rest]
+    return [*steps[: detour.start], *((key, have) for key in (*detour.way, *tries)), *rest]
 
 
 def _tried(where: str, action: str, place: str) -> str:

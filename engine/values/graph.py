@@ -10,9 +10,10 @@ closed-form update z' = z + beta * A is the same.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,37 +24,25 @@ from engine.settings.planning import PlanNumbers
 from engine.values.base import Query
 from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
-from engine.values.paths import Imagined, Progress, Task
+from engine.values.paths import Imagined, Paths, Progress, Task
 from engine.values.planner import Planner
 from engine.values.plans import NOTHING, TERMS, Plan, Terms
 from engine.values.text import Situation
-from engine.values.trails import Trails, TrailStep, versions
-
-
-class EpisodicMemory(Protocol):
-    """The read side of a memory scope that can tell whole episodes."""
-
-    def entered(self) -> Iterable[tuple[int, Episode]]:
-        """Return all episodes, oldest first, each with the entry number of its step 0."""
-        ...
-
-
-class _Nothing:
-    def entered(self) -> tuple[()]:
-        return ()
+from engine.values.trails import Trails, TrailStep
 
 
 class GraphEstimator:
-    """V and Q by planning. Reads the whole memory once, then grows step by step.
+    """V and Q by planning. Learns from a whole memory at first, then step by step.
 
     Args:
+        episodes: Those in memory, oldest first, each with the entry number of its step 0.
         numbers: What it believes before it has seen anything, and how far plans are searched.
-        known: What another one had `learnt` by these numbers from episodes that `memory` does not tell again.
+        known: What another one had `learnt` by these numbers from episodes that are not among these.
     """
 
     def __init__(
         self,
-        memory: EpisodicMemory,
+        episodes: Iterable[tuple[int, Episode]],
         settings: Settings,
         numbers: PlanNumbers | None = None,
         known: Mapping[str, Any] | None = None,
@@ -66,9 +55,11 @@ class GraphEstimator:
         self._sources = Sources(settings.gamma, self._model.reader)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
+        self._last: tuple[Step, State, bool, bool] | None = None
+        """The last step of the running episode, until it is known what can be done after it."""
         self._begin()
         vars(self).update(known or {})
-        for first, episode in memory.entered():
+        for first, episode in episodes:
             self._relive(episode, first)
 
     @property
@@ -79,7 +70,7 @@ class GraphEstimator:
     @classmethod
     def takes(cls, known: object) -> bool:
         """Return whether something has the parts of what one has `learnt`."""
-        parts = cls(_Nothing(), Settings()).learnt
+        parts = cls((), Settings()).learnt
         return isinstance(known, dict) and {n: type(part) for n, part in known.items()} == {
             n: type(part) for n, part in parts.items()
         }
@@ -93,22 +84,19 @@ class GraphEstimator:
     # ----------------------------------------------------------------------------------------- learning
 
     def begin_episode(self, state: State) -> None:
-        """End the last episode, and forget what only concerned it."""
-        self._catch_up(None)
-        self._end()
+        """Begin anew: plans and progress are of one episode."""
         self._begin()
 
     def _begin(self) -> None:
+        """End the last episode, if there was one, and forget what only concerned it."""
+        self._catch_up(None)
+        self._trails.close(self._model)
         self._progress = Progress()
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""
         self._expected: Imagined | None = None
-        self._last: tuple[Step, State, bool, bool] | None = None  # until it is known what can be done after it
         self._model.begin_episode()
         self._sources.begin()
-
-    def _end(self) -> None:
-        self._trails.close(lambda steps: versions(steps, self._model, self._n))
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Learn from the step just taken, as soon as it is known what can be done after it."""
@@ -124,8 +112,7 @@ class GraphEstimator:
 
     def lived_elsewhere(self, episode: Episode, first: int) -> None:
         """Learn from an episode that another session stored, as from those that were there at first."""
-        self._catch_up(None)
-        self._end()
+        self._begin()
         self._relive(episode, first)
 
     def _catch_up(self, possible: tuple[str, ...] | None) -> None:
@@ -155,9 +142,7 @@ class GraphEstimator:
         Args:
             first: The entry number of its step 0.
         """
-        self._begin()
-        for number, step in enumerate(episode.steps):
-            following = episode.steps[number + 1] if number + 1 < len(episode.steps) else None
+        for step, following in itertools.zip_longest(episode.steps, episode.steps[1:]):
             then = following.state if following is not None else episode.final
             if not step.state.tokens or not then.tokens:
                 self._trails.histories.lose()
@@ -167,7 +152,6 @@ class GraphEstimator:
             died = terminated and episode.outcome == "lost"
             self._learn(step, then, possible, terminated=terminated, died=died, running=False)
         self._sources.remember(episode, first)
-        self._end()
         self._begin()
 
     def _learn(
@@ -185,7 +169,7 @@ class GraphEstimator:
         self._model.see(now, step.valid_actions)
         fresh, reward = key not in progress.gained, step.env_reward
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens))
+        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens), fresh=fresh)
         progress.tried[key] += 1
         if reward > 0:
             progress.gained.add(key)
@@ -228,10 +212,9 @@ class GraphEstimator:
         if not model.tried:
             return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
         self._hear(now, candidates)
-        task = self._task(now, query)
-        plan = self._current_plan(now, task, query)
-        price = self._planner.paths(task).price(task.steps)
-        terms = Terms(model, self._n, plan, self._collected, task, price)
+        paths = self._planner.paths(self._task(now, query))
+        plan = self._current_plan(now, paths)
+        terms = Terms(model, self._n, plan, self._collected, paths)
         parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
@@ -254,9 +237,9 @@ class GraphEstimator:
         curiosity = self._settings.curiosity * query.outlook
         return Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
 
-    def _current_plan(self, now: Situation, task: Task, query: Query) -> Plan:
+    def _current_plan(self, now: Situation, paths: Paths) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""
-        plan, expected = self._plan, self._expected
+        plan, expected, task = self._plan, self._expected, paths.task
         as_expected = (
             expected is not None
             and (expected.place, expected.have) == (now.place, now.have)
@@ -264,13 +247,14 @@ class GraphEstimator:
         )
         follows = as_expected and bool(plan.actions) and plan.actions[0] in task.valid
         if not follows:
-            plan, self._collected = self._new_plan(now, task, query), 0.0
+            plan, self._collected = self._new_plan(now, task), 0.0
             self._basis.rest_on(plan, task.now.world, self._model.gains, self._progress.gained)
         self._plan = plan
-        self._expected = self._planner.expect(task, plan.actions[0]) if plan.actions else None
+        done = paths.do(task.now, plan.actions[0]) if plan.actions else None
+        self._expected = done[0] if done is not None else None
         return plan
 
-    def _new_plan(self, now: Situation, task: Task, query: Query) -> Plan:
+    def _new_plan(self, now: Situation, task: Task) -> Plan:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
         for _ in range(self._n.plans):

@@ -34,7 +34,7 @@ class Histories:
         self._count = 0
         self._led: dict[tuple[int, str], _Known] = {}
         self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
-        """By history, the most that was still gained after it, negative, the episode, negative, and the step."""
+        """By history, the most that was still gained after it, the episode, and the step; the best first."""
         self._as_before, self._otherwise = numbers.as_before, numbers.otherwise
 
     @property
@@ -71,21 +71,23 @@ class Histories:
         """Take note that a step of this episode is not known: it is no known history any more."""
         self._now = None
 
-    def close(self, rewards: Sequence[float], number: int) -> float:
-        """End the episode, kept elsewhere under this number; return the most that was gained in any last part of it."""
-        best = most = 0.0
+    def close(self, rewards: Sequence[float], number: int) -> None:
+        """End the episode, kept elsewhere under this number.
+
+        Args:
+            rewards: Of its steps, up to the last gain.
+        """
+        best = 0.0
         for index in range(len(rewards) - 1, -1, -1):
             best, history = max(0.0, best + rewards[index]), self._passed[index]
-            most = max(most, best)
             if best > 0.0 and history is not None:
                 known = self._after[history]
-                known.append((-best, -number, index))
-                known.sort()
+                known.append((best, number, index))
+                known.sort(reverse=True)
                 del known[self._n.continuations :]
         self._now, self._passed = 0, []
-        return most
 
     def continued(self) -> Iterator[tuple[int, int]]:
         """Yield the episodes that went on best from here, by number, and the step with which they did."""
         for _, number, index in self._after.get(self._now, ()) if self._now is not None else ():
-            yield -number, index
+            yield number, index

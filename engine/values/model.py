@@ -57,7 +57,7 @@ class Model:
         tried_so: How often an action was taken in exactly this situation.
         fatal: How often one died of an action.
         death_loss: Points of the score that dying cost, on average.
-        ways_version: Grows whenever a move leads elsewhere than was known, or more may go wrong on one.
+        ways_version: Grows whenever a move leads elsewhere than was known.
     """
 
     def __init__(self, numbers: PlanNumbers) -> None:
@@ -143,7 +143,6 @@ class Model:
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.fatal.total() + 1.0)
             self.fatal[key] += 1
-            self.ways_version += 1
         if first:
             self._learn_first(now, action, reward, then, moved)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.

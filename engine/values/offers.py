@@ -116,8 +116,8 @@ class Offers:
             if is_new and (m.tried[key] <= self._n.retried or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.least:
-                    rated.append((-promise, action))
-        return tuple((-negative, action) for negative, action in heapq.nsmallest(2 * self._n.several, rated))
+                    rated.append((promise, action))
+        return tuple(heapq.nsmallest(2 * self._n.several, rated, key=lambda one: (-one[0], one[1])))
 
     def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
         """Return the shut ways that one comes to first on the way to what promises most for its distance.
@@ -127,11 +127,10 @@ class Offers:
         """
         now, best = self._paths.task.now, dict[Key, float]()
         for promised in self.promises:
-            way = ways.get(promised.place) if promised.promising else None
-            moves = way.moves if way is not None else ()
-            first = next((key for key in moves if self._paths.is_shut(key, now.have, now.world)), None)
-            if way is not None and first is not None:
-                best[first] = max(best.get(first, 0.0), promised.bound(way.steps))
+            way = ways.get(promised.place, ()) if promised.promising else ()
+            first = next((move for move in way if self._paths.is_shut(move, now)), None)
+            if first is not None:
+                best[first] = max(best.get(first, 0.0), promised.bound(len(way)))
         return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
 
     # ----------------------------------------------------------------------------------------- bringing

@@ -11,9 +11,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
 
 import engine
 from engine.memory import learnt
@@ -21,56 +19,23 @@ from engine.memory.scope import Scope
 from engine.memory.search import Lens
 from engine.memory.view import View
 from engine.paths import code_digest
-from engine.records import Episode
 from engine.settings import Settings
 from engine.settings.planning import OpeningNumbers, PlanNumbers
+from engine.values.graph import GraphEstimator
 
 _LEARNS = ("jitrl.py", "memory", "records", "settings/planning.py", "values")
 """The code on which it depends what is learnt from a journal."""
 _ADMITTED = ("engine.records", "engine.settings.planning", "engine.values")
 
 
-class Learner(Protocol):
-    """An estimator that learns from whole episodes, and can be made again of what it has learnt."""
-
-    def __init__(
-        self, memory: Any, settings: Settings, numbers: PlanNumbers, known: Mapping[str, Any] | None
-    ) -> None: ...
-
-    @property
-    def learnt(self) -> dict[str, Any]:
-        """All that it has become by learning."""
-        ...
-
-    @classmethod
-    def takes(cls, known: object) -> bool:
-        """Return whether something has the parts of what one has `learnt`."""
-        ...
-
-
-_Kind = TypeVar("_Kind", bound=Learner)
-
-
-class _Rest:
-    """The episodes of a memory from an entry number on."""
-
-    def __init__(self, view: View, since: int) -> None:
-        self._view, self._since = view, since
-
-    def entered(self) -> Iterator[tuple[int, Episode]]:
-        """Return the episodes, oldest first, each with the entry number of its step 0."""
-        return self._view.entered(self._since)
-
-
 def opened(
-    kind: type[_Kind],
     memory: Scope | View,
     settings: Settings,
     before: int | None = None,
     numbers: PlanNumbers | None = None,
     opening: OpeningNumbers | None = None,
-) -> _Kind:
-    """Return an estimator of a kind that has learnt what memory has.
+) -> GraphEstimator:
+    """Return an estimator that has learnt what memory has.
 
     Args:
         before: Entry number of the first step that was remembered after the session began, None to read all of memory.
@@ -84,12 +49,12 @@ def opened(
     mark = learnt.marked(view) if whole else None
     with learnt.uncollected():
         found = learnt.load(view, before, by, _ADMITTED)
-        if found is not None and not kind.takes(found[1]):
+        if found is not None and not GraphEstimator.takes(found[1]):
             learnt.refuse(view, "it is of something else")
             found = None
         since, known = found or (0, None)
         begun = time.perf_counter()
-        estimator = kind(_Rest(view, since), settings, numbers, known)
+        estimator = GraphEstimator(view.entered(since), settings, numbers, known)
     if mark is not None and time.perf_counter() - begun > opening.relived_s:
         learnt.save(view, mark, by, estimator.learnt)
     return estimator

@@ -1,8 +1,8 @@
 """Paths through the model: how actions become possible, and the cheapest ways to places.
 
-`Paths` answers questions for one task: how an action can be made possible, what is
-expected after it, and which places can be reached at what cost and risk. `Ways` tells, for any task, how far apart
-places are by moves that are known, whatever these need, and which of them may go wrong.
+`Paths` answers questions for one task: how an action can be made possible, what is expected after it, and which places
+can be reached at what cost and risk. `Ways` tells, for any task, how far apart places are by moves that are known,
+whatever these need.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ import heapq
 from collections import Counter, deque
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.model import Model
 from engine.values.text import Key, Situation, Tokens, union
 
+Mark = tuple[int, str, Tokens]
+"""(number of steps taken, place, what is carried) at a point of a route or a way."""
+Way = tuple[Key, ...]
+"""Moves one after the other, each with its place."""
 Liking = Mapping[str, Mapping[str, float]]
 """By place and action, a factor on what it promises, from a model's opinion; 1 if absent."""
 
@@ -77,16 +81,16 @@ class Reached(NamedTuple):
 
     Attributes:
         cost: Steps to it; danger and doubt cost steps, too.
-        before: The place before it, None at the beginning.
-        actions: What is done there to come here.
+        actions: What is done on it.
+        marks: (number of actions taken, place, what is carried) where it comes to a place.
         alive: Probability of coming here alive.
         at: The situation then.
         sure: Probability that all of it is possible.
     """
 
     cost: float
-    before: str | None
     actions: tuple[str, ...]
+    marks: tuple[Mark, ...]
     alive: float
     at: Imagined
     sure: float = 1.0
@@ -110,7 +114,7 @@ class Enabled(NamedTuple):
         return Imagined(begin.place, self.at.have, {**begin.world, begin.place: self.at.see}) if self.actions else begin
 
 
-Answers = Memo[tuple[object, ...], Any]
+Answers = Memo[tuple[object, ...], Enabled | None]
 
 
 class Paths:
@@ -124,7 +128,7 @@ class Paths:
         self._m = model
         self._n = numbers
         self.task = task
-        self.memo: Answers = memo if memo is not None else Memo()
+        self._memo: Answers = memo if memo is not None else Memo()
         self.here = self.seen(task.now)
         self._reached: dict[object, tuple[float, dict[str, Reached]]] = {}
 
@@ -137,18 +141,18 @@ class Paths:
         """Return the points that dying costs, known gains apart, with what so many steps could have discovered."""
         return self.death_cost + self._n.step_value * self.task.curiosity * steps
 
-    def look(self, world: Mapping[str, Tokens], place: str, have: Tokens) -> Tokens:
+    def look(self, at: Imagined, place: str) -> Tokens:
         """Return what is expected to be seen at a place: what was seen last, else what others saw who came there."""
-        seen = world.get(place)
-        return seen if seen is not None else self._m.view(place, have)
+        seen = at.world.get(place)
+        return seen if seen is not None else self._m.view(place, at.have)
 
     def seen(self, at: Imagined) -> Situation:
         """Return an imagined situation with what is expected to be seen."""
-        return Situation(at.place, at.have, self.look(at.world, at.place, at.have))
+        return Situation(at.place, at.have, self.look(at, at.place))
 
-    def is_shut(self, move: Key, have: Tokens, world: Mapping[str, Tokens]) -> bool:
-        """Return whether a move needs something that is neither in hand nor at its place."""
-        context = union(have, self.look(world, move[0], have))
+    def is_shut(self, move: Key, at: Imagined) -> bool:
+        """Return whether a move needs something that is neither in hand in a situation nor at the move's place."""
+        context = union(at.have, self.look(at, move[0]))
         return bool(self._m.places[move[0]].preconditions.missing(move[1], context))
 
     # ----------------------------------------------------------------------------------------- actions
@@ -172,15 +176,11 @@ class Paths:
             return None
         # The same is asked thousands of times between two changes at a place.
         valid = self.task.valid if at.place == self.here.place else None
-        key = ("enabled", place.version, len(m.moves), valid, action, depth, at)
-        found: Enabled | None = self.memo.find(None, key, lambda: self._helped(at, action, depth, needed))
-        return found
+        key = (place.version, len(m.moves), valid, action, depth, at)
+        return self._memo.find(None, key, lambda: self._helped(at, action, depth, needed))
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
-        """Return how an action becomes possible by known actions at the same place; None if it does not.
-
-        These make what it needs, and are made possible first. Nothing is fetched from elsewhere.
-        """
+        """Return how an action becomes possible by actions that make what it needs; None if it does not."""
         # At most 2 ** (depth - 1) - 1 actions come before a helper: up to a depth of 3 so many rounds leave none out.
         for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
             before = self.enable(at, helper, depth - 1) if helper != action else None
@@ -220,7 +220,7 @@ class Paths:
     def _search(self, at: Imagined, steps: float) -> dict[str, Reached]:
         """Search with Dijkstra's algorithm; risk costs steps."""
         m, risky = self._m, self._n.caution * self.death_cost
-        reached = {at.place: Reached(0.0, None, (), 1.0, at)}
+        reached = {at.place: Reached(0.0, (), (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set[str]()
         while queue:
             cost, name = heapq.heappop(queue)
@@ -248,37 +248,16 @@ class Paths:
         if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
+        actions = (*start.actions, *opening.actions, action)
+        at = opening.after(start.at)._replace(place=outcome.occasion.place)
         return Reached(
             start.cost + len(opening.actions) + tries + risky * outcome.death,
-            name,
-            (*opening.actions, action),
+            actions,
+            (*start.marks, (len(actions), at.place, at.have)),
             start.alive * (1.0 - outcome.death),
-            opening.after(start.at)._replace(place=outcome.occasion.place),
+            at,
             start.sure * opening.sure,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A shortest way.
-
-    Attributes:
-        moves: The moves on it, each with its place.
-        deadly: Those from places that somebody died of leaving.
-    """
-
-    moves: tuple[Key, ...] = ()
-    deadly: tuple[Key, ...] = ()
-
-    @property
-    def steps(self) -> int:
-        """Its length."""
-        return len(self.moves)
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """The moves alone."""
-        return tuple(action for _, action in self.moves)
 
 
 class Ways:
@@ -300,18 +279,12 @@ class Ways:
         return self._from.find(self._m.ways_version, (place, first), lambda: self._search(place, first))
 
     def _search(self, place: str, first: Container[str] | None) -> dict[str, Way]:
-        m, found, queue = self._m, {place: Way()}, deque([place])
+        found: dict[str, Way] = {place: ()}
+        queue = deque([place])
         while queue:
             name = queue.popleft()
-            here = found[name]
-            deadly = name in m.hazards.deadly
-            for action, there in m.exits(name):
-                key = (name, action)
-                if there in found or (first is not None and name == place and action not in first):
-                    continue
-                found[there] = Way(
-                    (*here.moves, key),
-                    (*here.deadly, key) if deadly else here.deadly,
-                )
-                queue.append(there)
+            for action, there in self._m.exits(name):
+                if there not in found and (first is None or name != place or action in first):
+                    found[there] = (*found[name], (name, action))
+                    queue.append(there)
         return found

@@ -19,7 +19,7 @@ from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
-from engine.values.plans import NOTHING, Detour, Plan, Route
+from engine.values.plans import NOTHING, Plan, Route
 from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
 from engine.values.trails import Trail
 
@@ -33,7 +33,7 @@ class Planner:
         self._ways = Ways(model)
         self._answers: Answers = Memo(1 << 15)
 
-    def plan(self, task: Task, trails: Sequence[Trail] = ()) -> Plan:
+    def plan(self, task: Task, trails: Sequence[Trail]) -> Plan:
         """Return the best route with its detours; `NOTHING` if nothing is worth doing.
 
         Args:
@@ -41,28 +41,19 @@ class Planner:
         """
         paths = self.paths(task)
         router = Router(self._m, self._n, paths, self._ways)
-        route = router.best(trails)
-        if self._is_complete(route, task):  # nothing is left to discover
-            return Plan(route.value, route.value, route.actions, route.goal, route)
+        best = router.best(trails)
+        if self._is_complete(best, task):  # nothing is left to discover
+            return Plan(best.value, best.value, best.actions, best.goal, best)
         offers = Offers(self._m, self._n, paths)
-
-        def filled(route: Route) -> Plan:
-            return self._with_detours(route, Explorer(self._m, self._n, paths, offers, self._ways, route).detours())
-
-        plan = filled(route)
         shut = offers.shut_ways(self._ways.of(task.now.place))
-        through = (router.through(route, key) for key in shut)
-        plan = max((plan, *(filled(route) for route in through if route is not None)), key=lambda plan: plan.value)
+        routes = (best, *(router.through(best, move) for move in shut))
+        plans = [self._with_detours(route, paths, offers) for route in routes if route is not None]
+        plan = max(plans, key=lambda plan: plan.value)
         return plan if plan.actions and plan.value > 0.0 else NOTHING
 
     def paths(self, task: Task) -> Paths:
         """Return what answers questions about where a task stands."""
         return Paths(self._m, self._n, task, self._answers)
-
-    def expect(self, task: Task, action: str) -> Imagined | None:
-        """Return the situation expected after an action, None if it was never taken at this place."""
-        done = self.paths(task).do(task.now, action)
-        return done[0] if done is not None else None
 
     def _is_complete(self, route: Route, task: Task) -> bool:
         """Return whether a route likely gains all points that are left."""
@@ -72,8 +63,9 @@ class Planner:
         likely = sum(points for _, points in route.earned)
         return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
 
-    def _with_detours(self, route: Route, taken: list[Detour]) -> Plan:
-        """Return the plan that spends what the route leaves free on detours."""
+    def _with_detours(self, route: Route, paths: Paths, offers: Offers) -> Plan:
+        """Return the plan that spends what a route leaves free on detours."""
+        taken = Explorer(self._m, self._n, paths, offers, self._ways, route).detours()
         actions, goal, first = route.actions, route.goal, None
         if taken:
             # Of those that start together the best is made first: all is thought over again after it.
@@ -119,34 +111,34 @@ class Router:
 
     def _follow(self, trail: Trail) -> Route:
         """Return the route that is a trail."""
-        start, end, actions, stops = self.nowhere, trail.end, trail.actions, trail.stops
-        fresh = {gain.key for gain in trail.earned if gain.key not in start.gained}
-        extra = start.at.have - stops[0].have
-        earned = tuple((steps, gain * sure) for steps, key, gain, sure in trail.earned if key in fresh)
+        start, steps, end = self.nowhere, trail.steps, trail.steps[-1].then
+        extra = start.at.have - steps[0].now.have
+        seen = {at.place: at.see for step in steps for at in (step.now, step.then)}
         return Route(
-            Imagined(end.place, end.have | extra, {**start.at.world, **trail.world}),
-            start.left - len(actions),
-            sum(gain for _, gain in earned),
+            Imagined(end.place, end.have | extra, {**start.at.world, **seen}),
+            start.left - len(steps),
+            sum(gain.points for gain in trail.earned),
             trail.sure,
-            actions,
-            start.gained | fresh,
-            tuple((steps, at.place, at.have | extra) for steps, at in enumerate(stops)),
-            earned,
+            trail.actions,
+            start.gained.union(gain.key for gain in trail.earned),
+            tuple((number, step.now.place, step.now.have | extra) for number, step in enumerate(steps)),
+            tuple((gain.steps, gain.points) for gain in trail.earned),
             needs_exact_replay=trail.repeat_probability > 0.0,
         )
 
     def _passable(self, trail: Trail) -> bool:
         """Return whether what a trail does first at each place is possible as this episode left the place."""
         paths, now = self._paths, self._paths.task.now
-        extra, come = now.have - trail.stops[0].have, set[str]()
-        for (place, had, _), action in zip(trail.stops, trail.actions, strict=True):
+        extra, come = now.have - trail.steps[0].now.have, set[str]()
+        for step in trail.steps:
+            place = step.now.place
             if place in come:
                 continue
             come.add(place)
-            at = paths.seen(Imagined(place, had | extra, now.world))
+            at = paths.seen(Imagined(place, step.now.have | extra, now.world))
             if (not at.see and place not in now.world) or at == paths.here:
                 continue
-            if not self._m.places[place].preconditions.chance(action, at.context):
+            if not self._m.places[place].preconditions.chance(step.action, at.context):
                 return False
         return True
 
@@ -156,7 +148,7 @@ class Router:
         """Return `route` with each of the best next known gains added."""
         reached, width = self._paths.reach(route.at, route.left), self._n.width
         ways = self._ways.of(route.at.place)  # to where the known ways are shut, too
-        steps = {name: way.steps for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
+        steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
         hopes = sorted(
             (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
@@ -213,7 +205,8 @@ class Router:
         fresh = key in self._m.gains and key not in route.gained
         points = self._m.effects.gain(key) * success if fresh else 0.0
         gains = fresh and points >= self._n.least_gain * success
-        actions, marks = _longer(route, reached, key, enabled.actions)
+        actions, before = (*route.actions, *way.actions, *enabled.actions, key[1]), len(route.actions)
+        marks = (*route.marks, *((before + number, place, have) for number, place, have in way.marks))
         return Route(
             at=done[0],
             left=route.left - cost,
@@ -230,10 +223,10 @@ class Router:
         way = self._ways.of(route.at.place).get(key[0])
         if way is None or not levels:
             return None
-        ends = (*(place for place, _ in way.moves[1:]), key[0])
-        moves = zip(way.moves, ends, strict=True)
-        shut = next((move for move, end in moves if move[0] in reached and end not in reached), key)
-        opened = self._leg(route, shut, levels - 1) if shut != key else None
+        ends = (*(place for place, _ in way[1:]), key[0])
+        # It begins at a place that is reached and ends at one that is not.
+        shut = next(m for m, end in zip(way, ends, strict=True) if m[0] in reached and end not in reached)
+        opened = self._leg(route, shut, levels - 1)
         if opened is None or opened.at.place == shut[0]:
             return None
         return self._leg(opened, key, levels - 1)
@@ -271,19 +264,3 @@ class Router:
                     return None
                 lacks |= of_helper
         return lacks
-
-
-def _longer(
-    route: Route, reached: Mapping[str, Reached], key: Key, helpers: tuple[str, ...]
-) -> tuple[tuple[str, ...], list[tuple[int, str, Tokens]]]:
-    """Return the actions and marks of a route with the way to a place, and what is done there, at its end."""
-    legs: list[tuple[tuple[str, ...], str]] = []
-    at, before = key[0], reached[key[0]].before
-    while before is not None:
-        legs.append((reached[at].actions, at))
-        at, before = before, reached[before].before
-    actions, marks = list(route.actions), list(route.marks)
-    for taken, name in reversed(legs):
-        actions.extend(taken)
-        marks.append((len(actions), name, reached[name].at.have))
-    return (*actions, *helpers, key[1]), marks

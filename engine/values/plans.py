@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.settings.planning import PlanNumbers
 from engine.values.model import Model
-from engine.values.paths import Imagined, Task, Way
+from engine.values.paths import Imagined, Mark, Paths, Way
 from engine.values.text import Key, Situation, Tokens
 
 
@@ -22,7 +22,7 @@ class Route:
         value: Points expected.
         success: Probability of completing the route: alive, and every action possible when its turn comes.
         gained: Where points were gained by then, before the route included.
-        marks: (number of steps taken, place, what is carried) along it.
+        marks: Where it begins, and where it comes to a place or something is done there.
         earned: (number of steps taken, points expected) for each gain.
         needs_exact_replay: Whether it counts on random events that have the same results as in an earlier episode. Then
             nothing else may be done on it.
@@ -34,7 +34,7 @@ class Route:
     success: float = 1.0
     actions: tuple[str, ...] = ()
     gained: frozenset[Key] = frozenset()
-    marks: tuple[tuple[int, str, Tokens], ...] = ()
+    marks: tuple[Mark, ...] = ()
     earned: tuple[tuple[int, float], ...] = ()
     needs_exact_replay: bool = False
 
@@ -66,7 +66,7 @@ class Detour:
         actions: The way there, and the first thing to try.
         goal: Where it leads, and that first thing.
         way: The way there.
-        back: The way back to the route, None where nobody has to come back.
+        back: The way back to the route; empty where nobody has to come back.
     """
 
     rate: float
@@ -76,7 +76,7 @@ class Detour:
     actions: tuple[str, ...]
     goal: Key
     way: Way
-    back: Way | None = None
+    back: Way = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +118,18 @@ class Terms:
 
     Attributes:
         collected: The part of the plan's known value that is collected already.
-        price: Points that dying costs here, known gains apart.
+        paths: Answers about where the episode stands.
     """
 
     model: Model
     numbers: PlanNumbers
     plan: Plan
     collected: float
-    task: Task
-    price: float
+    paths: Paths
 
     def of(self, action: str, now: Situation) -> tuple[float, float, float, float]:
         """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
-        plan, task = self.plan, self.task
+        plan, task = self.plan, self.paths.task
         # What the plan gained already is not to come any more; all else about it stands, and all candidates lose alike.
         to_come = plan.known - self.collected
         if plan.actions and action == plan.actions[0]:
@@ -143,7 +142,7 @@ class Terms:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
-            return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self.price
+            return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in task.progress.gained:
             own += m.effects.gain(key)

@@ -12,7 +12,7 @@ still possible without it, not too dangerous, and a light stays in hand.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
@@ -20,6 +20,8 @@ from engine.values.counts import Tally, jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import Model
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, union, verb
+
+_Came = tuple[str, Tokens, Tokens, bool, float]
 
 
 class TrailStep(NamedTuple):
@@ -32,31 +34,19 @@ class TrailStep(NamedTuple):
     died: bool
     terminated: bool
 
+    @property
+    def came(self) -> _Came:
+        """What came of it; what is seen elsewhere after a move does not count."""
+        see = self.then.see if self.then.place == self.now.place else EMPTY
+        return self.then.place, self.then.have, see, self.died, self.reward
+
 
 class Earned(NamedTuple):
-    """A gain on a trail: the number of steps it takes, where it is, its points, and how sure it is."""
+    """A gain on a trail: the number of steps it takes, where it is, and its points, each as likely as it is had."""
 
     steps: int
     key: Key
-    reward: float
-    sure: float
-
-
-_Came = tuple[str, Tokens, Tokens, bool, float]
-
-
-def _came(step: TrailStep) -> _Came:
-    """Return what came of a step; what is seen elsewhere after a move does not count."""
-    see = step.then.see if step.then.place == step.now.place else EMPTY
-    return step.then.place, step.then.have, see, step.died, step.reward
-
-
-class _ReplayStep(NamedTuple):
-    """A step of an episode that can be followed, what came of it, and how often each result ever came of it."""
-
-    step: TrailStep
-    came: _Came
-    outcomes: Counter[_Came]
+    points: float
 
 
 class Trail(NamedTuple):
@@ -72,7 +62,7 @@ class Trail(NamedTuple):
     """
 
     worth: float
-    steps: list[_ReplayStep]
+    steps: list[TrailStep]
     earned: tuple[Earned, ...]
     sure: float
     repeat_probability: float
@@ -80,22 +70,7 @@ class Trail(NamedTuple):
     @property
     def actions(self) -> tuple[str, ...]:
         """What was done."""
-        return tuple(one.step.action for one in self.steps)
-
-    @property
-    def stops(self) -> list[Situation]:
-        """The situation before each step."""
-        return [one.step.now for one in self.steps]
-
-    @property
-    def end(self) -> Situation:
-        """Where it led."""
-        return self.steps[-1].step.then
-
-    @property
-    def world(self) -> dict[str, Tokens]:
-        """What was last seen at the places on it."""
-        return {at.place: at.see for one in self.steps for at in (one.step.now, one.step.then)}
+        return tuple(step.action for step in self.steps)
 
 
 class Trails:
@@ -108,48 +83,47 @@ class Trails:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self.histories = Histories(numbers)
-        self._episodes: list[list[_ReplayStep]] = []
-        self._paying: list[int] = []
-        """By episode, how many steps it took to its last gain."""
+        self._episodes: list[list[TrailStep]] = []
+        """Each up to its last gain, and again without what was done in vain."""
         self._at: defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]] = defaultdict(dict)
         """By place and what was in hand, the most that was still gained, negative, the step, and the episode."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
-        self._gained: set[Key] = set()
         self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
         """By verb, how often something else came of it than before where it was done in the same situation."""
 
-    def add(self, step: TrailStep, state_digest: int) -> None:
+    def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
         """Remember a step of the episode that is going on.
 
         Args:
             state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
+            fresh: Whether this action had earned no points at this place earlier in the episode.
         """
-        key, so = (step.now.place, step.action), (step.now, step.action)
+        so = (step.now, step.action)
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
-        if key not in self._gained and not self.histories.is_as_before(step.action, state_digest, step.reward):
-            outcomes, came = self._outcomes[so], _came(step)
+        if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
+            outcomes, came = self._outcomes[so], step.came
             if outcomes and step.then.place == step.now.place:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
-        if step.reward > 0:
-            self._gained.add(key)
         by_luck = len(self._outcomes.get(so, ())) > 1
         self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
         self._current.append(step)
 
-    def close(self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]]) -> None:
-        """End the episode: from now on its steps can be followed.
+    def close(self, model: Model) -> None:
+        """End the episode: from now on its steps up to the last gain can be followed.
 
         Args:
-            versions: Returns what is kept of an episode's steps: versions of it without steps done in vain.
+            model: Tells which steps were done in vain; the episode is kept without them, too.
         """
-        lived, self._current = self._current, []
-        self._gained.clear()
-        if self.histories.close([step.reward for step in lived], len(self._episodes)) > 0.0:
-            self._store(lived)
-        for steps in versions(lived):
-            number, best = self._store(steps), 0.0
+        last = max((number for number, step in enumerate(self._current, 1) if step.reward > 0), default=0)
+        lived, self._current = self._current[:last], []
+        self.histories.close([step.reward for step in lived], len(self._episodes))
+        if lived:
+            self._episodes.append(lived)
+        for steps in versions(lived, model, self._n):
+            number, best = len(self._episodes), 0.0
+            self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
                 best, now = max(0.0, best + steps[index].reward), steps[index].now
                 if best > 0.0:
@@ -158,12 +132,6 @@ class Trails:
                     if len(known) > self._n.kept_trails:
                         known.sort()
                         del known[self._n.kept_trails :]
-
-    def _store(self, steps: list[TrailStep]) -> int:
-        """Keep an episode and return its number."""
-        self._episodes.append([_ReplayStep(one, _came(one), self._outcomes[(one.now, one.action)]) for one in steps])
-        self._paying.append(max((number for number, step in enumerate(steps, 1) if step.reward > 0), default=0))
-        return len(self._episodes) - 1
 
     def from_here(self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
@@ -179,11 +147,11 @@ class Trails:
         at = self._at.get(now.place, {})
         known = sorted(begun for have, begins in at.items() if have <= now.have for begun in begins)
         for _, index, number in known[: 2 * self._n.kept_trails]:
-            begin = self._episodes[-number][index].step
+            begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
                 found += self._parts(-number, index, steps, gained)
         for number, index in self.histories.continued():
-            if self._episodes[number][index].step.action in valid:
+            if self._episodes[number][index].action in valid:
                 found += self._parts(number, index, steps, gained, self.histories.repeat_probability)
         chosen: dict[tuple[str, ...], Trail] = {}
         for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.repeat_probability)):
@@ -197,11 +165,12 @@ class Trails:
     ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
         total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
-        part = self._episodes[number][start : min(start + steps, self._paying[number])]
-        for taken, (step, came, outcomes) in enumerate(part, 1):
+        part = self._episodes[number][start : start + steps]
+        for taken, step in enumerate(part, 1):
             if step.terminated:
                 break
-            same, times = outcomes[came], outcomes.total()
+            outcomes = self._outcomes[(step.now, step.action)]
+            same, times = outcomes[step.came], outcomes.total()
             otherwise = self._otherwise.get(verb(step.action))
             if otherwise is None or not otherwise.hits:
                 counted *= rate(same, times, 1.0, 1.0)
@@ -215,7 +184,7 @@ class Trails:
                 continue
             total += step.reward
             if step.reward > 0:
-                earned = (*earned, Earned(taken, key, step.reward, sure))
+                earned = (*earned, Earned(taken, key, step.reward * sure))
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
 
 
@@ -256,17 +225,13 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
 
 
 def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> list[TrailStep] | None:
-    """Return the steps up to the last gain without those that none of the others needs, None if all are needed."""
-    last = max((number for number, step in enumerate(steps) if step.reward > 0), default=-1)
-    kept = list(steps[: last + 1])
-    if not kept:
-        return None
-    walk = _Walk(kept, model, numbers)
+    """Return steps that end with a gain without those that none of the others needs, None if all are needed."""
+    kept, walk = list(steps), _Walk(steps, model, numbers)
     for number in range(len(kept) - 2, -1, -1):
         step, without = kept[number], kept[:number] + kept[number + 1 :]
         if step.reward <= 0 and step.then.place == step.now.place and walk.along(without) is not None:
             kept = without
-    walked = walk.along(kept) if len(kept) < last + 1 else None
+    walked = walk.along(kept) if len(kept) < len(steps) else None
     return [_kept_once(step) for step in walked] if walked is not None else None
 
 
