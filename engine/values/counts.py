@@ -40,32 +40,23 @@ class Tally:
 
 
 class Memo(Generic[_Key, _Answer]):
-    """Answers by question, all of the same version of what is known.
+    """Answers by question; part of each question is the version of what is known.
 
     Args:
         most: Answers that are kept; with more, all are forgotten.
     """
 
-    __slots__ = ("_answers", "_most", "_version")
+    __slots__ = ("_answers", "_most")
 
-    def __init__(self, most: int = 1 << 10) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._version: object = None
         self._answers: dict[_Key, _Answer] = {}
 
-    def find(self, version: object, key: _Key, answer: Callable[[], _Answer]) -> _Answer:
-        """Return the answer to a question; it is worked out unless it is kept and of this version."""
+    def find(self, key: _Key, answer: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to a question; it is worked out unless it is kept."""
         answers = self._answers
-        if self._version != version:
-            self._version = version
-            answers.clear()
-        if key in answers:
-            return answers[key]
-        if len(answers) >= self._most:
-            answers.clear()
-        found = answers[key] = answer()
-        return found
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Leave the answers out of a copy: they can be worked out again."""
-        return type(self), (self._most,)
+        if key not in answers:
+            if len(answers) >= self._most:
+                answers.clear()
+            answers[key] = answer()
+        return answers[key]

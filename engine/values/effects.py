@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import jaccard
-from engine.values.text import EMPTY, Key, Situation, Tokens, difference, name_in
+from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, name_in
 
 
 class Occasion(NamedTuple):
@@ -74,25 +74,25 @@ class Effects:
 
     def add(
         self, now: Situation, action: str, reward: float, then: Situation, *, terminated: bool, died: bool, fresh: bool
-    ) -> None:
-        """Learn from a step."""
+    ) -> Occasion:
+        """Learn from a step; return it as an occasion."""
         moved = then.place != now.place and not terminated
         occasion = Occasion(
             context=now.context,
             alias=name_in(now.see),
             place=then.place,
-            have_added=difference(then.have, now.have),
-            have_removed=difference(now.have, then.have),
-            see_added=EMPTY if moved else difference(then.see, now.see),
-            see_removed=EMPTY if moved else difference(now.see, then.see),
+            have_added=kept_once(then.have - now.have),
+            have_removed=kept_once(now.have - then.have),
+            see_added=EMPTY if moved else kept_once(then.see - now.see),
+            see_removed=EMPTY if moved else kept_once(now.see - then.see),
             moved=moved,
             died=died,
             terminated=terminated,
             reward=reward,
             fresh=fresh,
         )
-        known = self._occasions.setdefault((now.place, action), deque(maxlen=self._n.occasions))
-        known.append(occasion)
+        self._occasions.setdefault((now.place, action), deque(maxlen=self._n.occasions)).append(occasion)
+        return occasion
 
     def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome:
         """Return what an action is expected to do that was ever taken at the place.

@@ -28,7 +28,7 @@ class _Risk:
         for token in context:
             self._with[token].add(died)
 
-    def share(self, context: Tokens = EMPTY) -> float:
+    def share(self, context: Tokens) -> float:
         """Return the lowest share of deadly steps that holds with anything in a context.
 
         What was there may be what makes the difference. With a token that never was there, the share is `unmet` of the
@@ -44,9 +44,10 @@ class _Risk:
 class _Alias:
     """A name that several places go by at times, how deadly they are then, and what was in hand then."""
 
-    def __init__(self, numbers: PlanNumbers) -> None:
-        self.risks = {moving: _Risk(numbers) for moving in (True, False)}
-        self.places: set[str] = set()
+    def __init__(self) -> None:
+        self.steps = {moving: Tally() for moving in (True, False)}
+        self.always: dict[str, Tokens] = {}
+        """By place that ever went by it, what was in hand whenever it did."""
         self.carried: set[str] = set()
 
 
@@ -63,8 +64,6 @@ class Hazards:
         self._risks: dict[tuple[str, str, bool], _Risk] = {}
         """By place, the name it went by, and whether steps were moves."""
         self._aliases: dict[str, _Alias] = {}
-        self._always: dict[tuple[str, str], Tokens] = {}
-        """By place and the name it went by, what was in hand whenever it did."""
         self._known_lights: dict[str, Tokens] | None = None
 
     def add(self, now: Situation, *, moving: bool, died: bool) -> None:
@@ -78,11 +77,10 @@ class Hazards:
         if died and moving:
             self.deadly.add(now.place)
         if name:
-            alias, key = self._aliases.setdefault(name, _Alias(self._n)), (now.place, name)
-            alias.risks[moving].add(died, EMPTY)
-            alias.places.add(now.place)
+            alias = self._aliases.setdefault(name, _Alias())
+            alias.steps[moving].add(died)
+            alias.always[now.place] = alias.always.get(now.place, now.have) & now.have
             alias.carried |= now.have
-            self._always[key] = self._always.get(key, now.have) & now.have
             self._known_lights = None
 
     def hazard(self, place: str, context: Tokens = EMPTY, *, moving: bool) -> float:
@@ -94,10 +92,10 @@ class Hazards:
         name = name_in(context)
         alias, risk = self._aliases.get(name), self._risks.get((place, name, moving))
         share = risk.share(context) if risk is not None else 0.0
-        if alias is None or len(alias.places) < 2:
+        if alias is None or len(alias.always) < 2:
             return share
-        is_lifted = not context.isdisjoint(self._lights.get(name, EMPTY))
-        return 0.0 if is_lifted else max(share, alias.risks[moving].share())
+        is_lifted = not context.isdisjoint(self._lights[name])
+        return 0.0 if is_lifted else max(share, alias.steps[moving].rate(0.0, self._n.unharmed))
 
     @property
     def light(self) -> Tokens:
@@ -106,16 +104,16 @@ class Hazards:
 
     @property
     def _lights(self) -> dict[str, Tokens]:
-        """What lifts the danger of each deadly alias of which anything is known to."""
+        """By alias, what lifts its danger: nothing if it is not deadly, or if no light is known."""
         if self._known_lights is None:
-            found = ((name, self._lifting(name)) for name in self._aliases)
-            self._known_lights = {name: lights for name, lights in found if lights}
+            self._known_lights = {name: self._lifting(alias) for name, alias in self._aliases.items()}
         return self._known_lights
 
-    def _lifting(self, name: str) -> Tokens:
+    def _lifting(self, alias: _Alias) -> Tokens:
         """Return what was always in hand where a place did not go by a deadly alias, and never where one did."""
-        alias, names = self._aliases[name], self._always.items()
-        if len(alias.places) < 2 or max(risk.share() for risk in alias.risks.values()) <= self._n.deadly:
+        deadliest = max(steps.rate(0.0, self._n.unharmed) for steps in alias.steps.values())
+        if len(alias.always) < 2 or deadliest <= self._n.deadly:
             return EMPTY
-        otherwise = (always for (place, other), always in names if other != name and place in alias.places)
+        others = (other.always for other in self._aliases.values() if other is not alias)
+        otherwise = (always.get(place, EMPTY) for always in others for place in alias.always)
         return EMPTY.union(*otherwise) - alias.carried

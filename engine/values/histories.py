@@ -31,7 +31,6 @@ class Histories:
         self._now: int | None = 0
         """Number of the history so far, None if a part of it is not known."""
         self._passed: list[int | None] = []
-        self._count = 0
         self._led: dict[tuple[int, str], _Known] = {}
         self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
         """By history, the most that was still gained after it, the episode, and the step; the best first."""
@@ -54,12 +53,10 @@ class Histories:
             return
         key, same = (self._now, action), self.is_as_before(action, state_digest, reward)
         known = self._led.get(key)
-        if known is None:
-            self._count += 1
-        elif by_luck:
+        if known is not None and by_luck:
             self._as_before += same
             self._otherwise += not same
-        self._now = self._count if known is None else known.history
+        self._now = known.history if known is not None else len(self._led) + 1
         self._led[key] = _Known(self._now, state_digest, reward)
 
     def is_as_before(self, action: str, state_digest: int, reward: float) -> bool:

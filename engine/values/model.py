@@ -14,8 +14,7 @@ Every step is a transition (s, a, r, s'). From all of them is learnt, without an
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Set
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
@@ -29,7 +28,6 @@ MOVE = "<move>"
 """The class of all actions that led from one place to another."""
 
 
-@dataclass(slots=True)
 class _Place:
     """What is known of one place.
 
@@ -38,11 +36,12 @@ class _Place:
         version: Grows with each step there.
     """
 
-    views: Views
-    preconditions: Preconditions
-    makers: Makers
-    exits: dict[str, str] = field(default_factory=dict)
-    version: int = 0
+    def __init__(self, numbers: PlanNumbers, moves: Set[str]) -> None:
+        self.views = Views(numbers)
+        self.preconditions = Preconditions(numbers)
+        self.makers = Makers(numbers, self.preconditions, moves)
+        self.exits: dict[str, str] = {}
+        self.version = 0
 
 
 class Model:
@@ -94,12 +93,9 @@ class Model:
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
-        found = self.places.get(name)
-        if found is None:
-            preconditions = Preconditions(self._n)
-            views, makers = Views(self._n), Makers(self._n, preconditions, self.moves)
-            found = self.places[name] = _Place(views, preconditions, makers)
-        return found
+        if name not in self.places:
+            self.places[name] = _Place(self._n, self.moves)
+        return self.places[name]
 
     def arrive(self, now: Situation) -> None:
         """Learn what a place looks like when an episode first comes to it with this in hand."""
@@ -134,32 +130,32 @@ class Model:
             died: The episode ended in death or another loss.
             fresh: Whether this action had earned no points at this place earlier in the episode.
         """
-        key, moved = (now.place, action), then.place != now.place and not terminated
-        if moved:
+        place, key = self.place(now.place), (now.place, action)
+        first = key not in self.effects
+        did = self.effects.add(now, action, reward, then, terminated=terminated, died=died, fresh=fresh)
+        if did.moved:
             self.moves.add(action)
-        place, first = self.place(now.place), key not in self.effects
-        moving = action in self.moves and (moved or died)  # who ran into a wall has not left
+        moving = action in self.moves and (did.moved or died)  # who ran into a wall has not left
         self.hazards.add(now, moving=moving, died=died)
         if died:
             self.death_loss += (max(0.0, -reward) - self.death_loss) / (self.fatal.total() + 1.0)
             self.fatal[key] += 1
         if first:
-            self._learn_first(now, action, reward, then, moved)
+            self._learn_first(now, action, reward, then, did.moved)
         # What can be done now shows only in the next state: what an episode ended on at its limit may lead on.
         self._unsettled = key
         if terminated or then == now:
             self._settle()
         self.tried_so[(now, action)] += 1
-        self.effects.add(now, action, reward, then, terminated=terminated, died=died, fresh=fresh)
         place.version += 1
-        if moved:
+        if did.moved:
             self.place(then.place)  # plans pass through it, whether or not it is ever seen
             self.ways_version += place.exits.get(action) != then.place
             place.exits[action] = then.place
         else:
-            for token in (then.have - now.have) | (then.see - now.see):
+            for token in did.have_added | did.see_added:
                 place.makers.add(token, action, now.context)
-        for token in sorted(then.have - now.have):  # the order of plans must not hang on that of sets
+        for token in sorted(did.have_added):  # the order of plans must not hang on that of sets
             self.sources[token][key] = None
         if reward > 0:
             self.gains[key] = max(reward, self.gains.get(key, 0.0))
@@ -180,7 +176,6 @@ class Model:
         if key is not None:
             self._taken[key[1]] += not self.tried[key]
             self.tried[key] += 1
-            self.place(key[0]).version += 1
 
     # --------------------------------------------------------------------------------------- predicting
 
@@ -229,14 +224,13 @@ class Model:
             curiosity: Factor on what discoveries are worth.
             liked: By action, a factor from a model's opinion; 1 if absent.
         """
-        action, kind = key[1], self.kind(key[1])
-        promise = self.yields.rate(kind) * curiosity * liked.get(action, 1.0)
+        action = key[1]
+        promise = self.yields.rate(self.kind(action)) * curiosity * liked.get(action, 1.0) / self.staleness(action)
         # What was deadly led nowhere: what comes of it else is as unknown as before.
         survived = self.tried.get(key, 0) - self.fatal.get(key, 0)
-        if kind == MOVE:
-            return promise if survived == 0 else promise * self._n.again / survived**2
-        promise /= self.staleness(action)
-        return promise if survived == 0 else promise * self._n.again / survived
+        if survived == 0:
+            return promise
+        return promise * self._n.again / (survived**2 if action in self.moves else survived)
 
     def darkening(self, have: Tokens, action: str) -> float:
         """Return the probability of dying of what an action does to the light in hand."""

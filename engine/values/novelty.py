@@ -24,7 +24,7 @@ class Yields:
         self._brought: defaultdict[str, Tally] = defaultdict(Tally)
         self._lost: defaultdict[str, Tally] = defaultdict(Tally)
 
-    def add(self, kind: str, brought: float, *, lost: bool, share: float = 1.0) -> None:
+    def add(self, kind: str, brought: float, *, lost: bool, share: float) -> None:
         """Count a first try.
 
         Args:
@@ -49,14 +49,12 @@ class Bringing:
     """What was in hand where, and what it opened there.
 
     Attributes:
-        things: Tokens of all that was ever in hand; how it was packed makes no other thing of it.
         names: Words that name what was ever in hand, or in something in hand.
-        places: By token, at how many places it was in hand.
+        places: By token of all that was ever in hand, at how many places it was; how it was packed is left out.
     """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self.things: set[str] = set()
         self.names: set[str] = set()
         self.places: Counter[str] = Counter()
         self._at: defaultdict[str, set[str]] = defaultdict(set)
@@ -75,19 +73,17 @@ class Bringing:
             new: Whether anything is seen that never was seen.
         """
         there = self._at[place]
-        if not have <= there:
-            unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
-            put_to_use = {token for token in have if any(concerns(action, token) for action in unheard)}
-            whole = {token for token in have if not is_held(token)}  # how things are packed makes no new ones
-            for token in have - there:
-                self.names |= names_in(without_holder(token))
-            for token in whole - there:
-                if known and token in self.things:
-                    for tally in (self._all, self._of[token], self._to[place]):
-                        tally.add(new or token in put_to_use)
-                there.add(token)
-                self.places[token] += 1
-                self.things.add(token)
+        unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
+        for token in have - there:
+            self.names |= names_in(without_holder(token))
+            if is_held(token):
+                continue  # how things are packed makes no new ones
+            if known and token in self.places:
+                opened = new or any(concerns(action, token) for action in unheard)
+                for tally in (self._all, self._of[token], self._to[place]):
+                    tally.add(opened)
+            there.add(token)
+            self.places[token] += 1
         self._actions.update(possible)
 
     def opens(self, token: str) -> float:
@@ -100,9 +96,10 @@ class Bringing:
 
         Counted is what the thing did anywhere, and what other things did just there.
         """
-        new = have.difference(self._at.get(place, ())) & self.things
+        there = self._at.get(place, ())
+        new = [token for token in have if token in self.places and token not in there]
         return [self._to[place].rate(self.opens(token), self._n.opening_own) for token in new]
 
     def all_were_at(self, place: str) -> bool:
         """Return whether there is nothing that was never brought to that place."""
-        return len(self._at.get(place, ())) == len(self.things)
+        return len(self._at.get(place, ())) == len(self.places)

@@ -128,7 +128,7 @@ class Paths:
         self._m = model
         self._n = numbers
         self.task = task
-        self._memo: Answers = memo if memo is not None else Memo()
+        self._memo: Answers = memo if memo is not None else Memo(1 << 15)
         self.here = self.seen(task.now)
         self._reached: dict[object, tuple[float, dict[str, Reached]]] = {}
 
@@ -177,7 +177,7 @@ class Paths:
         # The same is asked thousands of times between two changes at a place.
         valid = self.task.valid if at.place == self.here.place else None
         key = (place.version, len(m.moves), valid, action, depth, at)
-        return self._memo.find(None, key, lambda: self._helped(at, action, depth, needed))
+        return self._memo.find(key, lambda: self._helped(at, action, depth, needed))
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
         """Return how an action becomes possible by actions that make what it needs; None if it does not."""
@@ -201,7 +201,7 @@ class Paths:
             return None
         did = outcome.occasion
         have = (at.have - did.have_removed) | did.have_added
-        tries = 1.0 / max(outcome.success, self._n.least_success)
+        tries = 1.0 / outcome.success
         if did.moved:
             return Imagined(did.place, have, at.world), tries, outcome.death
         world = {**at.world, at.place: (now.see - did.see_removed) | did.see_added}
@@ -268,7 +268,7 @@ class Ways:
 
     def __init__(self, model: Model) -> None:
         self._m = model
-        self._from: Memo[tuple[str, frozenset[str] | None], dict[str, Way]] = Memo()
+        self._from: Memo[tuple[int, str, frozenset[str] | None], dict[str, Way]] = Memo(1 << 10)
 
     def of(self, place: str, first: frozenset[str] | None = None) -> dict[str, Way]:
         """Return the shortest ways from a place, itself included.
@@ -276,7 +276,7 @@ class Ways:
         Args:
             first: Moves that a way can begin with, None for all.
         """
-        return self._from.find(self._m.ways_version, (place, first), lambda: self._search(place, first))
+        return self._from.find((self._m.ways_version, place, first), lambda: self._search(place, first))
 
     def _search(self, place: str, first: Container[str] | None) -> dict[str, Way]:
         found: dict[str, Way] = {place: ()}

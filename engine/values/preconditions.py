@@ -18,14 +18,7 @@ from collections.abc import Iterable, Iterator, Set
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import rate
-from engine.values.text import (
-    EMPTY,
-    Tokens,
-    kept_once,
-    names_in,
-    objects,
-    words_of_token,
-)
+from engine.values.text import EMPTY, Tokens, kept_once, names_in, objects, words_of_token
 
 
 class Preconditions:

@@ -49,12 +49,6 @@ def union(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     return tokens | others if tokens else others
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def difference(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """Return tokens without others: the same object each time."""
-    return kept_once(tokens - others)
-
-
 class Situation(NamedTuple):
     """A state taken apart.
 
@@ -192,8 +186,8 @@ class Reader:
             return self.add(now, step.valid_actions), self.add(after, possible)
         now = self.add(now, step.valid_actions)
         # What does not show is taken to have stayed as it was.
-        hidden = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else None
-        return now, _showing(after, hidden) if hidden else after
+        hidden = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else EMPTY
+        return now, _showing(after, hidden)
 
     def learn(
         self, now: Situation, action: str, before: tuple[str, ...], then: Situation, after: tuple[str, ...]
@@ -220,11 +214,10 @@ class Reader:
 
     def add(self, now: Situation, possible: tuple[str, ...]) -> Situation:
         """Return the situation with what does not show, as far as it is known."""
-        telling = self._telling.get(now.place)
-        hidden = frozenset(CAN + action for action in telling.intersection(possible)) if telling else None
-        return _showing(now, hidden) if hidden else now
+        telling = self._telling.get(now.place, EMPTY)
+        return _showing(now, frozenset(CAN + action for action in telling.intersection(possible)))
 
 
 def _showing(now: Situation, hidden: Tokens) -> Situation:
-    """Return a situation with tokens for what does not show."""
-    return kept_once(now._replace(see=union(now.see, hidden)))
+    """Return a situation with tokens for what does not show, if there are any."""
+    return kept_once(now._replace(see=union(now.see, hidden))) if hidden else now

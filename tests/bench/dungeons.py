@@ -315,7 +315,7 @@ def play(
     dungeon = Dungeon(
         seed, hands, furnished=furnished, untold=untold, armed=armed, waking=waking, restless=restless
     )
-    estimator = GraphEstimator(Nothing(), settings, numbers=numbers)
+    estimator = GraphEstimator((), settings, numbers=numbers)
     agent = JitrlAgent(UniformPrior(), estimator, settings)  # type: ignore[arg-type]
     shares, deaths = list[float](), 0
     for episode in range(1, episodes + 1):
