@@ -7,6 +7,7 @@ from the point of the route that promises most for it.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -135,9 +136,10 @@ class Explorer:
             bound = promised.bound(travel) + brings / max(1, travel)
             if best is not None and (-bound, travel) >= (-best.bound, best.travel):
                 continue  # it is no better even if it is open and safe
-            if any(self._is_shut(anchor, move) for move in way):
+            chance = math.prod(self._chance(anchor, move) for move in way)
+            if not chance:
                 continue
-            arrives = self._survival(anchor, way)
+            arrives = chance * self._survival(anchor, way)
             alive = arrives * self._survival(anchor, back)
             bound *= arrives
             if arrives * (promised.most + brings) <= (1.0 - alive) * anchor.price or bound <= 0.0:
@@ -146,10 +148,12 @@ class Explorer:
                 best = _Visit(bound, travel, promised, anchor, way, back, brings, arrives, alive)
         return best
 
-    def _is_shut(self, anchor: _Anchor, move: Key) -> bool:
-        """Return whether a move needs something that is neither in hand at a point of the route nor at its place."""
-        here = not anchor.steps and move[0] == anchor.at.place  # only what is possible begins a way from here
-        return not here and self._paths.is_shut(move, anchor.at)
+    def _chance(self, anchor: _Anchor, move: Key) -> float:
+        """Return how likely a move is possible with in hand what is in hand at a point of the route."""
+        if not anchor.steps and move[0] == anchor.at.place:
+            return 1.0  # only what is possible begins a way from here
+        context = union(anchor.at.have, self._paths.look(anchor.at, move[0]))
+        return self._m.places[move[0]].preconditions.chance(move[1], context)
 
     def _survival(self, anchor: _Anchor, way: Way) -> float:
         """Return the probability of surviving a way with in hand what is in hand at a point of the route."""

@@ -90,12 +90,13 @@ class Hazards:
             context: What is carried, and seen there.
         """
         name = name_in(context)
+        if not context.isdisjoint(self._lights.get(name, EMPTY)):
+            return 0.0
         alias, risk = self._aliases.get(name), self._risks.get((place, name, moving))
         share = risk.share(context) if risk is not None else 0.0
         if alias is None or len(alias.always) < 2:
             return share
-        is_lifted = not context.isdisjoint(self._lights[name])
-        return 0.0 if is_lifted else max(share, alias.steps[moving].rate(0.0, self._n.unharmed))
+        return max(share, alias.steps[moving].rate(0.0, self._n.unharmed))
 
     @property
     def light(self) -> Tokens:
@@ -112,7 +113,7 @@ class Hazards:
     def _lifting(self, alias: _Alias) -> Tokens:
         """Return what was always in hand where a place did not go by a deadly alias, and never where one did."""
         deadliest = max(steps.rate(0.0, self._n.unharmed) for steps in alias.steps.values())
-        if len(alias.always) < 2 or deadliest <= self._n.deadly:
+        if deadliest <= self._n.deadly:
             return EMPTY
         others = (other.always for other in self._aliases.values() if other is not alias)
         otherwise = (always.get(place, EMPTY) for always in others for place in alias.always)

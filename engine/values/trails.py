@@ -103,7 +103,7 @@ class Trails:
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
             outcomes, came = self._outcomes[so], step.came
-            if outcomes and step.then.place == step.now.place:
+            if outcomes:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
@@ -171,11 +171,8 @@ class Trails:
                 break
             outcomes = self._outcomes[(step.now, step.action)]
             same, times = outcomes[step.came], outcomes.total()
-            otherwise = self._otherwise.get(verb(step.action))
-            if otherwise is None or not otherwise.hits:
-                counted *= rate(same, times, 1.0, 1.0)
-            else:
-                counted *= rate(same, times, 1.0 - otherwise.rate(), self._n.strength)
+            otherwise = self._otherwise[verb(step.action)].rate(0.0, self._n.strength)
+            counted *= rate(same, times, 1.0 - otherwise, self._n.strength)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
@@ -279,8 +276,9 @@ class _Walk:
             return False
         if not self._light.isdisjoint(step.now.have - now.have):
             return False
-        outcome = self._m.outcome((now.place, step.action), context) if now != step.now else None
-        return outcome is None or outcome.death <= self._n.too_dangerous
+        key = (now.place, step.action)
+        was = self._m.death(key, step.now.context)
+        return now == step.now or self._m.death(key, context) <= max(self._n.too_dangerous, was)
 
 
 def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:
