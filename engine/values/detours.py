@@ -171,10 +171,10 @@ class Explorer:
         leaving, staying = (m.hazards.hazard(goal, at.context, moving=moving) for moving in (True, False))
         count, cost, total = 0, visit.travel, -(1.0 - visit.alive) * price
         first: tuple[str, ...] = ()
-        best: tuple[float, float, int] | None = None
+        best: tuple[float, float, int, tuple[str, ...]] | None = None
         if visit.brings > 0.0:
             total += visit.arrives * visit.brings
-            best = (total / cost, total, cost)
+            best = (total / cost, total, cost, ())
         for most, action, sought in self._offers.stay(visit.promised, have):
             if count >= self._n.several or (best is not None and not sought and visit.arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
@@ -196,10 +196,10 @@ class Explorer:
             if cost > slack:
                 break
             if best is None or total / cost > best[0]:
-                best = (total / cost, total, cost)
+                best = (total / cost, total, cost, first)
         if best is None or best[1] <= 0.0 or best[2] > slack:
             return None
-        rate, worth, cost = best
+        rate, worth, cost, first = best
         actions = (*(move for _, move in visit.way), *first)
         aim = (goal, first[-1] if first else "")
         return Detour(rate, worth * self._route.success, cost, anchor.steps, actions, aim, visit.way, visit.back)

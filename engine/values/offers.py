@@ -170,7 +170,8 @@ class Offers:
             # What brought it about by being done to it elsewhere may be possible here: a lamp can be lit anywhere.
             names = names_in(token)
             for action in dict.fromkeys(action for _, action in sources):
-                wanted = (action, token) not in found.get(here, ()) and (here, action) not in progress.tried
+                is_new = (here, action) not in progress.tried and (here, action) not in progress.failed
+                wanted = is_new and (action, token) not in found.get(here, ())
                 if wanted and action in task.valid and not objects(action).isdisjoint(names):
                     found.setdefault(here, []).append((action, token))
         return found

@@ -114,6 +114,7 @@ class Router:
         start, steps, end = self.nowhere, trail.steps, trail.steps[-1].then
         extra = start.at.have - steps[0].now.have
         seen = {at.place: at.see for step in steps for at in (step.now, step.then)}
+        marks = [(number, step.now.place, step.now.have | extra) for number, step in enumerate(steps)]
         return Route(
             Imagined(end.place, end.have | extra, {**start.at.world, **seen}),
             start.left - len(steps),
@@ -121,7 +122,7 @@ class Router:
             trail.sure,
             trail.actions,
             start.gained.union(gain.key for gain in trail.earned),
-            tuple((number, step.now.place, step.now.have | extra) for number, step in enumerate(steps)),
+            (*marks, (len(steps), end.place, end.have | extra)),
             tuple((gain.steps, gain.points) for gain in trail.earned),
             needs_exact_replay=trail.repeat_probability > 0.0,
         )
