@@ -51,7 +51,7 @@ class GraphEstimator:
         self._n = numbers = numbers or PlanNumbers()
         self._model = Model(numbers)
         self._planner = Planner(self._model, numbers)
-        self._trails = Trails(numbers)
+        self._trails = Trails(self._model, numbers)
         self._sources = Sources(settings.gamma, self._model.reader)
         self._basis = Basis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
@@ -90,7 +90,7 @@ class GraphEstimator:
     def _begin(self) -> None:
         """End the last episode, if there was one, and forget what only concerned it."""
         self._catch_up(None)
-        self._trails.close(self._model)
+        self._trails.close()
         self._progress = Progress()
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""

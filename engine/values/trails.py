@@ -80,7 +80,8 @@ class Trails:
         histories: The episodes from their beginning on.
     """
 
-    def __init__(self, numbers: PlanNumbers) -> None:
+    def __init__(self, model: Model, numbers: PlanNumbers) -> None:
+        self._m = model
         self._n = numbers
         self.histories = Histories(numbers)
         self._episodes: list[list[TrailStep]] = []
@@ -103,25 +104,21 @@ class Trails:
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
             outcomes, came = self._outcomes[so], step.came
-            if outcomes:
+            if outcomes and step.action not in self._m.moves:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
         self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
         self._current.append(step)
 
-    def close(self, model: Model) -> None:
-        """End the episode: from now on its steps up to the last gain can be followed.
-
-        Args:
-            model: Tells which steps were done in vain; the episode is kept without them, too.
-        """
+    def close(self) -> None:
+        """End the episode: from now on its steps up to the last gain can be followed, with and without those in vain."""
         last = max((number for number, step in enumerate(self._current, 1) if step.reward > 0), default=0)
         lived, self._current = self._current[:last], []
         self.histories.close([step.reward for step in lived], len(self._episodes))
         if lived:
             self._episodes.append(lived)
-        for steps in versions(lived, model, self._n):
+        for steps in versions(lived, self._m, self._n):
             number, best = len(self._episodes), 0.0
             self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
@@ -171,7 +168,8 @@ class Trails:
                 break
             outcomes = self._outcomes[(step.now, step.action)]
             same, times = outcomes[step.came], outcomes.total()
-            otherwise = self._otherwise[verb(step.action)].rate(0.0, self._n.strength)
+            luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
+            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
             counted *= rate(same, times, 1.0 - otherwise, self._n.strength)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
