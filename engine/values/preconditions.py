@@ -27,7 +27,7 @@ class Preconditions:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self._contexts: dict[Tokens, frozenset[str]] = {}
-        """By situation, what was possible in it."""
+        """By situation, what was possible in it last."""
         self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         """By action and the tokens that name its objects on a valid occasion, what all such situations have."""
@@ -40,12 +40,13 @@ class Preconditions:
 
     def see(self, context: Tokens, possible: tuple[str, ...]) -> bool:
         """Learn from a situation; return whether an action was possible that never was."""
+        now = kept_once(frozenset(possible))
         known = self._contexts.get(context)
-        if known is not None and known.issuperset(possible):
+        if known == now:
             return False
         if known is None:
             self._latest.append(context)
-        self._contexts[context] = kept_once(frozenset(possible).union(known or ()))
+        self._contexts[context] = now
         named: defaultdict[str, set[str]] = defaultdict(set)
         for token in context:
             for word in words_of_token(token):
