@@ -112,7 +112,7 @@ class Trails:
         self._current.append(step)
 
     def close(self) -> None:
-        """End the episode: from now on its steps up to the last gain can be followed, with and without those in vain."""
+        """End the episode: its steps up to the last gain can be followed now, with and without those in vain."""
         last = max((number for number, step in enumerate(self._current, 1) if step.reward > 0), default=0)
         lived, self._current = self._current[:last], []
         self.histories.close([step.reward for step in lived], len(self._episodes))
