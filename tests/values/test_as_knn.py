@@ -49,7 +49,7 @@ def test_known_actions_are_ranked_as_the_papers_estimator_ranks_them(tmp_path, s
         order = rng.permutation(np.repeat(np.arange(4), 3))
         scope.append_all([lived(n, ACTIONS[a], float(rewards[a])) for n, a in enumerate(order)])
         knn = valued(KnnEstimator(scope, Settings(k=K)))
-        graph = valued(GraphEstimator(scope, profile("default")))
+        graph = valued(GraphEstimator(scope.entered(), profile("default")))
     assert knn == pytest.approx(rewards)
     assert list(np.argsort(graph)) == list(np.argsort(knn))
 

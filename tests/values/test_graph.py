@@ -30,17 +30,12 @@ VALID = ("north", "east")
 SETTLED = Settings(estimator="graph", selection="greedy", beta=10.0, curiosity=0.0)
 
 
-class Remembered:
-    """A memory that holds what it is given."""
-
-    def __init__(self, *episodes):
-        self.given = episodes
-
-    def entered(self):
-        first = 0
-        for number, episode in enumerate(self.given, 1):
-            yield first, dataclasses.replace(episode, number=episode.number or number)
-            first += len(episode.steps)
+def remembered(*episodes):
+    """Yield episodes as memory tells them, each with the entry number of its step 0."""
+    first = 0
+    for number, episode in enumerate(episodes, 1):
+        yield first, dataclasses.replace(episode, number=episode.number or number)
+        first += len(episode.steps)
 
 
 def play(estimator, world, steps, seed=0, settings=SETTINGS):
@@ -64,7 +59,7 @@ def play(estimator, world, steps, seed=0, settings=SETTINGS):
 def test_two_halves_lived_apart_are_joined_in_one_episode():
     coin = live(World(), ["north", "take coin", "south"], "a")
     ring = live(World(), ["east", "open door", "north", "take ring"], "b")
-    actions, score = play(GraphEstimator(Remembered(coin, ring), SETTLED), World(), 7, settings=SETTLED)
+    actions, score = play(GraphEstimator(remembered(coin, ring), SETTLED), World(), 7, settings=SETTLED)
     # The optimum in seven steps: no plan in either episode alone reaches more than 5.
     assert (score, actions) == (8, ["north", "take coin", "south", "east", "open door", "north", "take ring"])
 
@@ -72,15 +67,15 @@ def test_two_halves_lived_apart_are_joined_in_one_episode():
 def test_what_cannot_be_reached_in_the_steps_left_is_worth_nothing():
     coin = live(World(), ["north", "take coin"], "a")
     ring = live(World(), ["east", "open door", "north", "take ring"], "b")
-    actions, score = play(GraphEstimator(Remembered(coin, ring), SETTLED), World(), 4, settings=SETTLED)
+    actions, score = play(GraphEstimator(remembered(coin, ring), SETTLED), World(), 4, settings=SETTLED)
     assert (score, actions[0]) == (5, "east")
-    actions, score = play(GraphEstimator(Remembered(coin, ring), SETTLED), World(), 2, settings=SETTLED)
+    actions, score = play(GraphEstimator(remembered(coin, ring), SETTLED), World(), 2, settings=SETTLED)
     assert (score, actions) == (3, ["north", "take coin"])
 
 
 def test_a_gain_is_not_counted_twice():
     once = live(World(), ["north", "take coin", "drop coin", "take coin"], "a")
-    estimator = GraphEstimator(Remembered(once), SETTINGS)
+    estimator = GraphEstimator(remembered(once), SETTINGS)
     actions, _ = play(estimator, World(), 8)
     assert actions.count("take coin") == 1
 
@@ -100,18 +95,18 @@ def test_who_reads_memory_again_plans_as_who_lived_it(lived):
         return estimator.value(Query(state, (), candidates, world.valid(), 6), np.random.default_rng(0))
 
     episode = live(World(), lived)
-    there = GraphEstimator(Remembered(), SETTINGS)
+    there = GraphEstimator(remembered(), SETTINGS)
     there.begin_episode(episode.steps[0].state)
     for step, then in zip(episode.steps, [*[s.state for s in episode.steps[1:]], episode.final], strict=True):
         there.observe(step, then, terminated=False, lost=False)
     there.remembered(dataclasses.replace(episode, number=1), 0)
-    assert begun(there, World()) == begun(GraphEstimator(Remembered(episode), SETTINGS), World())
+    assert begun(there, World()) == begun(GraphEstimator(remembered(episode), SETTINGS), World())
 
 
 def test_a_place_whose_only_step_is_forgotten_is_planned_through():
     episode = live(World(), ["east", "open door", "north", "take ring"])
     there = dataclasses.replace(episode, final=dataclasses.replace(episode.final, tokens=()))
-    actions, _ = play(GraphEstimator(Remembered(there), SETTINGS), World(), 6)
+    actions, _ = play(GraphEstimator(remembered(there), SETTINGS), World(), 6)
     assert len(actions) == 6
 
 
@@ -127,7 +122,7 @@ def test_who_walks_into_a_wall_again_and_again_takes_another_way():
         return Episode(uid, "game/x", (*steps, dig), at["attic"], score=5.0)
 
     lived = [episode(str(n), "hall", "attic") for n in range(12)]
-    estimator = GraphEstimator(Remembered(episode("far", *way), *lived), SETTLED)
+    estimator = GraphEstimator(remembered(episode("far", *way), *lived), SETTLED)
     agent, taken = JitrlAgent(UniformPrior(), estimator, SETTLED), []
     agent.begin_episode(at["hall"])
     for number in range(5):
@@ -142,7 +137,7 @@ def test_who_walks_into_a_wall_again_and_again_takes_another_way():
 
 def test_death_is_learnt_and_then_avoided():
     deaths = [live(World(pit=True), ["jump"], str(n)) for n in range(3)]
-    estimator = GraphEstimator(Remembered(*deaths), SETTINGS)
+    estimator = GraphEstimator(remembered(*deaths), SETTINGS)
     world = World(pit=True)
     state = world.reset()
     estimator.begin_episode(state)
@@ -150,7 +145,7 @@ def test_death_is_learnt_and_then_avoided():
     value = estimator.value(Query(state, (), candidates, world.valid(), 20), np.random.default_rng(0))
     q = dict(zip([c.action for c in candidates], value.q, strict=True))
     assert q["jump"] == min(q.values())
-    actions, _ = play(GraphEstimator(Remembered(*deaths), SETTINGS), World(pit=True), 20)
+    actions, _ = play(GraphEstimator(remembered(*deaths), SETTINGS), World(pit=True), 20)
     assert "jump" not in actions
 
 
@@ -175,7 +170,7 @@ def test_what_lies_behind_certain_death_promises_nothing():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
-    estimator = GraphEstimator(Remembered(), SETTINGS)
+    estimator = GraphEstimator(remembered(), SETTINGS)
     scores = [play(estimator, World(), 12, seed=seed * 100 + episode)[1] for episode in range(12)]
     assert scores[-4:] == [8, 8, 8, 8]
 
@@ -188,7 +183,7 @@ def test_who_knows_the_way_to_every_point_explores_no_more():
     candidates = tuple(Candidate(a, 0.0) for a in world.valid())
     discovery = {}
     for to_gain in (None, 8.0, 9.0):
-        estimator = GraphEstimator(Remembered(coin, ring), SETTINGS)
+        estimator = GraphEstimator(remembered(coin, ring), SETTINGS)
         estimator.begin_episode(state)
         query = Query(state, (), candidates, world.valid(), 20, to_gain)
         discovery[to_gain] = max(estimator.value(query, np.random.default_rng(0)).terms["discovery"])
@@ -215,9 +210,9 @@ def test_with_an_empty_memory_or_without_weight_it_is_the_prior():
     rng = np.random.default_rng(1)
     z = tuple(Candidate(a, float(x)) for a, x in zip(world.valid(), rng.normal(size=9), strict=False))
     query = Query(state, (), z, world.valid(), 20)
-    empty = GraphEstimator(Remembered(), SETTINGS).value(query, rng)
+    empty = GraphEstimator(remembered(), SETTINGS).value(query, rng)
     assert empty.how == (jitrl.PRIOR,) * len(z)
-    full = GraphEstimator(Remembered(live(World(), ["north", "take coin"])), SETTINGS)
+    full = GraphEstimator(remembered(live(World(), ["north", "take coin"])), SETTINGS)
     full.begin_episode(state)
     valuation = full.value(query, rng)
     values = jitrl.Values(valuation.v, np.array(valuation.q), np.array(valuation.n), valuation.how)
@@ -230,7 +225,7 @@ def test_with_an_empty_memory_or_without_weight_it_is_the_prior():
 def test_q_is_the_sum_of_the_terms_it_shows():
     world = World()
     state = world.reset()
-    estimator = GraphEstimator(Remembered(live(World(), ["north", "take coin"])), SETTINGS)
+    estimator = GraphEstimator(remembered(live(World(), ["north", "take coin"])), SETTINGS)
     estimator.begin_episode(state)
     candidates = tuple(Candidate(a, 0.0) for a in world.valid())
     valuation = estimator.value(Query(state, (), candidates, world.valid(), 20), np.random.default_rng(0))
@@ -242,7 +237,7 @@ def test_q_is_the_sum_of_the_terms_it_shows():
 
 def test_the_reason_names_the_plan_and_the_parts_of_q():
     agent = JitrlAgent(
-        UniformPrior(), GraphEstimator(Remembered(live(World(), ["north", "take coin"])), SETTLED), SETTLED
+        UniformPrior(), GraphEstimator(remembered(live(World(), ["north", "take coin"])), SETTLED), SETTLED
     )
     world = World()
     state = world.reset()

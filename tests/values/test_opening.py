@@ -94,7 +94,7 @@ class Counted:
     def of(self, memory, *arguments, **named):
         """Open an estimator; return how many episodes it relived, and the estimator."""
         self.episodes = 0
-        estimator = opening.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
+        estimator = opening.opened(memory, *arguments, **{"opening": NEVER, **named})
         return self.episodes, estimator
 
 
@@ -124,7 +124,7 @@ def scope(memory):
     """A memory of eight episodes; what was learnt from them is kept."""
     scope = memory.scope(NAME)
     scope.append_all(lives(1, 8))
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    opening.opened(scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).exists()
     return scope
 
@@ -139,7 +139,7 @@ def test_one_decides_as_who_relived_all(memory, counted, seed):
         assert relived == until - since
         assert gc.isenabled()
     relived, reopened = counted.of(scope, SETTINGS)
-    anew = GraphEstimator(scope, SETTINGS)
+    anew = GraphEstimator(scope.entered(), SETTINGS)
     assert relived == 0
     expected = decisions(anew, seed)
     assert decisions(kept, seed) == expected
@@ -149,12 +149,11 @@ def test_one_decides_as_who_relived_all(memory, counted, seed):
 def test_it_may_be_kept_by_a_process_that_hashes_otherwise(memory, counted):
     scope = memory.scope(NAME)
     scope.append_all(lives(3, 8))
-    expected = decisions(GraphEstimator(scope, SETTINGS), 3)
+    expected = decisions(GraphEstimator(scope.entered(), SETTINGS), 3)
     code = (
         "import sys; from pathlib import Path; from engine.memory import Memory; from engine.values import opening\n"
-        "from engine.values.graph import GraphEstimator\n"
         "from tests.values.test_opening import ALWAYS, NAME, SETTINGS\n"
-        "opening.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
+        "opening.opened(Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
     )
     other = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, memory.folder], check=True, env=other)
@@ -188,7 +187,7 @@ def test_a_shipped_game_goes_on_alike(memory, counted):
             relived, kept = counted.of(scope, SETTINGS, opening=ALWAYS)
             assert relived == min(1, number)
             said, episode = play(kept, f"e{number}")
-            assert play(GraphEstimator(scope, SETTINGS), "again")[0] == said
+            assert play(GraphEstimator(scope.entered(), SETTINGS), "again")[0] == said
             scope.append(episode)
     finally:
         environment.close()
@@ -229,7 +228,7 @@ def _forgotten_by_another_version(scope):
 
 def _undone(scope):
     _forgotten(scope)
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    opening.opened(scope, SETTINGS, opening=ALWAYS)
     kept = (scope.folder / LEARNT).read_bytes()
     upkeep.undo(scope, "op")
     (scope.folder / LEARNT).write_bytes(kept)
@@ -296,7 +295,7 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     assert relived >= 7
     memory, settings, before, numbers = (*arguments, None, None)[:4]
     view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
-    anew = GraphEstimator(view, settings, numbers)
+    anew = GraphEstimator(view.entered(), settings, numbers)
     assert decisions(estimator, 1, 1, 8) == decisions(anew, 1, 1, 8)
 
 
@@ -445,9 +444,9 @@ def test_a_link_or_a_pipe_is_not_read(scope, counted, tmp_path):
 
 def test_a_small_memory_keeps_nothing(memory):
     scope = memory.scope(NAME)
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    opening.opened(scope, SETTINGS, opening=ALWAYS)
     scope.append_all(lives(1, 2))
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
+    opening.opened(scope, SETTINGS, opening=NEVER)
     assert not list(scope.folder.glob(f"{LEARNT}*"))
 
 
@@ -467,7 +466,7 @@ def test_a_full_disk_costs_nothing(scope, counted, monkeypatch):
 def test_what_a_killed_process_left_is_cleared_away(scope):
     (scope.folder / f"{LEARNT}.1.part").write_bytes(b"half of it")
     scope.append_all(lives(1, 9))
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    opening.opened(scope, SETTINGS, opening=ALWAYS)
     assert [path.name for path in scope.folder.glob(f"{LEARNT}*")] == [LEARNT]
     assert (scope.folder / LEARNT).stat().st_mode & 0o777 == 0o600
 
@@ -488,4 +487,4 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
     counted.of(scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).read_bytes() == kept
     monkeypatch.undo()
-    assert opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None
+    assert opening.opened(scope, SETTINGS, opening=NEVER).model is not None

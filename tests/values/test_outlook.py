@@ -9,7 +9,7 @@ from engine.environments import profile
 from engine.records import Candidate, Episode, State, Step
 from engine.values.base import Query, outlook
 from engine.values.graph import GraphEstimator
-from tests.values.test_graph import Remembered
+from tests.values.test_graph import remembered
 
 HALL, MINE, STORE = (State(place, (f"place:{place}",), place=place) for place in ("hall", "mine", "store"))
 OPENED = State("hall", ("place:hall", "see:gate=open"), place="hall")
@@ -55,7 +55,7 @@ def lived() -> tuple[Episode, Episode]:
 
 def test_discovery_is_told_as_so_much_less():
     """The worth of what was valued before the end is not carried into it."""
-    estimator = GraphEstimator(Remembered(*lived()), SETTINGS)
+    estimator = GraphEstimator(remembered(*lived()), SETTINGS)
     estimator.begin_episode(HALL)
     candidates = tuple(Candidate(action, 0.0) for action in HERE)
     rng, found = np.random.default_rng(0), []

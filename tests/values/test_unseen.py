@@ -9,7 +9,7 @@ from engine.values.graph import GraphEstimator
 from engine.values.text import Reader, Situation
 from tests.values.gridworld import live
 from tests.values.planning import new_model
-from tests.values.test_graph import SETTLED, Remembered, play
+from tests.values.test_graph import SETTLED, play, remembered
 
 OPEN, CLOSE, PUT = "open case", "close case", "put egg in case"
 HALL = Situation("hall", frozenset({"have:egg"}), frozenset({"see:case"}))
@@ -53,7 +53,7 @@ def test_what_was_opened_and_does_not_show_is_opened_for_what_needs_it():
     lived = live(Hall(), [OPEN, CLOSE, OPEN, "up", "take egg", "down", PUT])
     other = live(Hall(), ["up", "take egg", "down", "up", "down"])
     world = Hall()
-    estimator = GraphEstimator(Remembered(lived, other), SETTLED)
+    estimator = GraphEstimator(remembered(lived, other), SETTLED)
     actions, score = play(estimator, world, 5, settings=SETTLED)
     assert (score, sorted(actions)) == (5.0, sorted([OPEN, "up", "take egg", "down", PUT]))
     world.reset()  # whoever stands there with the egg in hand opens it first
@@ -127,7 +127,7 @@ def test_the_dark_is_no_news_in_the_next_room():
 
 def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
     """Nobody asks the estimator between two of them: what could be done after the first comes with the second."""
-    estimator, lived = GraphEstimator(Remembered(), SETTLED), live(Hall(), [OPEN, CLOSE])
+    estimator, lived = GraphEstimator(remembered(), SETTLED), live(Hall(), [OPEN, CLOSE])
     estimator.begin_episode(lived.steps[0].state)
     for step, then in zip(lived.steps, (lived.steps[1].state, lived.final), strict=True):
         estimator.observe(step, then, terminated=False, lost=False)

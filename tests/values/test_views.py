@@ -14,7 +14,7 @@ from engine.values.model import Model
 from engine.values.paths import Imagined, Progress
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model
-from tests.values.test_graph import Remembered
+from tests.values.test_graph import remembered
 
 LIT = frozenset({"have:lamp=lit"})
 OUT = frozenset({"have:lamp"})
@@ -121,7 +121,7 @@ def test_a_deadly_way_beside_it_does_not_leave_the_plan_to_the_priors_taste():
         for n in range(9)
     ]
     settings = profile("default")
-    agent = JitrlAgent(Taste(), GraphEstimator(Remembered(*lived, idle, *deaths), settings), settings)
+    agent = JitrlAgent(Taste(), GraphEstimator(remembered(*lived, idle, *deaths), settings), settings)
     agent.begin_episode(at["ledge"])
     decision = agent.decide(Turn(0, 60, Observation(""), at["ledge"], valid), np.random.default_rng(0))
     assert decision.action == "south"
