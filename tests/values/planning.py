@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from functools import partial
+from unittest.mock import patch
 
 from engine.settings.planning import PlanNumbers
+from engine.values import trails
 from engine.values.detours import Explorer
 from engine.values.model import Model
 from engine.values.offers import Offers
@@ -43,15 +45,28 @@ def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callabl
 
 
 class WholeTrails(Trails):
-    """Trails of whole episodes; states differ if they are read differently."""
+    """Trails that keep of each episode all steps up to its last gain. States differ if they are read differently."""
 
-    def add(self, step: TrailStep, state_digest: int | None = None) -> None:
-        super().add(step, hash(step.then) if state_digest is None else state_digest)
+    def __init__(self, model: Model | None = None) -> None:
+        super().__init__(model or new_model(), NUMBERS)
+        self._gained: set[Key] = set()
 
-    def close(
-        self, versions: Callable[[list[TrailStep]], Iterable[list[TrailStep]]] = lambda steps: (steps,)
-    ) -> None:
-        super().close(versions)
+    def add(self, step: TrailStep, state_digest: int | None = None, *, fresh: bool | None = None) -> None:
+        key = (step.now.place, step.action)
+        fresh = key not in self._gained if fresh is None else fresh
+        super().add(step, hash(step.then) if state_digest is None else state_digest, fresh=fresh)
+        if step.reward > 0:
+            self._gained.add(key)
+
+    def close(self, versions: Callable[[list[TrailStep]], list[list[TrailStep]]] = lambda steps: [steps]) -> None:
+        """End the episode.
+
+        Args:
+            versions: Returns what is kept of its steps up to the last gain, besides these themselves.
+        """
+        self._gained.clear()
+        with patch.object(trails, "versions", lambda steps, *_: versions(steps) if steps else []):
+            super().close()
 
     def from_here(
         self, now: Situation, steps: int, valid: Container[str], gained: Container[Key] = ()
@@ -66,9 +81,7 @@ class Planning:
         self._planner = Planner(model, numbers)
         self._curiosity = curiosity
 
-    def plan(
-        self, here: Imagined, steps: int, progress: Progress, trails: tuple[Trail, ...] = (), *, valid=(), to_gain=None
-    ) -> Plan:
+    def plan(self, here: Imagined, steps: int, progress: Progress, *, valid=()) -> Plan:
         """Return the best plan from here."""
-        task = Task(here, steps, progress, frozenset(valid), self._curiosity, {}, to_gain)
-        return self._planner.plan(task, trails)
+        task = Task(here, steps, progress, frozenset(valid), self._curiosity)
+        return self._planner.plan(task, ())

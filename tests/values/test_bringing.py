@@ -128,7 +128,7 @@ def test_a_trail_is_not_followed_that_begins_elsewhere_with_what_was_done_there_
     x.see(x.read(hall), ("east",))
     x.see(x.read(shut), ("open chest", "west"))
     x.see(x.read(opened), ("west",))
-    trails = WholeTrails(NUMBERS)
+    trails = WholeTrails(x)
     for now, action, reward, then in ((hall, "east", 0.0, shut), (shut, "open chest", 5.0, opened)):
         x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False)
         trails.add(TrailStep(x.read(now), action, reward, x.read(then), False, False))

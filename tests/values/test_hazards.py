@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from engine.values.paths import Ways
+from engine.values.paths import Imagined, Ways
+from engine.values.plans import Route
 from engine.values.text import Situation, union
-from tests.values.planning import new_model
+from tests.values.planning import explorer, new_model, standing
 from tests.values.test_memos import Wanderer
 
 
@@ -41,10 +44,16 @@ def test_what_may_go_wrong_on_a_way_is_never_out_of_date(seed):
     for _ in range(8):
         wanderer.walk(x)
         died = {place for place, action in x.fatal if action in x.moves}
-        for way in (way for place in wanderer.met for way in ways.of(place).values()):
-            deadly = tuple(key for key in way.moves if key[0] in died)
-            assert way.deadly == deadly
-            perilous += bool(deadly)
+        for place, situations in wanderer.met.items():
+            have, see = list(situations)[-1]
+            here = Imagined(place, have, {place: see})
+            along, look = explorer(x, here)[0](Route(here, 20.0)), standing(x, here).look
+            for way in ways.of(place).values():
+                deadly = [move for move in way if move[0] in died]
+                deaths = (x.death(move, union(have, look(here, move[0]))) for move in deadly)
+                alive = math.prod(1.0 - death for death in deaths)
+                assert along._survival(along._anchors[0], way) == pytest.approx(alive)
+                perilous += alive < 1.0
     assert perilous > 4
 
 
@@ -73,10 +82,15 @@ def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():
     cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
     x.see(cliff, ("down",))
     x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
-    ways = Ways(x)
-    assert ways.of("cliff")["shore"].deadly == ()
+    ways, here = Ways(x), Imagined("cliff", frozenset(), {})
+
+    def alive():
+        along = explorer(x, here)[0](Route(here, 20.0))
+        return along._survival(along._anchors[0], ways.of("cliff")["shore"])
+
+    assert alive() == 1.0
     x.learn(cliff, "down", 0.0, cliff, terminated=True, died=True)
-    assert ways.of("cliff")["shore"].deadly == (("cliff", "down"),)
+    assert alive() == 1.0 - x.death(("cliff", "down"), frozenset()) < 0.6
 
 
 def test_the_dark_is_as_deadly_everywhere_as_it_was_found_to_be_just_now():

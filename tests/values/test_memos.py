@@ -86,7 +86,7 @@ def step(place, action, then, reward=0.0, have=()):
 
 
 def test_a_trail_from_the_middle_is_as_sure_as_what_is_still_to_be_done():
-    trails = WholeTrails(NUMBERS)
+    trails = WholeTrails()
     for there in ("bank", "bank", "reef"):  # the boat does not always land where it did
         trails.add(step("lake", "row boat", there))
         trails.add(step(there, "north", "hill"))

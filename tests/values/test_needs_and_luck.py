@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
-from tests.values.planning import NUMBERS, WholeTrails
+from tests.values.planning import WholeTrails
 
 NONE = frozenset()
 AWAKE = frozenset({"see:troll"})
@@ -15,7 +15,7 @@ HALL, FREE = Situation("hall", NONE, AWAKE), Situation("hall", NONE, NONE)
 def test_luck_is_told_by_what_the_game_said_not_by_how_it_was_read():
     start, missed = Situation("hall", NONE, AWAKE), Situation("hall", NONE, AWAKE | {"gone:see:rug"})
     for read_alike, same in ((True, True), (False, True), (True, False)):
-        trails = WholeTrails(NUMBERS)
+        trails = WholeTrails()
         for episode in range(6):
             then = start if read_alike or not episode % 2 else missed
             trails.add(TrailStep(start, "hit", 0.0, then, False, False), state_digest=1 if same else episode)
@@ -31,7 +31,7 @@ def test_luck_is_told_by_what_the_game_said_not_by_how_it_was_read():
 
 
 def test_doing_all_the_same_again_proves_nothing_about_doing_a_part_of_it():
-    trails = WholeTrails(NUMBERS)
+    trails = WholeTrails()
     trails.add(TrailStep(HALL, "wait", 0.0, HALL, False, False))
     trails.add(TrailStep(HALL, "hit troll", 0.0, HALL, False, False))  # in vain
     trails.close()
