@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.values.histories import Histories
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
@@ -31,7 +33,7 @@ def best(trails, faithful):
 
 
 def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
-    trails = WholeTrails(NUMBERS)
+    trails = WholeTrails()
     fight(2, trails)
     assert best(trails, True) >= 0.8
     assert best(trails, False) < 0.7  # the first blow of the two did nothing: the second was lucky
@@ -39,19 +41,32 @@ def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
     assert best(trails, True) == 0.0  # luck falls otherwise now
 
 
-def test_a_fight_won_at_the_first_blow_is_not_sure_where_blows_are_known_to_differ():
-    trails, rope = WholeTrails(NUMBERS), frozenset({"have:rope"})
-    fight(2, trails)
+def won_at_the_first_blow(fights):
+    """Return how sure a fight is that was won at the first blow, after others were won at the second."""
+    trails, rope = WholeTrails(), frozenset({"have:rope"})
+    for number in range(fights):
+        trails.add(TrailStep(HALL, f"wait {number}", 0.0, HALL, False, False))  # so that luck falls anew
+        fight(2, trails)
     laden, free = Situation("hall", rope, HALL.see), Situation("hall", rope, NONE)
     trails.add(TrailStep(laden, "attack troll", 5.0, free, False, False))
     trails.close()
     trails.add(TrailStep(laden, "wait", 0.0, laden, False, False))
     (trail,) = trails.from_here(laden, 9, ("attack troll",))[:1]
-    assert trail.sure < 0.5
+    return trail.sure
+
+
+def test_a_fight_won_at_the_first_blow_is_the_less_sure_the_more_blows_are_known_to_differ():
+    assert won_at_the_first_blow(0) == 1.0
+    # One blow had another result than the blow before it. The prior adds `strength` blows that did not differ.
+    differ = 1.0 / (1.0 + NUMBERS.strength)
+    once = (1.0 + (1.0 - differ) * NUMBERS.strength) / (1.0 + NUMBERS.strength)
+    assert won_at_the_first_blow(1) == pytest.approx(once)
+    assert once > won_at_the_first_blow(2) > won_at_the_first_blow(4) > won_at_the_first_blow(8)
+    assert won_at_the_first_blow(8) < 0.5
 
 
 def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
-    same, other = WholeTrails(NUMBERS), WholeTrails(NUMBERS)
+    same, other = WholeTrails(), WholeTrails()
     for episode in range(6):
         fight(2, same)
         fight(2 if episode % 2 else 3, other)
@@ -63,7 +78,7 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
     for number, points in enumerate((1.0, 7.0, 3.0, 0.0)):
         histories.add("go", CAVE, 0.0, by_luck=False)
         histories.add(f"dig {number}", CAVE, points, by_luck=False)
-        assert histories.close([0.0, points], number) == points
+        histories.close([0.0, points], number)
     assert list(histories.continued()) == [(1, 0), (2, 0), (0, 0)]
     histories.add("go", CAVE, 0.0, by_luck=False)
     assert list(histories.continued()) == [(1, 1), (2, 1), (0, 1)]
@@ -72,7 +87,7 @@ def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_know
 
 
 def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
-    trails = WholeTrails(NUMBERS)
+    trails = WholeTrails()
     for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
         trails.add(TrailStep(HALL, action, reward, HALL, died=False, terminated=False))
     trails.close(lambda lived: [lived[2:]])  # told without what was in vain

@@ -17,13 +17,14 @@ def test_the_next_gains_are_the_best_of_all(seed):
     x, now, possible = wandered(seed, danger=0.2)
     dice = random.Random(seed)
     for place in sorted(x.places):
-        for number in range(dice.randint(0, 2)):
-            there = Situation(place, frozenset(), frozenset())
-            x.see(there, (f"dig {number}",))
+        there, digs = Situation(place, frozenset(), frozenset()), [f"dig {n}" for n in range(dice.randint(0, 2))]
+        with_empty_hands = [action for action in x.places[place].preconditions if action != "drop cup"]
+        x.see(there, (*with_empty_hands, *digs))
+        for dig in digs:
             for _ in range(3):  # sometimes in vain, sometimes deadly
                 died = dice.random() < 0.1
                 points = 0.0 if died else dice.choice((0.0, 1.0, 5.0))
-                x.learn(there, f"dig {number}", points, there, terminated=died, died=died)
+                x.learn(there, dig, points, there, terminated=died, died=died)
     assert len(x.gains) > 2 * NUMBERS.width
     finder = router(x, now, possible)
     for alive in (1.0, 0.6):
