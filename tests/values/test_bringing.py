@@ -120,6 +120,23 @@ def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(n
     assert (plan.actions[0] == "drop key") == dropped
 
 
+def test_a_route_that_follows_a_trail_has_a_mark_at_its_end():
+    x = new_model()
+    hall, den, rich = (x.read(one) for one in (state("hall"), state("den"), state("den", "have:gold")))
+    trails = WholeTrails(x)
+    for now, action, reward, then in ((hall, "east", 0.0, den), (den, "take gold", 5.0, rich)):
+        x.see(now, (action,))
+        x.learn(now, action, reward, then, terminated=False, died=False)
+        trails.add(TrailStep(now, action, reward, then, False, False))
+    trails.close()
+    lamp = frozenset({"have:lamp"})
+    told = trails.from_here(hall._replace(have=lamp), 9, ("east",))
+    # What is in hand beyond what was in hand then stays in hand.
+    route = router(x, Imagined(hall.place, lamp, {}), ("east",), steps=9)._follow(told[0])
+    assert route.actions == ("east", "take gold")
+    assert route.marks == ((0, hall.place, lamp), (1, den.place, lamp), (2, den.place, lamp | rich.have))
+
+
 def test_a_trail_is_not_followed_that_begins_elsewhere_with_what_was_done_there_already():
     """The chest in the den is open in this episode: a way that opens it there is none."""
     x = new_model()

@@ -6,7 +6,8 @@ import pytest
 
 from engine.records import State
 from engine.values.paths import Imagined
-from tests.values.planning import new_model, router
+from engine.values.plans import Route
+from tests.values.planning import explorer, new_model, router
 
 
 def state(place, *tokens):
@@ -38,14 +39,13 @@ def vault(open_times, shut_times):
 
 
 def beside(x, *have):
-    """Return a router that stands in the yard with this in hand, and where it stands."""
+    """Return the situation of who stands in the yard with this in hand."""
     now, hall = x.read(state("yard", *have)), x.read(state("hall", *have))
-    here = Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
-    return router(x, here, ("north",), steps=12), here
+    return Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
 
 
 def best(x, *have):
-    return beside(x, *have)[0].best(()).value
+    return router(x, beside(x, *have), ("north",), steps=12).best(()).value
 
 
 def test_a_gain_behind_a_door_that_is_open_at_times_is_worth_as_much_of_it():
@@ -60,3 +60,21 @@ def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_a
     x = vault(4, 4)
     assert best(x, "have:button1") == 0.0
     assert best(x, "have:coin1") == pytest.approx(5.0)
+
+
+def visit(x, *have):
+    """Return how the vault can be visited from the yard with this in hand, and the rates of the detours to it."""
+    here = beside(x, *have)
+    finder, offers = explorer(x, here, ("north",), steps=12, curiosity=9.0)
+    along = finder(Route(here, 12.0, marks=((0, here.place, here.have),)))
+    (promised,) = (promised for promised in offers.promises if promised.place == "place:vault")
+    return along._visit(promised), [found.rate for found in along.detours() if found.goal[0] == "place:vault"]
+
+
+def test_who_makes_a_detour_through_a_door_arrives_as_likely_as_it_is_open():
+    always, (rate,) = visit(vault(4, 0), "have:key")
+    assert always.arrives == 1.0
+    at_times, (less,) = visit(vault(4, 4), "have:key")
+    assert at_times.arrives == pytest.approx(4.5 / 8.5)
+    assert 0.0 < less <= rate * at_times.arrives
+    assert visit(vault(4, 4), "have:button1") == (None, [])

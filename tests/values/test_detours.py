@@ -193,6 +193,26 @@ def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
     assert first(("north", "throw lamp", "wait")) != ("light lamp",)
     tried = Progress(tried=Counter({("room 9", "light lamp"): 1}))
     assert planner.plan(here, 30, tried, valid=valid).actions[:1] != ("light lamp",)
+    failed = Progress(failed={("room 9", "light lamp")})
+    assert planner.plan(here, 30, failed, valid=valid).actions[:1] != ("light lamp",)
+
+
+def test_a_detour_ends_before_what_would_make_its_rate_lower():
+    """Four things were never in the den. To try a way there promises more points, but fewer for each step."""
+    x, pack = new_model(), ("key", "rope", "coin", "bell")
+    walk(x, (at("yard"), "north", at("hall")), (at("hall"), "east", at("den")))
+    x.see(at("den"), ("north",))
+    x.see(at("hall", pack), ("east",))
+    here = Imagined("hall", at("hall", pack).have, {})
+    finder, offers = explorer(x, here, ("east",))
+    brought = offers.brings("den", here.have)
+    offered = [(promise, action) for promised in offers.promises if promised.place == "den"
+               for promise, action, _ in offers.stay(promised, here.have)]  # fmt: skip
+    ((promise, action),) = offered
+    assert action == "north"
+    assert promise > brought > (brought + promise) / (1 + 1 + NUMBERS.look_around)
+    found = [detour for detour in finder(Route(here, 20.0)).detours() if detour.goal[0] == "den"]
+    assert [(detour.actions, detour.goal, detour.cost) for detour in found] == [(("east",), ("den", ""), 1)]
 
 
 def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():

@@ -7,7 +7,7 @@ import pytest
 from engine.values.histories import Histories
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
-from tests.values.planning import NUMBERS, WholeTrails
+from tests.values.planning import NUMBERS, WholeTrails, new_model
 
 NONE = frozenset()
 HALL = Situation("hall", NONE, frozenset({"see:troll"}))
@@ -63,6 +63,24 @@ def test_a_fight_won_at_the_first_blow_is_the_less_sure_the_more_blows_are_known
     assert won_at_the_first_blow(1) == pytest.approx(once)
     assert once > won_at_the_first_blow(2) > won_at_the_first_blow(4) > won_at_the_first_blow(8)
     assert won_at_the_first_blow(8) < 0.5
+
+
+@pytest.mark.parametrize(("moves", "counted"), [((), True), (("climb",), False), (("climb up",), False)])
+def test_the_luck_of_a_verb_is_neither_counted_nor_used_for_moves(moves, counted):
+    """Who climbs a wall tears off some ivy at times. Elsewhere there is a ladder."""
+    x = new_model()
+    x.moves.update(moves)
+    trails, wall, torn = WholeTrails(x), Situation("wall", NONE, NONE), Situation("wall", frozenset({"have:ivy"}), NONE)
+    for number, then in enumerate((wall, torn, wall)):
+        trails.add(TrailStep(wall, f"wait {number}", 0.0, wall, False, False))  # so that luck falls anew
+        trails.add(TrailStep(wall, "climb", 0.0, then, False, False))
+        trails.close()
+    ladder, loft = Situation("ladder", NONE, NONE), Situation("loft", NONE, NONE)
+    trails.add(TrailStep(ladder, "climb up", 5.0, loft, False, False))
+    trails.close()
+    trails.add(TrailStep(ladder, "wait", 0.0, ladder, False, False))
+    (trail,) = trails.from_here(ladder, 9, ("climb up",))
+    assert (trail.sure < 1.0) == counted
 
 
 def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():

@@ -139,6 +139,29 @@ def test_a_light_that_was_put_away_at_last_is_in_hand_in_a_shortened_trail_where
     assert [step.action for step in found] == ["north", *(["take lamp"] if light else []), "east", "take gold"]
 
 
+@pytest.mark.parametrize(("more_survived", "shorter"), [(0, True), (6, False)])
+def test_a_step_of_a_shortened_trail_may_be_as_dangerous_as_it_was_and_no_more(more_survived, shorter):
+    """Many die of crossing a bridge. It may be that more of those survive who have a stone in hand."""
+    without, stone = at("yard", see=("stone",)), at("yard", have=("stone",))
+    bank, across = at("bank", see=("gold",)), at("bank", have=("stone",), see=("gold",))
+    way = [(at("hall"), "out", without), (without, "take stone", stone), (stone, "cross", across),
+           (across, "take gold", at("bank", have=("stone", "gold")))]  # fmt: skip
+    x, steps = lived(way)
+    x.see(without, ("take stone", "cross"))
+    x.see(bank, ("take gold",))
+    x.learn(without, "cross", 0.0, bank, terminated=False, died=False)
+    for _ in range(3):
+        for begin in (without, stone):
+            x.learn(begin, "cross", 0.0, begin, terminated=True, died=True)
+    for _ in range(more_survived):
+        x.learn(stone, "cross", 0.0, across, terminated=False, died=False)
+    danger, was = (x.death(("yard", "cross"), begin.context) for begin in (without, stone))
+    assert (danger <= was) == shorter
+    assert was > NUMBERS.too_dangerous
+    found = shortened(steps, x, NUMBERS)
+    assert (found and [step.action for step in found]) == (["out", "cross", "take gold"] if shorter else None)
+
+
 def test_an_action_may_be_possible_in_more_than_one_way():
     c = Preconditions(NUMBERS)
     c.see(frozenset({"have:egg", "see:tree"}), ("open egg", "drop egg"))
@@ -224,6 +247,18 @@ def test_what_keeps_the_dark_away_in_one_place_does_so_in_others():
     assert x.hazards.light == {"have:lamp lit"}
     x.learn(room("darkness", 2, "lamp lit"), "look", 0.0, attic, terminated=False, died=False)
     assert not x.hazards.light  # dark all the same: it was not that
+
+
+def test_one_place_that_goes_by_a_deadly_name_is_enough_to_know_what_lifts_the_danger():
+    x, dark, lit = new_model(), room("darkness", 7, "sword"), room("cellar", 7, "sword", "lamp lit")
+    x.moves.add("north")
+    x.learn(lit, "look", 0.0, lit, terminated=False, died=False)
+    assert not x.hazards.light  # nobody died yet
+    for _ in range(3):
+        x.learn(dark, "north", -10.0, dark, terminated=True, died=True)
+    assert x.hazards.light == {"have:lamp lit"}
+    assert x.hazards.hazard("room 7", dark.context, moving=True) > 0.5
+    assert x.hazards.hazard("room 7", dark.context | {"have:lamp lit"}, moving=True) == 0.0
 
 
 def one_step(number, action, reward):
