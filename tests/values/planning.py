@@ -51,10 +51,9 @@ class WholeTrails(Trails):
         super().__init__(model or new_model(), NUMBERS)
         self._gained: set[Key] = set()
 
-    def add(self, step: TrailStep, state_digest: int | None = None, *, fresh: bool | None = None) -> None:
+    def add(self, step: TrailStep, state_digest: int | None = None) -> None:
         key = (step.now.place, step.action)
-        fresh = key not in self._gained if fresh is None else fresh
-        super().add(step, hash(step.then) if state_digest is None else state_digest, fresh=fresh)
+        super().add(step, hash(step.then) if state_digest is None else state_digest, fresh=key not in self._gained)
         if step.reward > 0:
             self._gained.add(key)
 
