@@ -37,7 +37,7 @@ class TrainingSettings(Group):
         1.0, "largest norm of a gradient; longer ones are scaled down to it", 1e-6, 1e6
     )
     precision: str = setting(
-        "fp32", "numbers to compute with: 32 bits, or bf16 (GPUs; the adapter stays at 32 bits)",
+        "fp32", "numbers to compute with: 32 bits, or bf16 (GPUs; what is trained stays at 32 bits)",
         choices=("fp32", "bf16"),
     )  # fmt: skip
     prompt: str = setting(

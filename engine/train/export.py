@@ -20,6 +20,8 @@ PERMUTED = ("llama",)
 """Architectures whose model files have the rows of queries and keys in another order than transformers."""
 PLAIN = ("qwen2", "qwen3")
 """Architectures whose model files have all weights as transformers has them."""
+LARGE = 30_000.0
+"""Weights of bf16 below this are merged at f16, whose largest number is 65504."""
 F16, Q8_0 = 1, 7
 """Values of `general.file_type`."""
 
@@ -47,6 +49,7 @@ def write(
     try:
         if hasattr(model, "merge_and_unload"):
             model.save_pretrained(folder / ADAPTER)
+            _finer(model)
             model = model.merge_and_unload()
         model.save_pretrained(folder / MERGED)
         tokenizer.save_pretrained(folder / MERGED)
@@ -60,6 +63,16 @@ def write(
     except OSError as error:
         raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None
     return ""
+
+
+def _finer(model: Any) -> None:
+    """Store weights of bf16 as f16, of the same size but with 8 times finer steps: an adapter's part is small."""
+    import torch
+
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dtype == torch.bfloat16 and float(weight.abs().max()) < LARGE:
+                weight.data = weight.data.half()
 
 
 def _file(

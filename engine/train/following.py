@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
 from engine.train.curve import check_finite
@@ -37,7 +38,8 @@ class Following(TrainerCallback):  # type: ignore[misc]
             self._told(int(state.global_step), logs)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """End training, with a checkpoint."""
-        if self._stopped() or (self._until is not None and time.monotonic() > self._until):
+        """End training, with a checkpoint, in all processes after the same update."""
+        wanted = self._stopped() or (self._until is not None and time.monotonic() > self._until)
+        if any(gather_object([wanted])):
             control.should_training_stop = control.should_save = True
         return control

@@ -87,12 +87,12 @@ def open_tokenizer(folder: Path) -> Any:
 
 
 def open_weights(folder: Path, settings: TrainingSettings) -> Any:
-    """Return the model of a folder.
+    """Return the model of a folder. Weights that are trained stay at 32 bits: most updates are too small for bf16.
 
     Raises:
         BadFile: It cannot be read.
     """
-    dtype = torch.bfloat16 if settings.precision == "bf16" else torch.float32
+    dtype = torch.bfloat16 if settings.precision == "bf16" and settings.lora_rank else torch.float32
     try:
         return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
     except Exception as error:

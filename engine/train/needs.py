@@ -20,17 +20,19 @@ OPTIMIZER = 12
 def bytes_needed(source: Source, settings: TrainingSettings) -> int:
     """Return the bytes that training needs at most, with prompts as long as the settings allow."""
     wide = 2 if settings.precision == "bf16" else 4
+    # What is trained stays at 32 bits, and is copied to compute in 16.
+    weight = wide if settings.lora_rank else 4 + 2 * (wide == 2)
     # Seven matrices a layer; the three of the feed-forward part are about three times as wide on one side.
     adapter = settings.lora_rank * source.layers * source.hidden * 20
     trained = adapter * (4 + OPTIMIZER) if settings.lora_rank else source.parameters * OPTIMIZER
     tokens = settings.micro_batch * settings.train_prompt_tokens
     scored = tokens if isinstance(settings, SftSettings) else settings.micro_batch * 16
-    reference = source.parameters * wide if isinstance(settings, GrpoSettings) and _copies(settings) else 0
+    reference = source.parameters * 4 if isinstance(settings, GrpoSettings) and _copies(settings) else 0
     kept = 1 if settings.activations == "recompute" else source.layers
     activations = tokens * kept * source.hidden * ACTIVATIONS * wide // 4
     return (
         RUNTIME
-        + source.parameters * wide
+        + source.parameters * weight
         + reference
         + trained
         + activations

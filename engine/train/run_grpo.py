@@ -167,7 +167,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
             return
         done = int(checkpoint.name.rpartition("-")[2]) // epochs
         self._updates = [update for update in updates if update.update <= done]
-        if self._updates:
+        if self._updates and self.rank == 0:  # the curve has the sums of all processes
             self._counts = Counts.of(self._updates[-1])
         self._trained = json.loads(read_text(checkpoint / EPISODES.format(self.rank)))
 

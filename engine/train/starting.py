@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,20 @@ STOPPED = 130
 """Exit code after Ctrl-C."""
 
 
-def environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variables of a training process: it finds this project behind the packages of its environment."""
+def environment(
+    variables: Mapping[str, str] = os.environ, accelerate: Path | None = None
+) -> dict[str, str]:
+    """Return the variables of a training process: it finds this project behind the packages of its environment.
+
+    Without a configuration of accelerate it sees one GPU, the first one if the user names none: TRL refuses several in
+    one process.
+    """
     own = [
         str(Path(__file__).resolve().parents[2]),
         *(sysconfig.get_path(name) for name in ("purelib", "platlib")),
     ]
     return {
+        **({} if accelerate else {"CUDA_VISIBLE_DEVICES": "0"}),
         **{name: value for name, value in variables.items() if name not in ("PYTHONPATH", "PYTHONHOME")},
         launch.PATH: os.pathsep.join(dict.fromkeys(own)),
         launch.PYTHON: sys.executable,
@@ -103,51 +110,80 @@ def train(python: Path, job: Job, accelerate: Path | None, tell: Callable[[str, 
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
-            env=environment(),
+            env=environment(accelerate=accelerate),
             start_new_session=True,  # Ctrl-C reaches us alone
         )
         last: tuple[str, Any] = ("", None)
+        stopping = _Stopping(process, tell)
         try:
-            with _stopping(process, tell):
+            with stopping:
                 for name, value in _lines(process):
+                    if name == "process":
+                        stopping.add(int(value))
+                        continue
                     last = (name, value)
                     if name in ("say", "update"):
                         tell(name, value)
                 code = process.wait()
         finally:
             if process.poll() is None:
-                process.kill()
+                stopping.kill()
                 process.wait()
     if last[0] == "failed":
         raise _error(last[1])
     if last[0] == "done":
         return STOPPED if last[1].get("stopped") else 0
-    if code in (STOPPED, -signal.SIGTERM):
+    if code in (STOPPED, -signal.SIGTERM) or stopping.asked > 1:  # a launcher has a code of its own
         return STOPPED
     raise GameError(_death(code, folder / LOG))
 
 
-@contextlib.contextmanager
-def _stopping(process: subprocess.Popen[bytes], tell: Callable[[str, Any], None]) -> Iterator[None]:
-    """Pass SIGINT on as a wish to stop."""
-    asked = 0
+class _Stopping:
+    """Passes SIGINT on as a wish to stop, to the processes that train. accelerate's launcher does not pass it on.
 
-    def ask(number: int, frame: Any) -> None:
-        nonlocal asked
-        asked += 1
-        if asked == 1:
-            tell(
+    Args:
+        process: The process that was started: the one that trains, or a launcher.
+        tell: As in `train`.
+
+    Attributes:
+        asked: How often the user asked.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], tell: Callable[[str, Any], None]) -> None:
+        self._process, self._tell = process, tell
+        self._training: list[int] = []
+        self.asked = 0
+
+    def add(self, pid: int) -> None:
+        """Add a process that trains. It hears of what was wished before."""
+        self._training.append(pid)
+        if self.asked:
+            os.kill(pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End all at once."""
+        self._send(signal.SIGKILL, (*self._training, self._process.pid))
+
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGINT, self._ask)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _ask(self, number: int, frame: Any) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            self._tell(
                 "say",
                 "stopping after this update; Ctrl-C again stops at once and goes back to the last checkpoint",
             )
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
+        self._send(signal.SIGTERM, self._training or (self._process.pid,))
 
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    def _send(self, number: int, pids: Sequence[int]) -> None:
+        if self._process.poll() is None:  # afterwards, the numbers may be those of other processes
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
 
 
 def _lines(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from engine.texts import clipped
 from engine.train.jobs import Job
 
 Tell = Callable[[str, Any], None]
-"""Tells one thing: its name ("say", "update", "done", "failed") and its value."""
+"""Tells one thing: its name ("process", "say", "update", "done", "failed") and its value."""
 
 
 class Wish:
@@ -43,10 +43,11 @@ class Wish:
 
 
 def work(path: str) -> int:
-    """Do the job in a file; return the exit code."""
+    """Do the job in a file; return the exit code, 0 if it was stopped."""
     for name, value in (
         ("HF_HUB_OFFLINE", "1"), ("TRANSFORMERS_OFFLINE", "1"), ("HF_HUB_DISABLE_TELEMETRY", "1"),
         ("WANDB_MODE", "disabled"), ("TRL_EXPERIMENTAL_SILENCE", "1"), ("TOKENIZERS_PARALLELISM", "false"),
+        ("ACCELERATE_MIXED_PRECISION", "no"),  # from a configuration of accelerate; the setting `precision` decides
     ):  # fmt: skip
         os.environ[name] = value
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="ascii")
@@ -54,12 +55,13 @@ def work(path: str) -> int:
     main_process = os.environ.get("RANK", "0") == "0"
 
     def tell(name: str, value: Any) -> None:
-        if main_process or name == "failed":
+        if main_process or name in ("process", "failed"):
             out.write(json.dumps({name: value}) + "\n")
 
     wish = Wish()
     signal.signal(signal.SIGINT, wish.signalled)
     signal.signal(signal.SIGTERM, wish.signalled)
+    tell("process", os.getpid())
     try:
         job = from_plain(Job, json.loads(read_text(Path(path))))
         tell("say", "loading the trainer")
@@ -72,4 +74,4 @@ def work(path: str) -> int:
         tell("failed", {"message": f"training failed: {type(error).__name__}: {clipped(str(error), 500)}", "kind": ""})
         return 1
     tell("done", {"stopped": wish.stop})
-    return 130 if wish.stop else 0
+    return 0  # also if it was stopped: a launcher takes another code for a failure and ends the other processes

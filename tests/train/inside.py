@@ -18,6 +18,7 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRL_EXPERIME
 import gguf  # noqa: E402
 import torch  # noqa: E402
 from datasets import Dataset  # noqa: E402
+from peft import get_peft_model  # noqa: E402
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, set_seed  # noqa: E402
 from trl import SFTTrainer  # noqa: E402
 
@@ -262,6 +263,32 @@ def check_file(folder: Path, weights: Path, model: object, tokenizer: object) ->
             "vocabulary": source.vocabulary, "file": str(result), "prints": prints, **tokens}  # fmt: skip
 
 
+def check_precision(folder: Path) -> list[str]:
+    """Return the numbers of the weights with bf16: if all are trained, and with an adapter."""
+    return [
+        str(models.open_weights(folder, GrpoSettings(precision="bf16", lora_rank=rank)).dtype) for rank in (0, 4)
+    ]
+
+
+def check_merging(folder: Path, work: Path) -> float:
+    """Write a model of bf16 with an adapter; return by which share a weight of it is wrong at most."""
+    settings = GrpoSettings(precision="bf16", lora_rank=4)
+    model = get_peft_model(models.open_weights(folder, settings), models.adapter(settings))
+    set_seed(3)
+    expected = {}
+    for name, layer in model.base_model.model.named_modules():
+        if hasattr(layer, "lora_B"):
+            layer.lora_B["default"].weight.data.normal_(0, 0.01)
+            part = layer.lora_B["default"].weight @ layer.lora_A["default"].weight * layer.scaling["default"]
+            expected[name] = layer.base_layer.weight.detach().float() + part.detach()
+    export.write(model, models.open_tokenizer(folder), find(str(folder), folder), work, prompt="", run="", kind="f16")
+    written = models.open_weights(work / export.MERGED, GrpoSettings()).state_dict()
+    return max(
+        float(((written[f"{name}.weight"] - weight).abs() / (weight.abs() + 0.01)).max())
+        for name, weight in expected.items()
+    )
+
+
 def main(folder: Path, weights: Path) -> None:
     tiny = folder / "tiny"
     model, tokenizer = make(tiny, weights)
@@ -272,6 +299,8 @@ def main(folder: Path, weights: Path) -> None:
         "sft": check_sft(tiny, folder / "sft"),
         "nan": check_nan(tiny, folder / "nan"),
         "file": check_file(folder, weights, model, tokenizer),
+        "precision": check_precision(tiny),
+        "merging": check_merging(tiny, folder / "merged"),
     }
     print(json.dumps(found))
 

@@ -41,6 +41,14 @@ def test_sft_learns_the_action_alone_and_makes_it_likelier(inside):
     assert inside["sft"]["after"]["go west"] > inside["sft"]["before"]["go west"] + 0.05
 
 
+def test_weights_that_are_trained_stay_at_32_bits(inside):
+    assert inside["precision"] == ["torch.float32", "torch.bfloat16"]
+
+
+def test_an_adapter_over_bf16_is_not_lost_in_the_model_that_is_written(inside):
+    assert inside["merging"] < 0.001  # 0.004 if it was merged at bf16
+
+
 def test_a_gradient_that_is_no_number_ends_training_and_stores_nothing(inside):
     assert inside["nan"].startswith("the gradient of update 1 is not a finite number")
     assert inside["nan"].endswith(" []")

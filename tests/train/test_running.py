@@ -16,7 +16,7 @@ import pytest
 from engine.records import EpisodeEnded
 from engine.session import recording
 from engine.train import curve, places, runs, starting
-from engine.train.jobs import JOB, Update
+from engine.train.jobs import JOB, Job, Update
 from jitrl_tui.cli import main
 
 UPDATES = 3
@@ -73,12 +73,23 @@ def episodes(saves: Path, process: int = 0) -> int:
     return sum(isinstance(event, EpisodeEnded) for _, event in recording.read(folder))
 
 
-def kill_after(updates: int, saves: Path) -> None:
-    """Kill the training process of this process when so many updates are in the curve."""
+def wait_for(updates: int, saves: Path) -> None:
+    """Wait until so many updates are in the curve."""
     file = places.runs_folder(saves) / "run" / curve.CURVE
     until = time.monotonic() + 600
     while time.monotonic() < until and (not file.is_file() or len(file.read_text().splitlines()) < updates):
         time.sleep(0.05)
+
+
+def interrupt_after(updates: int, saves: Path) -> None:
+    """Press Ctrl-C when so many updates are in the curve."""
+    wait_for(updates, saves)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def kill_after(updates: int, saves: Path) -> None:
+    """Kill the training process of this process when so many updates are in the curve."""
+    wait_for(updates, saves)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = (stat.parent / "cmdline").read_bytes().split(b"\0")
@@ -113,20 +124,55 @@ def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(whole, tiny, tmp_
     assert episodes(tmp_path) == 2 * UPDATES
 
 
-def test_two_processes_learn_what_one_does(whole, tiny, training_python, tmp_path):
-    job = runs.load(whole, "run").job
-    folder = places.runs_folder(tmp_path) / "run"
-    runs.begin(dataclasses.replace(job, folder=str(folder), saves=str(tmp_path)))
-    variables = starting.environment() | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+@pytest.mark.parametrize("by", [[], ["--accelerate", "1-gpu"]])
+def test_ctrl_c_ends_a_run_after_its_update(by, whole, tiny, tmp_path, capsys):
+    threading.Thread(target=interrupt_after, args=(1, tmp_path), daemon=True).start()
+    assert grpo(tmp_path, tiny, *by) == starting.STOPPED
+    assert "stopping after this update; Ctrl-C again stops at once" in capsys.readouterr().err
+    assert not runs.load(tmp_path, "run").written
+    assert grpo(tmp_path, tiny) == 0
+    assert same(learnt(tmp_path), learnt(whole))  # so accelerate's configuration does not change the precision either
+
+
+def by_two(job: Job, python: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Begin a run; return the command that trains it with two processes on a CPU."""
+    runs.begin(job)
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     script = Path(starting.__file__).with_name("launch.py")
-    launcher = [str(training_python), "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    launcher = [str(python), "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    return [*launcher, str(script), str(Path(job.folder) / JOB)]
+
+
+def test_two_processes_end_after_the_same_update(whole, training_python, tmp_path, monkeypatch):
+    folder = places.runs_folder(tmp_path) / "run"
+    job = dataclasses.replace(runs.load(whole, "run").job, folder=str(folder), saves=str(tmp_path))
+    command = by_two(job, training_python, monkeypatch)
+    monkeypatch.setattr(starting, "command", lambda *_: command)
+    threading.Thread(target=interrupt_after, args=(1, tmp_path), daemon=True).start()
+    assert starting.train(training_python, job, None, lambda *_: None) == starting.STOPPED
+    stopped = len(learnt(tmp_path))
+    assert (folder / "checkpoints" / f"checkpoint-{stopped}" / "episodes-1.json").is_file()
+    assert starting.train(training_python, job, None, lambda *_: None) == 0
+    assert same(learnt(tmp_path), learnt(whole))
+
+
+def test_two_processes_learn_what_one_does(whole, training_python, tmp_path, monkeypatch):
+    folder = places.runs_folder(tmp_path) / "run"
+    job = dataclasses.replace(runs.load(whole, "run").job, folder=str(folder), saves=str(tmp_path))
     done = subprocess.run(
-        [*launcher, str(script), str(folder / JOB)],
-        env=variables, capture_output=True, text=True, timeout=900, check=False,
+        by_two(job, training_python, monkeypatch),
+        env=starting.environment(), capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert same(learnt(tmp_path), learnt(whole))
     assert [episodes(tmp_path, process) for process in (0, 1)] == [UPDATES, UPDATES]
+
+
+def test_one_process_sees_one_gpu(tmp_path):
+    assert starting.environment({})["CUDA_VISIBLE_DEVICES"] == "0"
+    assert starting.environment({"CUDA_VISIBLE_DEVICES": "3"})["CUDA_VISIBLE_DEVICES"] == "3"
+    assert "CUDA_VISIBLE_DEVICES" not in starting.environment({}, tmp_path / "4-gpus.yaml")
 
 
 def test_a_dry_run_builds_the_trainer_and_one_batch(tiny, tmp_path, capsys):
