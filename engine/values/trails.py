@@ -166,7 +166,7 @@ class Trails:
         for taken, step in enumerate(part, 1):
             if step.terminated:
                 break
-            outcomes = self._outcomes[(step.now, step.action)]
+            outcomes = self._outcomes.get((step.now, step.action)) or Counter()
             same, times = outcomes[step.came], outcomes.total()
             luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
             otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
@@ -186,7 +186,7 @@ class Trails:
 def versions(steps: list[TrailStep], model: Model, numbers: PlanNumbers) -> Iterator[list[TrailStep]]:
     """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
     direct = without_loops(steps)
-    shorter = shortened(direct, model, numbers)
+    shorter = shortened(direct, model, numbers) if direct else None
     yield from (one for one in (direct, shorter) if one)
 
 
@@ -247,13 +247,14 @@ class _Walk:
     def __init__(self, steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> None:
         self._m = model
         self._n = numbers
+        self._begin = steps[0].now
         self._light = model.hazards.light
         # What a step left out would have changed is not changed: places look as they did at first.
         self._first = {step.now.place: step.now.see for step in reversed(steps)}
 
     def along(self, steps: Sequence[TrailStep]) -> list[TrailStep] | None:
         """Return the steps with what would be carried and seen, None if one of them is not possible or deadly."""
-        place, have, world = steps[0].now.place, steps[0].now.have, dict(self._first)
+        place, have, world = self._begin.place, self._begin.have, dict(self._first)
         walked = list[TrailStep]()
         for step in steps:
             before, after, now = step.now, step.then, Situation(place, have, world[place])

@@ -162,6 +162,15 @@ def test_a_step_of_a_shortened_trail_may_be_as_dangerous_as_it_was_and_no_more(m
     assert (found and [step.action for step in found]) == (["out", "cross", "take gold"] if shorter else None)
 
 
+def test_the_first_step_of_an_episode_is_kept_in_a_shortened_trail_if_the_rest_needs_it():
+    hall, key, vault = at("hall", see=("key",)), at("hall", have=("key",)), at("vault", have=("key",), see=("gold",))
+    way = [(hall, "take key", key), (key, "unlock with key", vault),
+           (vault, "take gold", at("vault", have=("key", "gold")))]  # fmt: skip
+    x, steps = lived(way)
+    x.see(hall, ("take key",))
+    assert shortened(steps, x, NUMBERS) is None
+
+
 def test_an_action_may_be_possible_in_more_than_one_way():
     c = Preconditions(NUMBERS)
     c.see(frozenset({"have:egg", "see:tree"}), ("open egg", "drop egg"))
