@@ -80,7 +80,7 @@ class Reached(NamedTuple):
     """The cheapest known way to a place.
 
     Attributes:
-        cost: Steps to it; danger and doubt cost steps, too.
+        cost: Steps to it; doubt costs steps, too.
         actions: What is done on it.
         marks: (number of actions taken, place, what is carried) where it comes to a place.
         alive: Probability of coming here alive.
@@ -218,8 +218,8 @@ class Paths:
         return known[1]
 
     def _search(self, at: Imagined, steps: float) -> dict[str, Reached]:
-        """Search with Dijkstra's algorithm; risk costs steps."""
-        m, risky = self._m, self._n.caution * self.death_cost
+        """Search with Dijkstra's algorithm."""
+        m = self._m
         reached = {at.place: Reached(0.0, (), (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set[str]()
         while queue:
@@ -232,7 +232,7 @@ class Paths:
             for action, there in m.exits(name):
                 if there in settled:
                     continue
-                found = self._move(reached[name], action, risky)
+                found = self._move(reached[name], action)
                 if found is None or found.at.place in settled or found.cost > steps:
                     continue
                 if found.at.place not in reached or found.cost < reached[found.at.place].cost:
@@ -240,7 +240,7 @@ class Paths:
                     heapq.heappush(queue, (found.cost, found.at.place))
         return reached
 
-    def _move(self, start: Reached, action: str, risky: float) -> Reached | None:
+    def _move(self, start: Reached, action: str) -> Reached | None:
         """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
         opening = self.enable(self.seen(start.at), action, self._n.helped_move)
@@ -251,7 +251,7 @@ class Paths:
         actions = (*start.actions, *opening.actions, action)
         at = opening.after(start.at)._replace(place=outcome.occasion.place)
         return Reached(
-            start.cost + len(opening.actions) + tries + risky * outcome.death,
+            start.cost + len(opening.actions) + tries,
             actions,
             (*start.marks, (len(actions), at.place, at.have)),
             start.alive * (1.0 - outcome.death),

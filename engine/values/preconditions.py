@@ -103,29 +103,9 @@ class Preconditions:
         for clause, always in clauses.items():
             need, vain = clause, [context for context in against if clause <= context]
             if vain:
-                need |= always - EMPTY.union(*vain) or _separating(always - clause, vain)
+                need |= always - EMPTY.union(*vain)
             found.append(need)
         return tuple(need for need in found if not any(other < need for other in found))
-
-
-def _separating(tokens: Tokens, vain: list[Tokens]) -> Tokens:
-    """Return few tokens whose conjunction excludes all situations in vain, by greedy set cover.
-
-    Args:
-        vain: Situations in which the action was not possible.
-
-    Returns:
-        The empty set if there are no such tokens: what the action takes does not show.
-    """
-    chosen, left = set[str](), vain
-    while left:
-        alone = {token: sum(token in context for context in left) for token in sorted(tokens)}
-        token = min(alone, key=alone.__getitem__, default="")
-        if not token or alone[token] == len(left):
-            return EMPTY
-        chosen.add(token)
-        left = [context for context in left if token in context]
-    return frozenset(chosen)
 
 
 class Makers:

@@ -16,10 +16,10 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally, jaccard, rate
+from engine.values.counts import jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import Model
-from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, union, verb
+from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, union
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
 
@@ -90,8 +90,6 @@ class Trails:
         """By place and what was in hand, the most that was still gained, negative, the step, and the episode."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
-        self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
-        """By verb, how often something else came of it than before where it was done in the same situation."""
 
     def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
         """Remember a step of the episode that is going on.
@@ -104,8 +102,6 @@ class Trails:
         # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
             outcomes, came = self._outcomes[so], step.came
-            if outcomes and step.action not in self._m.moves:
-                self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
         self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
@@ -167,10 +163,7 @@ class Trails:
             if step.terminated:
                 break
             outcomes = self._outcomes.get((step.now, step.action)) or Counter()
-            same, times = outcomes[step.came], outcomes.total()
-            luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
-            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
-            counted *= rate(same, times, 1.0 - otherwise, self._n.strength)
+            counted *= rate(outcomes[step.came], outcomes.total(), 1.0, self._n.strength)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
@@ -273,11 +266,7 @@ class _Walk:
         context = union(now.have, now.see)
         if self._m.places[now.place].preconditions.missing(step.action, context):
             return False
-        if not self._light.isdisjoint(step.now.have - now.have):
-            return False
-        key = (now.place, step.action)
-        was = self._m.death(key, step.now.context)
-        return now == step.now or self._m.death(key, context) <= max(self._n.too_dangerous, was)
+        return self._light.isdisjoint(step.now.have - now.have)
 
 
 def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:
