@@ -63,7 +63,6 @@ class PlanNumbers(Group):
     unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
     unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
-    caution: float = setting(2.0, "steps that a way may be longer for each point that dying on it would cost", 0.0, 1e3)
     deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
     lightless: float = setting(0.5, "probability of dying of having put out a light", 0.0, 1.0)
     too_dangerous: float = setting(
@@ -105,7 +104,7 @@ class PlanNumbers(Group):
     unlikely: float = setting(
         0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
     )
-    strength: float = setting(2.0, "occasions that what is known of a verb's luck is worth", 0.0, 1e3)
+    strength: float = setting(2.0, "occasions on which a step of a trail came as it was, added to those counted", 0.0, 1e3)
     continuations: int = setting(4, "continuations kept of one history: the best by what they still gained", 0, 1e6)
     as_before: float = setting(
         4.0, "times that luck is taken to have fallen as before, before any was counted", 0.0, 1e3
