@@ -104,7 +104,7 @@ class PlanNumbers(Group):
     unlikely: float = setting(
         0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
     )
-    strength: float = setting(2.0, "occasions on which a step of a trail came as it was, added to those counted", 0.0, 1e3)
+    strength: float = setting(2.0, "occasions on which a step came as it was, added to those counted", 0.0, 1e3)
     continuations: int = setting(4, "continuations kept of one history: the best by what they still gained", 0, 1e6)
     as_before: float = setting(
         4.0, "times that luck is taken to have fallen as before, before any was counted", 0.0, 1e3
