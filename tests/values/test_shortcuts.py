@@ -143,11 +143,10 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 opened = router.enable(router.seen(at[place]), action, 1)
                 if opened is None:
                     continue
-                outcome = x.outcome((place, action), opened.at.context)
+                outcome = x.effects.outcome((place, action), opened.at.context)
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 cost = costs[place] + len(opened.actions) + 1.0 / (outcome.success * opened.sure)
-                cost += 2.0 * router.death_cost * outcome.death
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
                     costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.after(at[place]).world)
