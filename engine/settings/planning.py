@@ -65,9 +65,6 @@ class PlanNumbers(Group):
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
     lightless: float = setting(0.5, "probability of dying of having put out a light", 0.0, 1.0)
-    too_dangerous: float = setting(
-        0.3, "probability of dying above which a step is not taken for its own sake", 0.0, 1.0
-    )
 
     # Novelty
     first: float = setting(

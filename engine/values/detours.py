@@ -96,7 +96,7 @@ class Explorer:
         while queue and slack >= 1.0:
             *_, visit, detour = heapq.heappop(queue)
             if detour.rate < least:
-                break  # what comes of being farther on with more steps left is worth more
+                break  # much poorer than the best: the steps are kept, and all is looked at again farther on
             if detour.cost > slack:
                 look(visit, slack)  # less may be tried there
                 continue

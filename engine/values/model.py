@@ -8,7 +8,7 @@ Every step is a transition (s, a, r, s'). From all of them is learnt, without an
 * where one dies, and what lifts that danger (`engine.values.hazards`);
 * what trying something new brings (`engine.values.novelty`).
 
-`Model.step` learns one step. It is the same for steps that are remembered and for those of the running episode.
+`Model.see` learns a situation, and `Model.learn` the step taken in it, remembered or of the running episode.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ class _Place:
 
 class Model:
     """All that is known of a world. It grows step by step; nothing is ever computed anew from the start.
+
+    Of each step `see` is called first, then `learn`. An action counts as tried at the next `see`, when it shows what can
+    be done after it, or at once if it ended the episode or changed nothing.
 
     Attributes:
         yields: What first tries brought.

@@ -42,7 +42,7 @@ class Progress:
         world: What was last seen at each place visited.
         gained: Where points were gained already.
         tried: How often each action was taken at each place.
-        failed: Goals that turned out to be impossible.
+        failed: Goals that turned out to be impossible; a place and "" stands for bringing things there.
         idle: How often each action did nothing.
         planned: How often a plan for this goal was made in this situation.
     """
@@ -181,7 +181,7 @@ class Paths:
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
         """Return how an action becomes possible by actions that make what it needs; None if it does not."""
-        # At most 2 ** (depth - 1) - 1 actions come before a helper: up to a depth of 3 so many rounds leave none out.
+        # So many rounds leave out no helper that `enable` could use, up to a depth of 3.
         for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
             before = self.enable(at, helper, depth - 1) if helper != action else None
             done = self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper) if before else None

@@ -6,20 +6,20 @@ whether or not it is known to matter. How often the same came of each step is co
 
 Episodes that explore do much that has nothing to do with what they gained. Parts that led back to where they began
 with nothing changed are left out. A step is left out where, by all that is known of what actions need, the rest is
-still possible without it, not too dangerous, and a light stays in hand.
+still possible without it, and a light stays in hand.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import Model
-from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, union
+from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
 
@@ -87,7 +87,7 @@ class Trails:
         self._episodes: list[list[TrailStep]] = []
         """Each up to its last gain, and again without what was done in vain."""
         self._at: defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]] = defaultdict(dict)
-        """By place and what was in hand, the most that was still gained, negative, the step, and the episode."""
+        """By place and what was in hand: minus the most that was still gained, the step, minus the episode."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
 
@@ -99,7 +99,7 @@ class Trails:
             fresh: Whether this action had earned no points at this place earlier in the episode.
         """
         so = (step.now, step.action)
-        # What was gained by it once is not gained again; and that luck falls alike after all the same proves nothing.
+        # What was gained once is not gained again. The same after the same history is no news: the seed is the same.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
             outcomes, came = self._outcomes[so], step.came
             outcomes[came] += 1
@@ -114,7 +114,7 @@ class Trails:
         self.histories.close([step.reward for step in lived], len(self._episodes))
         if lived:
             self._episodes.append(lived)
-        for steps in versions(lived, self._m, self._n):
+        for steps in versions(lived, self._m):
             number, best = len(self._episodes), 0.0
             self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
@@ -176,10 +176,10 @@ class Trails:
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
 
 
-def versions(steps: list[TrailStep], model: Model, numbers: PlanNumbers) -> Iterator[list[TrailStep]]:
+def versions(steps: list[TrailStep], model: Model) -> Iterator[list[TrailStep]]:
     """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
     direct = without_loops(steps)
-    shorter = shortened(direct, model, numbers) if direct else None
+    shorter = shortened(direct, model) if direct else None
     yield from (one for one in (direct, shorter) if one)
 
 
@@ -212,14 +212,16 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
     return kept
 
 
-def shortened(steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> list[TrailStep] | None:
+def shortened(steps: Sequence[TrailStep], model: Model) -> list[TrailStep] | None:
     """Return steps that end with a gain without those that none of the others needs, None if all are needed."""
-    kept, walk = list(steps), _Walk(steps, model, numbers)
+    # What a step left out would have changed is not changed: places look as they did at first.
+    begin, world = steps[0].now, {step.now.place: step.now.see for step in reversed(steps)}
+    kept = list(steps)
     for number in range(len(kept) - 2, -1, -1):
         step, without = kept[number], kept[:number] + kept[number + 1 :]
-        if step.reward <= 0 and step.then.place == step.now.place and walk.along(without) is not None:
+        if step.reward <= 0 and step.then.place == step.now.place and _walked(without, begin, world, model) is not None:
             kept = without
-    walked = walk.along(kept) if len(kept) < len(steps) else None
+    walked = _walked(kept, begin, world, model) if len(kept) < len(steps) else None
     return [_kept_once(step) for step in walked] if walked is not None else None
 
 
@@ -230,43 +232,30 @@ def _kept_once(step: TrailStep) -> TrailStep:
     return step._replace(now=now, then=then)
 
 
-class _Walk:
-    """Walks steps of an episode in thought, some of them left out.
+def _walked(
+    steps: Sequence[TrailStep], begin: Situation, first: Mapping[str, Tokens], model: Model
+) -> list[TrailStep] | None:
+    """Return steps with what would be carried and seen if no others were taken; None if one of them is not possible.
+
+    A light that was in hand has to be in hand still.
 
     Args:
-        steps: All steps of it.
+        begin: Where the first of all steps was taken.
+        first: What the places looked like at first.
     """
-
-    def __init__(self, steps: Sequence[TrailStep], model: Model, numbers: PlanNumbers) -> None:
-        self._m = model
-        self._n = numbers
-        self._begin = steps[0].now
-        self._light = model.hazards.light
-        # What a step left out would have changed is not changed: places look as they did at first.
-        self._first = {step.now.place: step.now.see for step in reversed(steps)}
-
-    def along(self, steps: Sequence[TrailStep]) -> list[TrailStep] | None:
-        """Return the steps with what would be carried and seen, None if one of them is not possible or deadly."""
-        place, have, world = self._begin.place, self._begin.have, dict(self._first)
-        walked = list[TrailStep]()
-        for step in steps:
-            before, after, now = step.now, step.then, Situation(place, have, world[place])
-            if before.place != place or not self._is_possible(step, now):
-                return None
-            have = _changed(have, before.have, after.have)
-            if after.place == place:
-                world[place] = _changed(now.see, before.see, after.see)
-            place = after.place
-            then = Situation(place, have, world.get(place, after.see))
-            walked.append(step._replace(now=now, then=then))
-        return walked if self._light.isdisjoint(steps[-1].then.have - have) else None
-
-    def _is_possible(self, step: TrailStep, now: Situation) -> bool:
-        """Return whether a step is possible here, not too dangerous, and a light that was in hand still is."""
-        context = union(now.have, now.see)
-        if self._m.places[now.place].preconditions.missing(step.action, context):
-            return False
-        return self._light.isdisjoint(step.now.have - now.have)
+    light, (place, have, _), world, walked = model.hazards.light, begin, dict(first), list[TrailStep]()
+    for step in steps:
+        before, after, now = step.now, step.then, Situation(place, have, world[place])
+        missing = model.places[place].preconditions.missing(step.action, now.context)
+        if before.place != place or missing or not light.isdisjoint(before.have - have):
+            return None
+        have = _changed(have, before.have, after.have)
+        if after.place == place:
+            world[place] = _changed(now.see, before.see, after.see)
+        place = after.place
+        then = Situation(place, have, world.get(place, after.see))
+        walked.append(step._replace(now=now, then=then))
+    return walked if light.isdisjoint(steps[-1].then.have - have) else None
 
 
 def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:

@@ -118,12 +118,12 @@ def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not
 
     def actions(*protecting):
         monkeypatch.setattr(Hazards, "light", frozenset(protecting))
-        return [[step.action for step in version] for version in versions(steps, x, NUMBERS)]
+        return [[step.action for step in version] for version in versions(steps, x)]
 
     direct = ["east", "take key", "take ball", "unlock with key", "take gold"]
     assert actions("have:ball") == [direct]
     assert actions() == [direct, ["east", "take key", "unlock with key", "take gold"]]
-    assert shortened(shortened(steps, x, NUMBERS), x, NUMBERS) is None
+    assert shortened(shortened(steps, x), x) is None
 
 
 @pytest.mark.parametrize("light", [(), ("have:lamp",)])
@@ -137,7 +137,7 @@ def test_a_light_that_was_put_away_at_last_is_in_hand_in_a_shortened_trail_where
     x.see(hall, ("take lamp", "east"))
     x.see(vault, ("drop lamp", "take gold"))
     monkeypatch.setattr(Hazards, "light", frozenset(light))
-    found = shortened(steps, x, NUMBERS)
+    found = shortened(steps, x)
     assert found is not None
     assert [step.action for step in found] == ["north", *(["take lamp"] if light else []), "east", "take gold"]
 
@@ -148,7 +148,7 @@ def test_the_first_step_of_an_episode_is_kept_in_a_shortened_trail_if_the_rest_n
            (vault, "take gold", at("vault", have=("key", "gold")))]  # fmt: skip
     x, steps = lived(way)
     x.see(hall, ("take key",))
-    assert shortened(steps, x, NUMBERS) is None
+    assert shortened(steps, x) is None
 
 
 def test_an_action_may_be_possible_in_more_than_one_way():
@@ -306,7 +306,7 @@ def test_what_a_step_left_out_would_have_changed_stays_as_it_was():
     x.see(shut, ("open door", "take key"))  # but not out of it
     x.see(at("hall", have=("key",), see=("shut door",)), ("open door",))
     x.see(at("yard"), ("take gold",))
-    found = shortened(steps, x, NUMBERS)
+    found = shortened(steps, x)
     assert [step.action for step in found] == ["open door", "out", "take gold"]
 
 

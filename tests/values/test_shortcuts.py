@@ -12,7 +12,7 @@ from engine.values.hazards import _Risk
 from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
 from engine.values.text import Situation
-from engine.values.trails import TrailStep, _Walk, shortened
+from engine.values.trails import TrailStep, _walked, shortened
 from tests.bench.dungeons import Dungeon
 from tests.values.planning import NUMBERS, new_model, standing
 
@@ -110,13 +110,13 @@ def test_steps_left_out_of_an_episode_are_those_that_a_walk_from_its_beginning_d
         kept = list(steps[:last])
         if not kept:
             continue
-        walk = _Walk(kept, explorer.x, NUMBERS)
+        begin, first = kept[0].now, {step.now.place: step.now.see for step in reversed(kept)}
         for number in range(len(kept) - 2, -1, -1):
             step = kept[number]
             rest = kept[:number] + kept[number + 1 :]
-            if step.reward <= 0 and step.then.place == step.now.place and walk.along(rest) is not None:
-                kept = rest
-        found = shortened(steps[:last], explorer.x, NUMBERS)
+            if step.reward <= 0 and step.then.place == step.now.place:
+                kept = kept if _walked(rest, begin, first, explorer.x) is None else rest
+        found = shortened(steps[:last], explorer.x)
         actions = [step.action for step in kept]
         shorter = [step.action for step in found] if found is not None else actions
         rest = iter(actions)
