@@ -47,8 +47,8 @@ class _Place:
 class Model:
     """All that is known of a world. It grows step by step; nothing is ever computed anew from the start.
 
-    Of each step `see` is called first, then `learn`. An action counts as tried at the next `see`, when it shows what can
-    be done after it, or at once if it ended the episode or changed nothing.
+    Of each step `see` is called first, then `learn`. An action counts as tried at the next `see`, when it shows what
+    can be done after it, or at once if it ended the episode or changed nothing.
 
     Attributes:
         yields: What first tries brought.

@@ -15,6 +15,7 @@ import json
 import math
 import statistics
 import time
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,14 @@ def played(arm: str, kind: str, seed: int, episodes: int) -> _Played:
 
 
 def difference(arm: dict[tuple[str, int], _Played], full: dict[tuple[str, int], _Played], what: str) -> str:
-    """Return the mean difference of an arm from the full one and its standard error, over the dungeons both played."""
-    found = [arm[key][what] - full[key][what] for key in arm if key in full]
+    """Return the mean difference of an arm from the full one and its standard error, over the dungeons both played.
+
+    Dungeons of one seed have the same rooms, so the standard error is that of the means of the seeds.
+    """
+    by_seed = defaultdict[int, list[float]](list)
+    for key in arm.keys() & full.keys():
+        by_seed[key[1]].append(arm[key][what] - full[key][what])
+    found = [statistics.fmean(of_seed) for of_seed in by_seed.values()]
     if len(found) < 2:
         return "–"
     return f"{statistics.fmean(found):+.3f} ± {statistics.stdev(found) / math.sqrt(len(found)):.3f}"
