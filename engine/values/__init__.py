@@ -69,9 +69,10 @@ def _knn(memory: Scope, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
+    from engine.values.graph import GraphEstimator
     from engine.values.opening import opened
 
-    return opened(memory, settings, before)
+    return opened(GraphEstimator, memory, settings, before)
 
 
 BUILT_IN = (

@@ -12,6 +12,7 @@ import json
 import platform
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import engine
 from engine.memory import learnt
@@ -21,7 +22,9 @@ from engine.memory.view import View
 from engine.paths import code_digest
 from engine.settings import Settings
 from engine.settings.planning import OpeningNumbers, PlanNumbers
-from engine.values.graph import GraphEstimator
+
+if TYPE_CHECKING:
+    from engine.values.graph import GraphEstimator
 
 _LEARNS = ("jitrl.py", "memory", "records", "settings/planning.py", "values")
 """The code on which it depends what is learnt from a journal."""
@@ -29,13 +32,14 @@ _ADMITTED = ("engine.records", "engine.settings.planning", "engine.values")
 
 
 def opened(
+    kind: type[GraphEstimator],
     memory: Scope | View,
     settings: Settings,
     before: int | None = None,
     numbers: PlanNumbers | None = None,
     opening: OpeningNumbers | None = None,
 ) -> GraphEstimator:
-    """Return an estimator that has learnt what memory has.
+    """Return an estimator of a kind that has learnt what memory has.
 
     Args:
         before: Entry number of the first step that was remembered after the session began, None to read all of memory.
@@ -49,12 +53,12 @@ def opened(
     mark = learnt.marked(view) if whole else None
     with learnt.uncollected():
         found = learnt.load(view, before, by, _ADMITTED)
-        if found is not None and not GraphEstimator.takes(found[1]):
+        if found is not None and not kind.takes(found[1]):
             learnt.refuse(view, "it is of something else")
             found = None
         since, known = found or (0, None)
         begun = time.perf_counter()
-        estimator = GraphEstimator(view.entered(since), settings, numbers, known)
+        estimator = kind(view.entered(since), settings, numbers, known)
     if mark is not None and time.perf_counter() - begun > opening.relived_s:
         learnt.save(view, mark, by, estimator.learnt)
     return estimator

@@ -29,6 +29,7 @@ from engine.settings import SessionConfig, Settings
 from engine.settings.address import in_space, parsed_address
 from engine.settings.planning import OpeningNumbers
 from engine.values import opening
+from engine.values.graph import GraphEstimator
 from jitrl_tui import cli
 from tests.arena.running import SMALL
 from tests.memory.lives import make_episode
@@ -347,7 +348,7 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
         scope.append_all(make_episode(rng, f"e{number}") for number in range(4))
-        opening.opened(scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
+        opening.opened(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
         (path,) = (tmp_path / "s").rglob(LEARNT)
         assert path.parent == scope.folder
         scope.append(make_episode(rng, "late"))
@@ -362,10 +363,10 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     monkeypatch.setattr(learnt, "load", loaded)
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
-        opening.opened(scope, Settings())
+        opening.opened(GraphEstimator, scope, Settings())
         assert known == [sum(len(episode.steps) for episode in list(scope.episodes())[:4])]
     with SharedMemory(address, tmp_path / "another machine", follow=False) as shared:
-        opening.opened(shared.scope(NAME), Settings())
+        opening.opened(GraphEstimator, shared.scope(NAME), Settings())
         assert known[1:] == [0]
 
 

@@ -94,7 +94,7 @@ class Counted:
     def of(self, memory, *arguments, **named):
         """Open an estimator; return how many episodes it relived, and the estimator."""
         self.episodes = 0
-        estimator = opening.opened(memory, *arguments, **{"opening": NEVER, **named})
+        estimator = opening.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
         return self.episodes, estimator
 
 
@@ -124,7 +124,7 @@ def scope(memory):
     """A memory of eight episodes; what was learnt from them is kept."""
     scope = memory.scope(NAME)
     scope.append_all(lives(1, 8))
-    opening.opened(scope, SETTINGS, opening=ALWAYS)
+    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).exists()
     return scope
 
@@ -152,8 +152,9 @@ def test_it_may_be_kept_by_a_process_that_hashes_otherwise(memory, counted):
     expected = decisions(GraphEstimator(scope.entered(), SETTINGS), 3)
     code = (
         "import sys; from pathlib import Path; from engine.memory import Memory; from engine.values import opening\n"
+        "from engine.values.graph import GraphEstimator\n"
         "from tests.values.test_opening import ALWAYS, NAME, SETTINGS\n"
-        "opening.opened(Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
+        "opening.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
     )
     other = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, memory.folder], check=True, env=other)
@@ -228,7 +229,7 @@ def _forgotten_by_another_version(scope):
 
 def _undone(scope):
     _forgotten(scope)
-    opening.opened(scope, SETTINGS, opening=ALWAYS)
+    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     kept = (scope.folder / LEARNT).read_bytes()
     upkeep.undo(scope, "op")
     (scope.folder / LEARNT).write_bytes(kept)
@@ -444,9 +445,9 @@ def test_a_link_or_a_pipe_is_not_read(scope, counted, tmp_path):
 
 def test_a_small_memory_keeps_nothing(memory):
     scope = memory.scope(NAME)
-    opening.opened(scope, SETTINGS, opening=ALWAYS)
+    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     scope.append_all(lives(1, 2))
-    opening.opened(scope, SETTINGS, opening=NEVER)
+    opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
     assert not list(scope.folder.glob(f"{LEARNT}*"))
 
 
@@ -466,7 +467,7 @@ def test_a_full_disk_costs_nothing(scope, counted, monkeypatch):
 def test_what_a_killed_process_left_is_cleared_away(scope):
     (scope.folder / f"{LEARNT}.1.part").write_bytes(b"half of it")
     scope.append_all(lives(1, 9))
-    opening.opened(scope, SETTINGS, opening=ALWAYS)
+    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert [path.name for path in scope.folder.glob(f"{LEARNT}*")] == [LEARNT]
     assert (scope.folder / LEARNT).stat().st_mode & 0o777 == 0o600
 
@@ -487,4 +488,4 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
     counted.of(scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).read_bytes() == kept
     monkeypatch.undo()
-    assert opening.opened(scope, SETTINGS, opening=NEVER).model is not None
+    assert opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None
