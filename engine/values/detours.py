@@ -51,7 +51,7 @@ class _Visit(NamedTuple):
         travel: Steps there, and back if there has to be a way back.
         brings: Points that bringing there what is in hand promises.
         arrives: Probability of coming there.
-        death: Probability of dying on the ways.
+        alive: Probability of coming there and back, possible and alive.
     """
 
     bound: float
@@ -62,7 +62,7 @@ class _Visit(NamedTuple):
     back: Way
     brings: float
     arrives: float
-    death: float
+    alive: float
 
 
 class Explorer:
@@ -139,13 +139,13 @@ class Explorer:
             chance = math.prod(self._chance(anchor, move) for move in way)
             if not chance:
                 continue
-            alive = self._survival(anchor, way)
-            arrives, death = chance * alive, chance * (1.0 - alive * self._survival(anchor, back))
+            arrives = chance * self._survival(anchor, way)
+            alive = arrives * self._survival(anchor, back)
             bound *= arrives
-            if arrives * (promised.most + brings) <= death * anchor.price or bound <= 0.0:
+            if arrives * (promised.most + brings) <= (1.0 - alive) * anchor.price or bound <= 0.0:
                 continue
             if best is None or (-bound, travel) < (-best.bound, best.travel):
-                best = _Visit(bound, travel, promised, anchor, way, back, brings, arrives, death)
+                best = _Visit(bound, travel, promised, anchor, way, back, brings, arrives, alive)
         return best
 
     def _chance(self, anchor: _Anchor, move: Key) -> float:
@@ -169,7 +169,7 @@ class Explorer:
         have, price = anchor.at.have, anchor.price
         at = Situation(goal, have, self._paths.look(anchor.at, goal))
         leaving, staying = (m.hazards.hazard(goal, at.context, moving=moving) for moving in (True, False))
-        count, cost, total = 0, visit.travel, -visit.death * price
+        count, cost, total = 0, visit.travel, -(1.0 - visit.alive) * price
         first: tuple[str, ...] = ()
         best: tuple[float, float, int, tuple[str, ...]] | None = None
         if visit.brings > 0.0:

@@ -94,8 +94,14 @@ class Effects:
         self._occasions.setdefault((now.place, action), deque(maxlen=self._n.occasions)).append(occasion)
         return occasion
 
-    def outcome(self, key: Key, context: Tokens) -> Outcome | None:
-        """Return what an action is expected to do, None if it was never taken at the place."""
+    def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome | None:
+        """Return what an action is expected to do, None if it was never taken at the place.
+
+        The risk of dying is shrunk towards the place's: one lucky escape from a deadly place proves little.
+
+        Args:
+            hazard: Share of deadly steps at the place in this context.
+        """
         known, alias = self._occasions.get(key), name_in(context)
         if not known:
             return None
@@ -106,7 +112,7 @@ class Effects:
             idle = sum(not (o.did_something or o.terminated) for o in latest)
             success = max(self._n.least_success, 1.0 - idle / len(latest))
         lasting = effective or [o for o in latest if not o.terminated] or latest
-        return Outcome(lasting[-1], success, sum(o.died for o in latest) / len(latest))
+        return Outcome(lasting[-1], success, (sum(o.died for o in latest) + hazard) / (len(latest) + 1.0))
 
     def gain(self, key: Key) -> float:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Effects, Views
+from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Yields
 from engine.values.preconditions import Makers, Preconditions
@@ -200,9 +200,13 @@ class Model:
         """Return the share of deadly steps at a place in a context, of moves if the action is one, else of others."""
         return self.hazards.hazard(place, context, moving=action in self.moves)
 
+    def outcome(self, key: Key, context: Tokens) -> Outcome | None:
+        """Return what an action is expected to do, None if it was never taken at the place."""
+        return self.effects.outcome(key, context, self.hazard(key[0], context, key[1]))
+
     def death(self, key: Key, context: Tokens) -> float:
         """Return the probability of dying of an action in a context, whether or not it was ever taken at the place."""
-        outcome = self.effects.outcome(key, context)
+        outcome = self.outcome(key, context)
         return outcome.death if outcome is not None else self.hazard(key[0], context, key[1])
 
     def staleness(self, action: str) -> float:

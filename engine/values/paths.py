@@ -196,7 +196,7 @@ class Paths:
     def do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
         """Return the situation after `action`, its expected number of tries, and the risk of dying."""
         now = self.seen(at)
-        outcome = self._m.effects.outcome((at.place, action), now.context)
+        outcome = self._m.outcome((at.place, action), now.context)
         if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
             return None
         did = outcome.occasion
@@ -244,7 +244,7 @@ class Paths:
         """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
         opening = self.enable(self.seen(start.at), action, self._n.helped_move)
-        outcome = self._m.effects.outcome((name, action), opening.at.context) if opening is not None else None
+        outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
         if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
         tries = 1.0 / (outcome.success * opening.sure)

@@ -200,7 +200,7 @@ class Router:
             return None
         survives = way.alive * (1.0 - done[2])
         for helper in enabled.actions:
-            outcome = self._m.effects.outcome((key[0], helper), at.context)
+            outcome = self._m.outcome((key[0], helper), at.context)
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained

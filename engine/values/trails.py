@@ -16,10 +16,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import jaccard, rate
+from engine.values.counts import Tally, jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import Model
-from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once
+from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, verb
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
 
@@ -90,6 +90,8 @@ class Trails:
         """By place and what was in hand: minus the most that was still gained, the step, minus the episode."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
+        self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
+        """By verb, moves apart, how often another result came of it in the same situation."""
 
     def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
         """Remember a step of the episode that is going on.
@@ -102,6 +104,8 @@ class Trails:
         # What was gained once is not gained again. The same after the same history is no news: the seed is the same.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
             outcomes, came = self._outcomes[so], step.came
+            if outcomes and step.action not in self._m.moves:
+                self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
         self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
@@ -163,7 +167,9 @@ class Trails:
             if step.terminated:
                 break
             outcomes = self._outcomes.get((step.now, step.action)) or Counter()
-            counted *= rate(outcomes[step.came], outcomes.total(), 1.0, self._n.strength)
+            luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
+            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
+            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.strength)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
@@ -215,13 +221,13 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
 def shortened(steps: Sequence[TrailStep], model: Model) -> list[TrailStep] | None:
     """Return steps that end with a gain without those that none of the others needs, None if all are needed."""
     # What a step left out would have changed is not changed: places look as they did at first.
-    begin, world = steps[0].now, {step.now.place: step.now.see for step in reversed(steps)}
+    world = {step.now.place: step.now.see for step in reversed(steps)}
     kept = list(steps)
     for number in range(len(kept) - 2, -1, -1):
         step, without = kept[number], kept[:number] + kept[number + 1 :]
-        if step.reward <= 0 and step.then.place == step.now.place and _walked(without, begin, world, model) is not None:
+        if step.reward <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
             kept = without
-    walked = _walked(kept, begin, world, model) if len(kept) < len(steps) else None
+    walked = _walked(kept, world, model) if len(kept) < len(steps) else None
     return [_kept_once(step) for step in walked] if walked is not None else None
 
 
@@ -233,17 +239,16 @@ def _kept_once(step: TrailStep) -> TrailStep:
 
 
 def _walked(
-    steps: Sequence[TrailStep], begin: Situation, first: Mapping[str, Tokens], model: Model
+    steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: Model
 ) -> list[TrailStep] | None:
     """Return steps with what would be carried and seen if no others were taken; None if one of them is not possible.
 
     A light that was in hand has to be in hand still.
 
     Args:
-        begin: Where the first of all steps was taken.
         first: What the places looked like at first.
     """
-    light, (place, have, _), world, walked = model.hazards.light, begin, dict(first), list[TrailStep]()
+    light, (place, have, _), world, walked = model.hazards.light, steps[0].now, dict(first), list[TrailStep]()
     for step in steps:
         before, after, now = step.now, step.then, Situation(place, have, world[place])
         missing = model.places[place].preconditions.missing(step.action, now.context)

@@ -142,15 +142,6 @@ def test_a_light_that_was_put_away_at_last_is_in_hand_in_a_shortened_trail_where
     assert [step.action for step in found] == ["north", *(["take lamp"] if light else []), "east", "take gold"]
 
 
-def test_the_first_step_of_an_episode_is_kept_in_a_shortened_trail_if_the_rest_needs_it():
-    hall, key, vault = at("hall", see=("key",)), at("hall", have=("key",)), at("vault", have=("key",), see=("gold",))
-    way = [(hall, "take key", key), (key, "unlock with key", vault),
-           (vault, "take gold", at("vault", have=("key", "gold")))]  # fmt: skip
-    x, steps = lived(way)
-    x.see(hall, ("take key",))
-    assert shortened(steps, x) is None
-
-
 def test_an_action_may_be_possible_in_more_than_one_way():
     c = Preconditions(NUMBERS)
     c.see(frozenset({"have:egg", "see:tree"}), ("open egg", "drop egg"))
@@ -186,8 +177,8 @@ def test_what_is_in_hand_may_take_the_danger_away():
         x.learn(lit, "north", 0.0, at("hall", have=("light",)), terminated=False, died=False)
     assert x.hazards.hazard("cellar", dark.see, moving=True) > 0.3
     assert x.hazards.hazard("cellar", lit.have | lit.see, moving=True) < 0.1
-    assert x.effects.outcome(("cellar", "north"), dark.have | dark.see).death > 0.7
-    assert x.effects.outcome(("cellar", "north"), lit.have | lit.see).death < 0.2
+    assert x.outcome(("cellar", "north"), dark.have | dark.see).death > 0.7
+    assert x.outcome(("cellar", "north"), lit.have | lit.see).death < 0.2
     assert x.death_loss == pytest.approx(10.0)
 
 

@@ -110,12 +110,12 @@ def test_steps_left_out_of_an_episode_are_those_that_a_walk_from_its_beginning_d
         kept = list(steps[:last])
         if not kept:
             continue
-        begin, first = kept[0].now, {step.now.place: step.now.see for step in reversed(kept)}
+        first = {step.now.place: step.now.see for step in reversed(kept)}
         for number in range(len(kept) - 2, -1, -1):
             step = kept[number]
             rest = kept[:number] + kept[number + 1 :]
             if step.reward <= 0 and step.then.place == step.now.place:
-                kept = kept if _walked(rest, begin, first, explorer.x) is None else rest
+                kept = kept if _walked(rest, first, explorer.x) is None else rest
         found = shortened(steps[:last], explorer.x)
         actions = [step.action for step in kept]
         shorter = [step.action for step in found] if found is not None else actions
@@ -143,7 +143,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 opened = router.enable(router.seen(at[place]), action, 1)
                 if opened is None:
                     continue
-                outcome = x.effects.outcome((place, action), opened.at.context)
+                outcome = x.outcome((place, action), opened.at.context)
                 if outcome is None or not outcome.occasion.moved or outcome.death > 0.98:
                     continue
                 cost = costs[place] + len(opened.actions) + 1.0 / (outcome.success * opened.sure)
