@@ -17,7 +17,7 @@ from engine.values.model import Model
 from engine.values.offers import Offers, PlacePromise
 from engine.values.paths import Imagined, Paths, Way, Ways
 from engine.values.plans import Detour, Route
-from engine.values.text import EMPTY, Key, Situation, Tokens, objects, union
+from engine.values.text import EMPTY, Key, Situation, Tokens, objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +152,14 @@ class Explorer:
         """Return how likely a move is possible with in hand what is in hand at a point of the route."""
         if not anchor.steps and move[0] == anchor.at.place:
             return 1.0  # only what is possible begins a way from here
-        context = union(anchor.at.have, self._paths.look(anchor.at, move[0]))
-        return self._m.places[move[0]].preconditions.chance(move[1], context)
+        return self._m.places[move[0]].preconditions.chance(move[1], self._paths.context(anchor.at, move[0]))
 
     def _survival(self, anchor: _Anchor, way: Way) -> float:
         """Return the probability of surviving a way with in hand what is in hand at a point of the route."""
         alive = 1.0
         for move in way:
             if move[0] in self._m.hazards.deadly:
-                alive *= 1.0 - self._m.death(move, union(anchor.at.have, self._paths.look(anchor.at, move[0])))
+                alive *= 1.0 - self._m.death(move, self._paths.context(anchor.at, move[0]))
         return alive
 
     def _detour(self, visit: _Visit, slack: float) -> Detour | None:

@@ -150,9 +150,13 @@ class Paths:
         """Return an imagined situation with what is expected to be seen."""
         return Situation(at.place, at.have, self.look(at, at.place))
 
+    def context(self, at: Imagined, place: str) -> Tokens:
+        """Return what is in hand in a situation, and what is expected to be seen at a place, together."""
+        return union(at.have, self.look(at, place))
+
     def is_shut(self, move: Key, at: Imagined) -> bool:
         """Return whether a move needs something that is neither in hand in a situation nor at the move's place."""
-        context = union(at.have, self.look(at, move[0]))
+        context = self.context(at, move[0])
         return bool(self._m.places[move[0]].preconditions.missing(move[1], context))
 
     # ----------------------------------------------------------------------------------------- actions

@@ -238,9 +238,7 @@ def _kept_once(step: TrailStep) -> TrailStep:
     return step._replace(now=now, then=then)
 
 
-def _walked(
-    steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: Model
-) -> list[TrailStep] | None:
+def _walked(steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: Model) -> list[TrailStep] | None:
     """Return steps with what would be carried and seen if no others were taken; None if one of them is not possible.
 
     A light that was in hand has to be in hand still.
