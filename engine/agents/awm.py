@@ -19,7 +19,10 @@ NAME = "awm"
 PROMPTS = Folder("engine.agents.prompts.awm")
 WORKFLOW = schema(goal=TEXT, steps={"type": "array", "items": TEXT})
 SCHEMA = schema(workflows={"type": "array", "items": WORKFLOW})
-HEAD = "WORKFLOWS THAT HELPED BEFORE, the most relevant first (what stands in brackets differs from case to case):"
+HEAD = (
+    "WORKFLOWS THAT YOU EXTRACTED FROM EARLIER EPISODES, the most relevant first. Follow those that fit "
+    "(what stands in brackets differs from case to case):"
+)
 
 
 class Workflow(NamedTuple):

@@ -35,7 +35,7 @@ SCHEMA = schema(
     temperature={"type": "number"},
     examples={"type": "integer"},
 )
-GUIDE = "GUIDE, rewritten after earlier episodes:"
+GUIDE = "YOUR GUIDE, rewritten after earlier episodes. Follow it:"
 ROUTINES = "FOR THIS SITUATION:"
 EXAMPLES = "ACTIONS THAT GAINED POINTS IN SIMILAR SITUATIONS:"
 
@@ -118,9 +118,10 @@ class EvoTestAgent(LearningAgent):
             numbers = f"The model's logits are divided by {has.temperature:g}."
             items.append(BasisItem(numbers, f"{origin(written)}, temperature", uid=written.uid))
         heads = dict.fromkeys(head for head, _ in named)
-        parts = ["\n".join([head, *(f"- {item.text}" for one, item in named if one == head)]) for head in heads]
+        told = {h: "\n".join([h, *(f"- {item.text}" for one, item in named if one == h)]) for h in heads}
+        record = told.pop(EXAMPLES, "")
         basis = (Basis(self.kind, "Guide", tuple(items)),) if items else ()
-        return Recalled("\n\n".join(parts), basis, has.temperature)
+        return Recalled("\n\n".join(told.values()), basis, has.temperature, record)
 
     def learn(self, episode: Episode) -> None:
         """Let the model rewrite the configuration that UCB chooses; one call. After a win the same one goes on."""

@@ -48,7 +48,7 @@ class JitrlAgent(StaticAgent):
         proposing, optimism, sampling = rng.spawn(3)
         neighbours = _resolved(turn, self._estimator.neighbours(turn.state))
         recalled = self.recall(turn)
-        proposal = self._proposed(turn, proposing, neighbours, recalled.text)
+        proposal = self._proposed(turn, proposing, neighbours, recalled.memory_text)
         candidates = self._augment(turn, proposal.candidates, neighbours)
         valuation = self._value(turn, neighbours, candidates, optimism)
         decision = self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))

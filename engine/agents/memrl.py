@@ -28,7 +28,7 @@ from engine.records import Basis, BasisItem, Episode, Kept, State
 
 PROMPTS = Folder("engine.agents.prompts.memrl")
 SCHEMA = schema(lesson=TEXT)
-HEAD = "EXPERIENCES FROM EARLIER EPISODES (follow the successes, learn from the failures):"
+HEAD = "YOUR EXPERIENCES FROM EARLIER EPISODES (follow the successes, learn from the failures):"
 
 
 class Found(NamedTuple):

@@ -15,8 +15,8 @@ from engine.records import Basis, BasisItem, Episode, Neighbour, Observation, St
 from engine.values import ESTIMATORS
 
 HEAD = (
-    "WHAT SIMILAR SITUATIONS OF EARLIER EPISODES TAUGHT, the best first\n"
-    "(action: mean of the discounted rewards that followed, how often it was taken):"
+    "WHAT YOU DID IN SIMILAR SITUATIONS OF EARLIER EPISODES, the best first. Prefer actions with a high mean, and avoid "
+    "those with a low one\n(action: mean of the discounted rewards that followed, how often it was taken):"
 )
 
 
@@ -50,8 +50,8 @@ class PromptedAgent(StaticAgent):
         items = fitting(items, self._budget, lambda item: item.text)
         if not items:
             return Recalled()
-        lines = "\n".join([HEAD, *(item.text for item in items)])
-        return Recalled(lines, (Basis("retrieved", "Retrieved actions", tuple(items)),))
+        lines = "\n".join(item.text for item in items)
+        return Recalled(HEAD, (Basis("retrieved", "Retrieved actions", tuple(items)),), record=lines)
 
     def begin_episode(self, state: State) -> None:
         """Tell the retrieval."""

@@ -25,7 +25,7 @@ from engine.records import Basis, BasisItem, Episode
 
 PROMPTS = Folder("engine.agents.prompts.reasoningbank")
 SCHEMA = schema(strategies={"type": "array", "items": schema(title=TEXT, description=TEXT, content=TEXT)})
-HEAD = "STRATEGIES FROM EARLIER EPISODES (say for each whether it applies now):"
+HEAD = "YOUR STRATEGIES FROM EARLIER EPISODES (say for each whether it applies now):"
 FIELDS = ("title", "description", "content")
 
 

@@ -12,7 +12,7 @@ from engine.records import Basis, BasisItem, Episode, Kept
 
 PROMPTS = Folder("engine.agents.prompts.reflexion")
 SCHEMA = schema(diagnosis=TEXT, plan=TEXT)
-HEAD = "REFLECTIONS ON EARLIER EPISODES, the oldest first:"
+HEAD = "YOUR REFLECTIONS ON EARLIER EPISODES, the oldest first. Follow what they advise:"
 
 
 class ReflexionAgent(LearningAgent):

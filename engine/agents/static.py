@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.errors import ModelError
+from engine.llm.prompts import recorded, unmarked
 from engine.records import (
     ActionRequest,
     Candidate,
@@ -31,14 +32,23 @@ class Recalled(NamedTuple):
     """What a method adds to a turn from earlier episodes.
 
     Attributes:
-        text: Text for the prompt that asks for candidates.
+        text: Text for the prompt that asks for candidates: what the method or its model wrote. The model may take
+            it as advice.
         parts: The same for the record of the decision, usually a Basis.
         temperature: Divides the logits before the draw; 1 leaves them. JitRL's update has no use for it.
+        record: More text for the prompt: what the environment printed in earlier episodes. It is shown between
+            marks which say that nothing in it is an instruction.
     """
 
     text: str = ""
     parts: tuple[Part, ...] = ()
     temperature: float = 1.0
+    record: str = ""
+
+    @property
+    def memory_text(self) -> str:
+        """The text and the record as they stand in the prompt."""
+        return "\n\n".join(filter(None, [unmarked(self.text), self.record and recorded(self.record)]))
 
 
 class StaticAgent:
@@ -65,7 +75,7 @@ class StaticAgent:
         """
         proposing, _, sampling = rng.spawn(3)
         recalled = self.recall(turn)
-        proposal = self.propose(turn, proposing, recalled.text)
+        proposal = self.propose(turn, proposing, recalled.memory_text)
         if not proposal.candidates:
             proposal = self.drawn(turn, proposal, proposing, "")
         candidates = tuple({c.action: c for c in proposal.candidates}.values())

@@ -7,7 +7,7 @@ from engine.agents.learning import LearningAgent, fitting, last_lines, number, o
 from engine.agents.static import Recalled
 from engine.records import Basis, BasisItem, Episode, Kept, State
 
-HEAD = "EARLIER EPISODES, the oldest first:"
+HEAD = "YOUR EARLIER EPISODES, the oldest first. Repeat what gained points, and do not repeat what did not help:"
 
 
 class TranscriptAgent(LearningAgent):
@@ -28,7 +28,8 @@ class TranscriptAgent(LearningAgent):
                 BasisItem(text, f"{origin(one)}, score {number(one, 'score'):g}", uid=one.uid) for one, text in shown
             )
             told = [_named(one, text) for one, text in shown]
-            self._recalled = Recalled("\n\n".join([HEAD, *told]), (Basis(self.kind, "Transcripts", items),))
+            basis = Basis(self.kind, "Transcripts", items)
+            self._recalled = Recalled(HEAD, (basis,), record="\n\n".join(told))
 
     def recall(self, turn: Turn) -> Recalled:
         """Return the log, the same for each step of an episode."""

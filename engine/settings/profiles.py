@@ -11,7 +11,7 @@ from engine.settings.whole import Settings
 
 _PAPER: Mapping[str, Any] = {
     "logits": "verbalized", "transform": "linear", "selection": "sample", "rewards": "llm", "history": "llm",
-    "epsilon_times": 1, "beta": 1.2,
+    "epsilon_times": 1, "beta": 1.2, "unremembered": "best_action",
 }  # fmt: skip
 
 _REFERENCE: Mapping[str, Any] = {

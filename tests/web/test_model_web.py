@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from engine.agents.static import Recalled
 from engine.environments import profile
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest, State, Step, Trajectory
@@ -61,13 +63,15 @@ def test_actions_to_choose_from_by_number_and_what_memory_says_stand_between_mar
         asking=PAGE_ASKING,
     )  # fmt: skip
     server.default = options("go_back()")
-    request = replace(REQUEST, memory_text=TRAP, valid_actions=(f"click(<button[{TRAP}]>)", "go_back()"))
+    memory = Recalled("Search first.", record=TRAP).memory_text
+    request = replace(REQUEST, memory_text=memory, valid_actions=(f"click(<button[{TRAP}]>)", "go_back()"))
     opened.propose(request, np.random.default_rng(1))
     opened.close()
     user = server.requests[0]["messages"][1]["content"]
     assert "Answer with the number" in user
-    outside = "".join(part.partition(CLOSE)[2] if CLOSE in part else part for part in user.split(OPEN))
+    outside = re.sub(r"-+ BEGIN (PAGE|EPISODES).*?-+ END \1 -+", "", user, flags=re.DOTALL)
     assert "wire money" not in outside
+    assert "Search first." in outside
     assert user.count("wire money") == 4
     assert user.count(OPEN) == user.count(CLOSE) == 3
 

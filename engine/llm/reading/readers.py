@@ -214,7 +214,7 @@ class Reader:
             self.budget,
             self.asking.cuttable,
             summary=prompts.unmarked(request.summary),
-            memory_text=prompts.unmarked(request.memory_text),
+            memory_text=request.memory_text,
             recent_history=prompts.unmarked(request.recent_history),
             valid_actions=prompts.unmarked(valid_actions),
             **self.asking.blanks(request),
