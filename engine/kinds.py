@@ -49,6 +49,10 @@ def _after_colon(name: str, places: Places) -> str:
     return name.partition(":")[2] or Path(name).stem
 
 
+def _no_original(name: str, places: Places) -> str:
+    return ""
+
+
 def _text() -> Asking:
     from engine.llm.asking import TEXT_ASKING
 
@@ -87,6 +91,8 @@ class Kind:
             of them could not be opened now.
         group: Returns the group that a task is reported in, for instance the site of a web task. By default, each
             environment is a group of its own.
+        original: Returns the name of the task that a task was taken over from, "" if there is none. A benchmark does
+            not train on the originals of its test tasks.
         aliases: Other prefixes of a name, each with the prefix that it stands for.
         opening: Text that is shown while it opens.
         profiles: Settings that a profile changes for this kind, by the profile's name, in addition to
@@ -110,6 +116,7 @@ class Kind:
     fallback: tuple[str, ...]
     ready: Callable[[str, Places], tuple[str, ...]] = _itself
     group: Callable[[str, Places], str] = _after_colon
+    original: Callable[[str, Places], str] = _no_original
     aliases: Mapping[str, str] = field(default_factory=dict)
     opening: str = "starting the environment"
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

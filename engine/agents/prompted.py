@@ -15,8 +15,8 @@ from engine.records import Basis, BasisItem, Episode, Neighbour, Observation, St
 from engine.values import ESTIMATORS
 
 HEAD = (
-    "WHAT YOU DID IN SIMILAR SITUATIONS OF EARLIER EPISODES, the best first. Prefer actions with a high mean, and avoid "
-    "those with a low one\n(action: mean of the discounted rewards that followed, how often it was taken):"
+    "WHAT YOU DID IN SIMILAR SITUATIONS OF EARLIER EPISODES, the best first. Prefer actions with a high mean, and "
+    "avoid those with a low one\n(action: mean of the discounted rewards that followed, how often it was taken):"
 )
 
 

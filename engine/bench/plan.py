@@ -45,7 +45,7 @@ class Plan:
     Attributes:
         suite: The suite.
         tasks: Its tasks.
-        train: Its training tasks.
+        train: Its training tasks, without those that its test tasks were taken over from.
         games: Additional folder with stories.
         memory: Address of the server that has the memories of the cells, "" if they lie in their folders.
     """
@@ -98,7 +98,9 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
         wrong = [task.name for task in tasks if dialect and dialect not in task.kind.dialects()]
         if wrong:
             raise UsageError(f"{where}: arms: {arm.name}: {arm.agent} plays web tasks only, not {wrong[0]}")
-    return Plan(suite, tasks, _tasks(suite.train, places, f"{where}: train"), places.games, memory)
+    originals = {original for task in tasks if (original := task.kind.original(task.name, places))}
+    train = tuple(task for task in _tasks(suite.train, places, f"{where}: train") if task.name not in originals)
+    return Plan(suite, tasks, train, places.games, memory)
 
 
 def _tasks(names: Iterable[str], places: Places, where: str) -> tuple[Task, ...]:

@@ -15,6 +15,9 @@ BOOTSTRAP_SEED = 20260125
 CONFIDENCE = 0.95
 """Share of intervals that should contain the true mean."""
 
+LEAST_UNITS = 3
+"""Units below which no interval is given: that of two values would be the two values."""
+
 Numbers = npt.NDArray[np.float64]
 
 
@@ -25,12 +28,12 @@ def interval(values: Any) -> tuple[float, float] | None:
         values: One finite number per unit, for instance per seed.
 
     Returns:
-        The lower and the upper end; None with fewer than two values.
+        The lower and the upper end; None with fewer than LEAST_UNITS values.
     """
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1:
         raise ValueError(f"an interval needs a list of numbers, not an array of {found.ndim} dimensions")
-    if len(found) < 2:
+    if len(found) < LEAST_UNITS:
         return None
     low, high = _ends(found[:, None])
     return float(low[0]), float(high[0])
@@ -43,12 +46,12 @@ def band(curves: Any) -> tuple[Numbers, Numbers] | None:
         curves: One row per unit, one column per point of the curve.
 
     Returns:
-        The lower and the upper ends, one number per point; None with fewer than two rows.
+        The lower and the upper ends, one number per point; None with fewer than LEAST_UNITS rows.
     """
     found = np.asarray(curves, dtype=np.float64)
     if found.ndim != 2:
         raise ValueError(f"a band needs rows of numbers, not an array of {found.ndim} dimensions")
-    return None if len(found) < 2 else _ends(found)
+    return None if len(found) < LEAST_UNITS else _ends(found)
 
 
 def _ends(values: Numbers) -> tuple[Numbers, Numbers]:

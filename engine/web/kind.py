@@ -41,6 +41,12 @@ def _group(name: str, places: Places) -> str:
     return group(name, places.saves)
 
 
+def _original(name: str, places: Places) -> str:
+    from engine.web.opening import original
+
+    return original(name, places.saves)
+
+
 def _asking() -> Asking:
     from engine.web.asking import PAGE_ASKING
 
@@ -78,6 +84,7 @@ WEB = Kind(
     fallback=("noop()",),
     ready=_ready,
     group=_group,
+    original=_original,
     aliases={"browsergym:": "web:browsergym-"},
     opening="starting the browser",
     profiles={

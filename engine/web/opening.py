@@ -78,6 +78,21 @@ def group(name: str, saves: Path) -> str:
     return tasks.get(wanted, saves).site
 
 
+def original(name: str, saves: Path) -> str:
+    """Return the task of WebArena that a task of WebArena-Lite was taken over from; "" for any other task.
+
+    Raises:
+        UsageError: There is no such task.
+        MissingError: The suite's package is not installed.
+    """
+    from engine.web.tasks import suites as tasks
+
+    wanted = name.removeprefix(PREFIX)
+    if not wanted.startswith("webarena-lite-"):
+        return ""
+    return f"{PREFIX}webarena-{tasks.get(wanted, saves).raw['old_task_id']}"
+
+
 def _keys(site: str) -> frozenset[str]:
     """Return WebArena's names of a site, given one of them or the name of a local site."""
     from engine.web.sites.manager import SITES

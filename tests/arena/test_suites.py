@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.bench import suite as suites
 from engine.bench.plan import planned
 from engine.bench.records import TEST, TRAIN
+from engine.environments import resolve
 from engine.errors import UsageError
 from engine.kinds import Places
 from tests.arena.running import SMALL
@@ -113,6 +116,17 @@ def test_split_refuses_test_tasks_that_no_training_task_shares_a_memory_with(tmp
     more = 'seeds = 1\nprotocol = "split"\ntrain = ["manor"]\ntrain_episodes = 4'
     with pytest.raises(UsageError, match="no training task shares a memory with pantry"):
         cells(SMALL.replace("seeds = 2", more), tmp_path)
+
+
+def test_split_does_not_train_on_the_originals_of_its_test_tasks(tmp_path, monkeypatch):
+    def resolved(name):
+        kind, full = resolve(name)
+        return replace(kind, original=lambda task, places: {"pantry": "manor"}.get(task, "")), full
+
+    monkeypatch.setattr("engine.bench.plan.resolve", resolved)
+    more = 'seeds = 1\nprotocol = "split"\ntrain = ["manor", "feast"]\ntrain_episodes = 4\nmemory = "suite"'
+    for cell in cells(SMALL.replace("seeds = 2", more), tmp_path):
+        assert [leg.task for leg in cell.legs] == ["feast", "pantry"]
 
 
 def test_changes_from_the_command_line_are_checked_like_a_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from engine.errors import MissingError, UsageError
 from engine.paths import saves_folder
+from engine.web.opening import original
 from engine.web.sites import install
 from engine.web.tasks import suites as tasks
 from tests.web.solving import HOW, solutions
@@ -29,6 +31,16 @@ def test_published_suites_load_whole(suite: str) -> None:
     if suite == "webarena-verified":
         # Counted by hand in the published file.
         assert Counter(task.kind for task in loaded) == {"mutate": 374, "retrieve": 325, "navigate": 113}
+
+
+def test_a_task_of_webarena_lite_names_the_task_it_was_taken_over_from(tmp_path: Path, monkeypatch) -> None:
+    file = tmp_path / tasks.FILES["webarena-lite"][0]
+    file.parent.mkdir(parents=True)
+    plain = {"sites": ["map"], "intent": "Go", "start_url": "__MAP__", "intent_template_id": 1, "eval": {}}
+    file.write_text(json.dumps([plain | {"task_id": n, "old_task_id": 800 - n} for n in range(165)]))
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    assert original("web:webarena-lite-7", tmp_path) == "web:webarena-793"
+    assert original("web:webarena-7", tmp_path) == ""
 
 
 def test_each_local_task_has_a_right_and_a_wrong_solution() -> None:

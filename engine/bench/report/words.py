@@ -45,7 +45,7 @@ def protocol(results: Results, measures: Sequence[Measure]) -> Words:
     over = "over seeds" + (", or over tasks in columns with several tasks (mean over seeds first)" if several else "")
     sentences += [
         f"Intervals contain {CONFIDENCE * 100:g} % of {RESAMPLES:,} bootstrap means {over}. "
-        "A single unit has no interval. With fewer than about ten units they are too narrow.",
+        "One or two units have no interval. With fewer than about ten units they are too narrow.",
         "Only finished tasks and seeds are averaged. A place that lacks some says how many it has.",
     ]
     return Words("Protocol", tuple(sentences))

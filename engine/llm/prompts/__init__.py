@@ -113,9 +113,9 @@ class Folder:
     ) -> Prompt:
         """Return the prompt cut to `budget` tokens, by removing the oldest paragraphs of the `cuttable` blanks.
 
-        Paragraphs are separated by empty lines. The marks of a record (`recorded`) are kept as long as any of it is. If a blank is a single paragraph, lines are removed from its
-        top. No more is removed than needed. Other blanks are not cut, so the prompt may remain longer than
-        the budget.
+        Paragraphs are separated by empty lines. If a blank is a single paragraph, lines are removed from its
+        top. The marks of a record (`recorded`) are kept as long as any of it is. No more is removed than needed.
+        Other blanks are not cut, so the prompt may remain longer than the budget.
 
         Args:
             measure: Returns the number of tokens of a prompt.
