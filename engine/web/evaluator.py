@@ -1,6 +1,7 @@
 """The evaluator of web tasks: a model's scores from -3 to +3 (App. F), the environment's verdict, or both.
 
-With `rewards=llm`, only the model judges, as in the paper. With `hybrid`, the last step of an episode has the
+With `rewards=llm`, only the model judges, as in the paper. It is not told the environment's verdict, and the rules that
+judge a step it left out do not use it. With `hybrid`, the last step of an episode has the
 environment's verdict, if there is one. With `llm_or_score`, it has the verdict only if the model's score is 0.
 
 If no model can judge in words, rules do. A step that changed nothing is useless. In an episode with a verified
@@ -50,13 +51,13 @@ class WebEvaluator:
         judge), the last step is judged like any other.
         """
         steps, outcome = trajectory.steps, trajectory.outcome
-        by_rule = _by_rules(steps, self._gamma, outcome)
         if self._model is None or not steps:
-            return Judgement(_capped(by_rule, outcome))
-        verdict = (
-            "the task was DONE" if outcome == "won" else "the task was NOT done" if outcome == "lost"
-            else "nobody said whether the task was done"
-        )  # fmt: skip
+            return Judgement(_by_rules(steps, self._gamma, outcome))
+        told = "" if self._how == "llm" else outcome
+        by_rule = _by_rules(steps, self._gamma, told)
+        verdict = {"won": "the task was DONE", "lost": "the task was NOT done"}.get(
+            told, "nobody said whether the task was done"
+        )
         prompt = PAGES.render(
             "rewards",
             trajectory=fenced(

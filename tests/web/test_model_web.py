@@ -116,6 +116,11 @@ def test_the_papers_evaluator_has_the_last_word_where_it_is_asked_for(server, mo
     assert judged(server, model, rows, outcome="lost", rewards="llm").rewards == (2, 1)
     assert judged(server, model, rows, outcome="lost", rewards="hybrid").rewards == (2, -3)
     assert judged(server, model, rows, outcome="lost", rewards="llm_or_score").rewards == (2, 1)
+    # The paper's evaluator is not told the verdict, nor do rules use it for a step that it left out.
+    server.requests.clear()
+    assert judged(server, model, rows[:1], outcome="lost", rewards="llm").rewards == (2, 0)
+    assert all("DONE" not in str(sent) and "NOT done" not in str(sent) for sent in server.requests)
+    assert judged(server, model, rows[:1], outcome="lost", rewards="llm_or_score").rewards == (2, -3)
     nothing = [rows[0], row(1, "send_msg_to_user('b')", 0)]
     assert judged(server, model, nothing, outcome="lost", rewards="llm_or_score").rewards == (2, -3)
     assert judged(server, model, nothing, outcome="lost", rewards="llm").rewards == (2, 0)
