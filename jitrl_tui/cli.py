@@ -20,7 +20,7 @@ from jitrl_tui.output import guard
 
 COMMANDS = (
     "watch", "play", "run", "race", "bench", "train", "replay", "whatif", "serve", "sessions", "compare", "curves",
-    "memory", "games", "models", "web", "config", "doctor",
+    "export", "memory", "games", "models", "web", "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 

@@ -105,6 +105,8 @@ def test_the_page_has_the_number_that_results_have(played):
 
 def test_the_page_about_recordings_is_what_the_code_says():
     assert write_formats.FILE.read_text(encoding="utf-8") == write_formats.page(), "python -m tests.write_formats"
+    export = write_formats.EXPORT.read_text(encoding="utf-8")
+    assert export == write_formats.export_page(), "python -m tests.write_formats"
 
 
 def test_the_page_about_settings_is_what_the_code_says():

@@ -1,4 +1,4 @@
-"""Write docs/formats.md: every field of recordings and of `jitrl run --json`, from the records in the code.
+"""Write docs/formats.md and docs/export.md: the fields of recordings and of `jitrl export`, from the records in the code.
 
     python -m tests.write_formats
 
@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.records import EVENTS, FORMAT, Part, UnknownPart
+from engine.session.candidates import CandidateRow
 from engine.session.recording import PASSING
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
+EXPORT = FILE.with_name("export.md")
 
 _NAMES = {
     str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any value", type(None): "null",
@@ -44,6 +46,22 @@ The formats of memory and of its exports are in [memory-format.md](memory-format
 [json.md](json.md).
 
 ## Events
+"""
+
+_EXPORT = """# Tables of decisions
+
+`jitrl export SESSION` writes one row for each candidate of each decision of a session, for other programs. `jitrl
+export RUN` does so for all cells of a benchmark's run. The formats are CSV, JSON lines and Parquet:
+
+```sh
+jitrl export last-week --to csv -o decisions.csv
+jitrl export 20261126-quick-19e0 --to jsonl | head
+jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: pip install 'jitrl[parquet]'
+```
+
+Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
+([formats.md](formats.md)), with all digits. What does not exist is empty in CSV and null elsewhere. In CSV, a text
+that a spreadsheet would take for a formula begins with an apostrophe. `python -m tests.write_formats` writes this page from the code.
 """
 
 _PART = "object with `part`: [Update](#update), [Basis](#basis) or an unknown one"
@@ -130,5 +148,12 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def export_page() -> str:
+    """Return the whole page about `jitrl export`."""
+    lines = [_EXPORT, *table(CandidateRow)]
+    return "\n".join(lines).replace("### CandidateRow", "## Columns").rstrip() + "\n"
+
+
 if __name__ == "__main__":
+    EXPORT.write_text(export_page(), encoding="utf-8")
     FILE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,96 @@
+"""Writes rows of a table as CSV, JSON lines or Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import io
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from engine.disk import shown
+from engine.errors import MissingError, StorageError
+from engine.session.candidates import CandidateRow
+
+COLUMNS = tuple(field.name for field in dataclasses.fields(CandidateRow))
+BATCH = 10_000
+"""Rows that are in memory at a time while Parquet is written."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def save(rows: Iterable[CandidateRow], form: str, path: Path) -> int:
+    """Write rows to a file that the user asked for; an existing file is replaced at the end. Return their number.
+
+    Raises:
+        MissingError: Parquet was asked for, and pyarrow is not installed.
+        StorageError: The file cannot be written; an existing file is unchanged.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("xb") as file:
+            count = write(rows, form, file)
+        os.replace(partial, path)
+    except OSError as error:
+        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return count
+
+
+def write(rows: Iterable[CandidateRow], form: str, file: BinaryIO) -> int:
+    """Write rows as "csv", "jsonl" or "parquet"; return their number.
+
+    Raises:
+        MissingError: Parquet was asked for, and pyarrow is not installed.
+    """
+    return {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[form](rows, file)
+
+
+def _csv(rows: Iterable[CandidateRow], file: BinaryIO) -> int:
+    """Write CSV. A text that a spreadsheet would take for a formula begins with an apostrophe."""
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    count = 0
+    for count, row in enumerate(rows, 1):  # noqa: B007
+        writer.writerow(f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+                        for value in dataclasses.astuple(row))  # fmt: skip
+    text.detach()
+    return count
+
+
+def _jsonl(rows: Iterable[CandidateRow], file: BinaryIO) -> int:
+    count = 0
+    for count, row in enumerate(rows, 1):  # noqa: B007
+        file.write(json.dumps(dataclasses.asdict(row), ensure_ascii=True).encode() + b"\n")
+    return count
+
+
+def _parquet(rows: Iterable[CandidateRow], file: BinaryIO) -> int:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingError("Parquet needs pyarrow; install it with: pip install 'jitrl[parquet]'") from None
+    kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64(), "bool": pyarrow.bool_()}
+    schema = pyarrow.schema(
+        [(field.name, kinds[str(field.type).removesuffix(" | None")]) for field in dataclasses.fields(CandidateRow)]
+    )
+    count = 0
+    with parquet.ParquetWriter(file, schema) as writer:
+        for batch in _batches(rows):
+            count += len(batch)
+            writer.write_table(pyarrow.Table.from_pylist([dataclasses.asdict(row) for row in batch], schema))
+    return count
+
+
+def _batches(rows: Iterable[CandidateRow]) -> Iterator[list[Any]]:
+    left = iter(rows)
+    while batch := list(itertools.islice(left, BATCH)):
+        yield batch

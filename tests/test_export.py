@@ -1,0 +1,92 @@
+"""`jitrl export`: its rows are those of the recording, and a run has those of all its cells."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+
+import pytest
+
+from engine.records import Decided, EpisodeEnded
+from engine.session import recording, tables
+from engine.session.candidates import CandidateRow, candidate_rows
+from jitrl_tui.cli import main
+
+
+@pytest.fixture(scope="module")
+def saves(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saves")
+    assert main(["--saves", str(folder), "run", "pantry", "--episodes", "2", "--steps", "6", "--model", "prior/verbs",
+                 "--set", "estimator=knn"]) == 0  # fmt: skip
+    return folder
+
+
+def test_rows_are_the_numbers_of_the_recording(saves, capsys):
+    (session,) = (saves / "sessions").iterdir()
+    assert main(["--saves", str(saves), "export", session.name, "--to", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    events = [event for _, event in recording.read(session)]
+    decided = [event for event in events if isinstance(event, Decided)]
+    ended = {event.episode: event for event in events if isinstance(event, EpisodeEnded)}
+    assert len(rows) == sum(len(event.decision.candidates) for event in decided)
+    assert sum(row["chosen"] for row in rows) == len(decided) == 12
+    for event in decided:
+        d, u = event.decision, event.decision.update
+        own = [row for row in rows if (row["episode"], row["step"]) == (event.episode, d.step)]
+        assert [row["action"] for row in own] == [c.action for c in d.candidates]
+        assert [row["z_prime"] for row in own] == list(u.z_prime)
+        assert [row["q"] for row in own] == list(u.valuation.q)
+        assert [row["pi"] for row in own] == list(d.posterior)
+        assert {row["g"] for row in own} == {ended[event.episode].returns[d.step]}
+        for row in own:
+            assert row["z"] + row["beta"] * row["a_normalised"] == pytest.approx(row["z_prime"])
+            assert row["q"] - row["v"] == pytest.approx(row["a"])
+    assert sum(row["reward"] for row in rows if row["chosen"] and row["episode"] == 2) == ended[2].score
+
+
+def test_csv_has_the_same_rows_and_no_formulas(saves):
+    (session,) = (saves / "sessions").iterdir()
+    rows = list(candidate_rows(session))
+    rows[0] = dataclasses.replace(rows[0], action="=1+1")
+    file = io.BytesIO()
+    assert tables.write(rows, "csv", file) == len(rows)
+    read = list(csv.DictReader(io.StringIO(file.getvalue().decode())))
+    assert [float(row["z"]) for row in read] == [row.z for row in rows]
+    assert read[0]["action"] == "'=1+1"
+    assert list(read[0]) == [field.name for field in dataclasses.fields(CandidateRow)]
+
+
+def test_parquet_has_the_same_rows(saves, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install 'jitrl[parquet]'")
+    (session,) = (saves / "sessions").iterdir()
+    rows = list(candidate_rows(session, "a cell"))
+    tables.save(iter(rows), "parquet", tmp_path / "x.parquet")
+    assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == [dataclasses.asdict(row) for row in rows]
+
+
+def test_a_run_has_the_rows_of_its_cells(tmp_path, capsys):
+    suite = tmp_path / "tiny.toml"
+    suite.write_text('title = "t"\nabout = "t"\ntasks = ["pantry"]\nmodels = ["prior/verbs"]\nseeds = 2\nepisodes = 1\n'
+                     'steps = 3\n[[arms]]\nname = "Static"\nagent = "static"\n')  # fmt: skip
+    assert main(["--saves", str(tmp_path), "bench", "run", str(suite), "--name", "r", "--jobs", "1"]) == 0
+    target = tmp_path / "out.csv"
+    assert main(["--saves", str(tmp_path), "export", "r", "-o", str(target)]) == 0
+    rows = list(csv.DictReader(target.open()))
+    assert {row["seed"] for row in rows} == {"1", "2"}
+    assert len({row["cell"] for row in rows}) == 2
+    assert {row["agent"] for row in rows} == {"static"}
+    assert {row["q"] for row in rows} == {""}
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    (["nothing"], "there is no session or run 'nothing'"),
+    (["x", "-o", "x.xls"], "--to is needed: x.xls does not end with .csv, .jsonl, .parquet"),
+    (["x", "--to", "parquet"], "Parquet is no text: name a file with -o"),
+])  # fmt: skip
+def test_what_cannot_be_exported_is_said(tmp_path, capsys, given, said):
+    assert main(["--saves", str(tmp_path), "export", *given]) != 0
+    assert said in capsys.readouterr().err
+
+
