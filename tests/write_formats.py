@@ -1,4 +1,4 @@
-"""Write docs/formats.md and docs/export.md: the fields of recordings and of `jitrl export`, from the records in the code.
+"""Write docs/formats.md and docs/export.md: the fields of recordings and of `jitrl export`, from the code.
 
     python -m tests.write_formats
 
@@ -61,7 +61,8 @@ jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: pip install '
 
 Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
 ([formats.md](formats.md)), with all digits. What does not exist is empty in CSV and null elsewhere. In CSV, a text
-that a spreadsheet would take for a formula begins with an apostrophe. `python -m tests.write_formats` writes this page from the code.
+that a spreadsheet would take for a formula begins with an apostrophe. `python -m tests.write_formats` writes this
+page from the code.
 """
 
 _PART = "object with `part`: [Update](#update), [Basis](#basis) or an unknown one"
