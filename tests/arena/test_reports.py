@@ -404,3 +404,12 @@ def test_a_damaged_file_gets_one_sentence(name, data, says, tmp_path):
 def test_a_folder_without_a_run_is_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="no run of a benchmark"):
         report.load(tmp_path)
+
+
+def test_a_run_that_was_stopped_tells_the_episodes_that_were_finished():
+    run = made([row("jitrl", "pantry", 1, n, float(n)) for n in (1, 2, 3)], episodes=15)
+    assert "unfinished" not in [one.name for one in report.make(run.results).tables]
+    run.manifest["cells"]["jitrl-pantry-1"]["state"] = "stopped"
+    assert texts(table(run.results, "unfinished")) == {"jitrl": ["pantry", "1", "3 of 15", "2", "3"]}
+    assert "3 of 15" in report.summary(run.results)
+    assert table(run.results, "scores").rows[0].cells[0].text == "–"

@@ -17,7 +17,7 @@ __all__ = ["FORMATS", "Results", "load", "make", "markdown", "summary", "write"]
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
 
-SUMMARY = ("scores", "differences")
+SUMMARY = ("scores", "unfinished", "differences")
 """The tables of a summary."""
 
 
@@ -33,6 +33,7 @@ def make(results: Results, per: str = "") -> Report:
     measures = words.wished(results)
     parts = [
         tables.scores(results, measures),
+        tables.unfinished(results),
         tables.differences(results, measures),
         figures.figure(results, measures, per),
         *(tables.published(published(str(id))) for id in results.wishes.get("published") or ()),

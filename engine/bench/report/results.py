@@ -144,6 +144,15 @@ class Results:
         return {key: self._played[arm.name, arm.model, key] for key in self.planned(arm, place)
                 if (arm.name, arm.model, key) in self._played}  # fmt: skip
 
+    def begun(self, arm: Arm) -> dict[Key, tuple[EpisodeRow, ...]]:
+        """Return the test episodes of the units of an arm that are not finished, in order, by task and seed."""
+        found: dict[Key, list[EpisodeRow]] = {}
+        for row in self.episodes(arm):
+            key = (row.task, row.seed)
+            if row.phase == TEST and row.cell not in self.overruled and (arm.name, arm.model, key) not in self._played:
+                found.setdefault(key, []).append(row)
+        return {key: tuple(sorted(rows, key=lambda row: (row.leg, row.episode))) for key, rows in found.items()}
+
     def planned(self, arm: Arm, place: Place) -> tuple[Key, ...]:
         """Return the units that were planned for an arm in a column."""
         return tuple(key for key in self._planned[arm.name, arm.model] if key[0] in place.tasks)

@@ -49,6 +49,26 @@ def scores(results: Results, measures: Sequence[Measure]) -> Table:
     )  # fmt: skip
 
 
+def unfinished(results: Results) -> Table | None:
+    """Return the episodes so far of what is not finished, a row for each task and seed; None if there are none."""
+    planned = results.plan.get("episodes")
+    rows = []
+    for arm in results.arms:
+        for (task, seed), played in results.begun(arm).items():
+            scores = [row.score for row in played]
+            of = f" of {planned}" if isinstance(planned, int) else ""
+            cells = (Cell(task), Cell(str(seed)), Cell(f"{len(played)}{of}"), Cell(f"{plain.fmean(scores):.4g}"),
+                     Cell(f"{scores[-1]:.4g}"))  # fmt: skip
+            rows.append(_row(results, arm, cells))
+    if not rows:
+        return None
+    columns = (Column("Task", number=False), Column("Seed"), Column("Episodes"), Column("Mean score"), Column("Latest"))
+    return Table(
+        "unfinished", "Not finished", "Episodes that were finished of tasks and seeds that are not. They are in no "
+        "other mean of scores.", "Arm", columns, tuple(rows),
+    )  # fmt: skip
+
+
 def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     """Return the paired differences to the reference arm, None if there is none or nothing to compare."""
     arms = results.plan.get("arms") or []
