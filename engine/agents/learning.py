@@ -67,13 +67,14 @@ class LearningAgent(StaticAgent):
 
     # ------------------------------------------------------------------------------------ for methods
 
-    def told(self, episode: Episode, steps: int | None = None) -> list[str]:
+    def told(self, episode: Episode, steps: int | None = None, most: int | None = None) -> list[str]:
         """Return the episode as paragraphs: where it began, each step with its points and its answer, how it ended.
 
         Args:
             steps: How many steps are told; the end is left out then. None for all of them.
+            most: Largest number of characters of an answer; None for `told_characters`.
         """
-        most = self.settings.told_characters
+        most = self.settings.told_characters if most is None else most
         shown = list(zip(episode.steps, self._answers, strict=False))[:steps]
         lines = [texts.clipped(episode.steps[0].state.text, most)]
         lines += [f"> {act(step)}\n{texts.clipped(texts.compact(answer), most)}" for step, answer in shown]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.agents.base import AgentContext, Turn
 from engine.agents.learning import LearningAgent, fitting, last_lines, number, origin
 from engine.agents.static import Recalled
+from engine.limits import TEXT
 from engine.records import Basis, BasisItem, Episode, Kept, State
 
 HEAD = "YOUR EARLIER EPISODES, the oldest first. Repeat what gained points, and do not repeat what did not help:"
@@ -37,11 +38,11 @@ class TranscriptAgent(LearningAgent):
 
     def learn(self, episode: Episode) -> None:
         """Keep the whole transcript; no call."""
-        self.context.kept.add(self.kind, "\n".join(self.told(episode)), {"score": episode.score})
+        self.context.kept.add(self.kind, "\n".join(self.told(episode, most=TEXT)), {"score": episode.score})
 
     def _shown(self) -> list[tuple[Kept, str]]:
         """Return the latest transcripts that fit, oldest first; of the latest one at least its last lines."""
-        budget = self.settings.memory_tokens
+        budget = max(0, self.settings.prompt_tokens - self.settings.present_tokens)
         fit = [(one, one.text) for one in fitting(reversed(self.known), budget, lambda one: _named(one, one.text))]
         if self.known and not fit:
             fit = [(self.known[-1], last_lines(self.known[-1].text, budget))]

@@ -28,7 +28,17 @@ class LearningSettings(Group):
         256, "tokens of one text that a method keeps, at most; 256 in Reflexion", 16, 10_000
     )
     memory_tokens: int = setting(
-        6000, "tokens that a method puts into the prompt, at most: half of prompt_tokens", 50, 10**7
+        6000,
+        "tokens of what a method wrote in the prompt, at most: half of prompt_tokens; transcripts have present_tokens",
+        50,
+        10**7,
+    )
+    present_tokens: int = setting(
+        4000,
+        "tokens of a prompt that the transcripts of the agent memory leave for instructions, history and the present; "
+        "they fill the rest of prompt_tokens",
+        200,
+        10**7,
     )
     reflections: int = setting(3, "latest reflections in the prompt (Reflexion's window)", 0, 1000)
     lessons_an_episode: int = setting(

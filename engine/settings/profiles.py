@@ -12,6 +12,7 @@ from engine.settings.whole import Settings
 _PAPER: Mapping[str, Any] = {
     "logits": "verbalized", "transform": "linear", "selection": "sample", "rewards": "llm", "history": "llm",
     "epsilon_times": 1, "beta": 1.2, "unremembered": "best_action",
+    "prompt_tokens": 1_000_000,
 }  # fmt: skip
 
 _REFERENCE: Mapping[str, Any] = {

@@ -173,7 +173,8 @@ def test_texts_without_end_are_kept_and_shown_within_bounds(server, tmp_path, ag
     lesson = LESSONS[agent]
     long = _longer(lesson.replies[0]) if lesson.replies else {}
     server.default = Scripted([{"if": lesson.asks or "no such text", "reply": json.dumps(long)}, GAIN])
-    bounds = {"memory_tokens": 300, "lesson_tokens": 40, "learning_tokens": 2000}
+    bounds = {"memory_tokens": 300, "prompt_tokens": 2300, "present_tokens": 2000, "lesson_tokens": 40,
+              "learning_tokens": 2000}  # fmt: skip
     played = play(tmp_path, agent, episodes=3, **bounds)
     assert played.session.error is None
     for record in records(tmp_path, lesson.kind):
@@ -264,13 +265,23 @@ def test_the_oldest_transcript_leaves_the_prompt_first(server, tmp_path):
     play(tmp_path, "memory", episodes=3, steps=8)
     kept = records(tmp_path)
     room = sum(texts.tokens(one.text) + 20 for one in kept[1:])
-    played = play(tmp_path, "memory", episodes=1, memory_tokens=room)
+    played = play(tmp_path, "memory", episodes=1, prompt_tokens=4000 + room, present_tokens=4000)
     (basis,) = played.decisions(1)[0].bases
     assert [item.uid for item in basis.items] == [one.uid for one in kept[1:]]
-    tiny = play(tmp_path, "memory", episodes=1, memory_tokens=60)
+    tiny = play(tmp_path, "memory", episodes=1, prompt_tokens=4060, present_tokens=4000)
     (item,) = tiny.decisions(1)[0].bases[0].items
     assert item.text.startswith("(earlier steps left out)")
     assert "End: score" in item.text
+
+
+def test_transcripts_are_whole_and_fill_what_the_present_leaves_of_the_prompt(server, tmp_path):
+    played = play(tmp_path, "memory", episodes=6, steps=8, told_characters=20, prompt_tokens=100_000)
+    shown = played.decisions(6)[-1].bases[0].items
+    assert [item.origin.partition(",")[0] for item in shown] == [f"episode {n}" for n in range(1, 6)]
+    answers = [step.observation.text for step in played.only(Stepped) if step.episode == 1]
+    assert max(map(len, answers)) > 100
+    assert all(texts.compact(answer) in shown[0].text for answer in answers)
+    assert all(texts.compact(answer) in prompts(server)[-1] for answer in answers)
 
 
 @pytest.mark.parametrize("agent", WRITING)
