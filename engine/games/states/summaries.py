@@ -21,13 +21,14 @@ _STATE = re.compile(r"\[State:([^\[\]]*)\]", re.I)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _LONGEST = 1500
 _LONGEST_NOUN = 80
+_ARTICLES = frozenset(("a", "an", "the"))
 
 
 class RawStates:
     """States that are the observation's text, compared by n-grams of words.
 
     The authors' code compares the text of `look` and of the last answer by their 4-grams, with the number of their
-    occurrences. Implements `engine.environment.Abstractor`.
+    occurrences. Words with punctuation are left out. Implements `engine.environment.Abstractor`.
 
     Args:
         rules: Makes the history.
@@ -60,10 +61,11 @@ class RawStates:
 
     def _raw(self, state: State, observation: Observation) -> State:
         parts = [observation.description or observation.text]
-        if texts.compact(observation.text) not in texts.compact(parts[0]):
+        if texts.compact(observation.text) != texts.compact(parts[0]):
             parts.append(observation.text)
         text = "\n".join(texts.compact(part) for part in parts)
-        return dataclasses.replace(state, text=text, tokens=texts.counted(texts.ngrams(text, self._n)))
+        tokens = texts.ngrams(texts.bare_words(text), self._n)
+        return dataclasses.replace(state, text=text, tokens=texts.counted(tokens))
 
 
 class WrittenAbstractor:
@@ -122,7 +124,9 @@ class WrittenAbstractor:
         if self._history:
             state = dataclasses.replace(state, history=self._history)
         if settings.history_tokens == "text":
-            state = dataclasses.replace(state, history_tokens=texts.counted(texts.words(state.history)))
+            history = f"{state.history}\n[INVENTORY] {texts.compact(observation.inventory)}"
+            tokens = texts.counted(texts.bare_words(texts.facts(history)))
+            state = dataclasses.replace(state, history=history, history_tokens=tokens)
         return state
 
     def _summarized(self, state: State, observation: Observation) -> tuple[str, tuple[str, ...]]:
@@ -176,11 +180,17 @@ class WrittenAbstractor:
 
 
 def read_state(text: str, most: int = 100) -> list[str]:
-    """Return up to `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none."""
+    """Return up to `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none.
+
+    They are in lower case and have no articles, because a model writes the same noun now with and now without them.
+    """
     found = _STATE.findall(_CONTROL.sub("", text))
     if not found:
         return []
-    nouns = (" ".join(noun.split()).casefold()[:_LONGEST_NOUN] for noun in found[-1].split(","))
+    nouns = (
+        " ".join(word for word in noun.casefold().split() if word not in _ARTICLES)[:_LONGEST_NOUN]
+        for noun in found[-1].split(",")
+    )
     return list(dict.fromkeys(noun for noun in nouns if any(map(str.isalnum, noun))))[:most]
 
 
