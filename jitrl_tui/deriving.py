@@ -194,8 +194,14 @@ def _update(choice: Choice, update: Update, index: int) -> list[Derived]:
     q, v, makes = explain.difference(seen.q[index], seen.v, a)
     z, z_prime = choice.decision.candidates[index].z, update.z_prime[index]
     largest, name = max(map(abs, seen.advantage)), "max |Â|"
-    if settings.get("normalisation") == "positive" and max(seen.advantage) > 0:
-        largest, name = max(seen.advantage), "max Â (normalisation=positive)"
+    if settings.get("normalisation") == "positive":
+        named = {candidate.action for candidate in choice.decision.candidates}
+        near = () if update.valuation.terms else update.neighbours  # a plan's steps are no neighbours
+        means = jitrl.mean_returns([n.action for n in near], [n.g for n in near])
+        every = [*seen.advantage, *(q - seen.v for action, q in means.items() if action not in named)]
+        largest, name = max(every), "max Â of all remembered actions and candidates (normalisation=positive)"
+        if largest <= 0:
+            largest, name = max(map(abs, every)), "max |Â| of all remembered actions and candidates"
     return [
         Derived("Â", "advantage", signed(a), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
                 (f"Â = {q} − ({v}) = {makes}",)),
@@ -213,8 +219,8 @@ def _choice(choice: Choice) -> Derived:
 
     decision = choice.decision
     said = hits.taken(choice) or decision.why
-    if choice.settings.get("selection") == "greedy":
-        paper = "not in the paper, which samples: the highest logit is taken (selection=greedy)"
+    if (selection := choice.settings.get("selection")) in ("greedy", "first"):
+        paper = f"not in the paper, which samples: the highest logit is taken (selection={selection})"
         return Derived("a", "chosen action", decision.action, paper, StaticAgent.select, (said,))
     paper = "Algorithm 1, step 6: sample a ~ Softmax(z′)"
     return Derived("a", "chosen action", decision.action, paper, jitrl.sample, (said,))

@@ -3,9 +3,9 @@
     python -m tests.llm.server --script player --dump DIR
 
 starts the server and prints its address; `OPENAI_API_BASE=... jitrl run pantry --model openai/test --profile paper`
-plays with it. `player` answers every prompt of the paper sensibly and always alike. `paraphraser` plays alike, but words
-every summary anew: the prose of a history, and the order, case and articles of a state's nouns. Any other script is a
-JSON file: a list of rules, each of which answers the prompts that its pattern is found in, as often as it says:
+plays with it. `player` answers every prompt of the paper sensibly and always alike. `paraphraser` plays alike, but
+words every summary anew: the prose of a history, and the order, case and articles of a state's nouns. Any other script
+is a JSON file: a list of rules, each of which answers the prompts that its pattern is found in, as often as it says:
 
     [{"if": "REFERENCE ACTIONS", "times": 1, "reply": "I will not say"},
      {"if": "scoring game actions", "status": 429, "times": 3},
@@ -131,11 +131,10 @@ def player(handler: server.Handler, body: dict[str, Any]) -> None:
 
 # --------------------------------------------------------------------------------------- the paraphraser
 
-PROSE = """the our this hero adventurer player visitor traveller has was is seems appears remains looks wandering exploring
-looking walking searching through across around about within quietly slowly bravely carefully at last meanwhile still
-already house rooms place building surroundings corners treasures valuables riches things goods collect gather find seek
-reach aim goal objective task mission purpose progress success points score reward little much some nothing far yet next
-now then soon later first"""
+PROSE = """the our this hero adventurer player visitor traveller has was is seems appears wandering exploring looking
+walking searching through across around within quietly slowly bravely carefully at last meanwhile still already house
+rooms place building corners treasures valuables riches things goods collect gather find seek reach aim goal objective
+task mission purpose progress success points score reward little much some nothing far yet next now then soon later"""
 
 
 def reworded(kind: str, said: str, number: int) -> str:

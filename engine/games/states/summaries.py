@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 
 from engine import texts
 from engine.environment import Abstractor, Writing
 from engine.errors import JitrlError, ModelError, TooLong
 from engine.llm import prompts
-from engine.llm.model import Question
+from engine.llm.model import Question, Reply
+from engine.llm.prompts import Prompt
 from engine.records import Observation, State
 
 _HEADS = ("SUMMARY", "PROGRESS", "LOCATION")
@@ -136,10 +138,7 @@ class WrittenAbstractor:
         if situation not in self._known:
             prompt = prompts.render("state", trajectory=prompts.unmarked(f"Step 0: {situation}"))
             try:
-                question = Question(
-                    "state", prompt.chat(), usable=lambda text: bool(read_state(text))
-                )
-                reply = self._writing.write(question)
+                reply = self._asked("state", prompt, lambda text: bool(read_state(text)))
                 nouns = read_state(reply.text, self._writing.settings.written_nouns)
                 if not nouns:
                     raise ModelError("the model's answer has no [State: ...]")
@@ -159,7 +158,7 @@ class WrittenAbstractor:
                 lines.insert(0, f"(Summary of the steps before: {self._history})")
             prompt = prompts.render("history", trajectory=prompts.unmarked("\n\n".join(filter(None, lines))))
             try:
-                reply = self._writing.write(Question("history", prompt.chat(), usable=_has_summary))
+                reply = self._asked("history", prompt, _has_summary)
                 return read_history(reply.text, state.history)
             except TooLong as error:
                 if shown > 1:
@@ -168,6 +167,10 @@ class WrittenAbstractor:
                 return self._missed("the history", error)
             except JitrlError as error:
                 return self._missed("the history", error)
+
+    def _asked(self, purpose: str, prompt: Prompt, usable: Callable[[str], bool]) -> Reply:
+        temperature = self._writing.settings.summary_temperature
+        return self._writing.write(Question(purpose, prompt.chat(), usable=usable, temperature=temperature))
 
     def _missed(self, what: str, error: JitrlError) -> str:
         """Count a text that is made by rules because the model failed; give each notice once per episode."""
