@@ -142,7 +142,7 @@ def test_if_the_model_fails_and_all_remembered_actions_are_bad_an_action_is_draw
 
 
 def test_the_advantages_are_scaled_by_those_of_all_remembered_actions_too():
-    settings = Settings(memory_candidates="positive", normalisation="positive", epsilon=0.0)
+    settings = Settings(memory_candidates="positive", normalisation="positive")
     prior = Proposing(("open door", 0.5))
     found = ("open door", -4.0), ("sing", -1.0)  # sing is worse than nothing, so it is no candidate
     update = decided(settings, prior, *found).update

@@ -33,9 +33,7 @@ class PolicySettings(Group):
         "remembered actions (positive, the authors' code)",
         choices=("absolute", "positive"),
     )
-    epsilon: float = setting(
-        1e-8, "added to the divisor of advantages so that it is not 0; 0 in the authors' code", 0.0, 1e-2
-    )
+    epsilon: float = setting(1e-8, "added to the divisor of advantages so that it is not 0", 1e-12, 1e-2)
     epsilon_times: int = setting(1, "how often epsilon is added: once (App. E), or twice (Algorithm 1)", 1, 2)
     selection: str = setting(
         "sample",
