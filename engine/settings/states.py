@@ -33,6 +33,12 @@ class StateSettings(Group):
         10.0,
     )
     summary_steps: int = setting(60, "number of last steps shown to a model that writes a history", 1, 10_000)
+    page_query: str = setting(
+        "kept",
+        "the query of a page's URL: its keys are part of the kind of page and its values of the state (kept), or it "
+        "does not count (dropped, the authors' code)",
+        choices=("kept", "dropped"),
+    )
     written_nouns: int = setting(100, "largest number of nouns in a state written by a model", 1, 1000)
     history_tokens: str = setting(
         "rules",

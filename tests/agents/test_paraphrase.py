@@ -16,7 +16,7 @@ from engine.memory.search import Search
 from engine.records import Decided, Episode, ModelCall, Observation, State, Step
 from engine.session import store as sessions
 from engine.settings import SessionConfig
-from tests.llm.scripted import Scripted, answer, kind_of, reworded
+from tests.llm.scripted import Scripted, answer, kind_of, reworded, text_of
 from tests.llm.server import Server
 from tests.memory.test_semantic import Toy
 from tests.playing import only, run
@@ -29,27 +29,37 @@ HALL = Observation(
 )  # fmt: skip
 
 
-def found(saves: Path, name: str, monkeypatch: pytest.MonkeyPatch, *, anew: bool) -> float:
-    """Play the Pantry with a scripted model; return the share of decisions with neighbours."""
+def played(saves: Path, name: str, monkeypatch: pytest.MonkeyPatch, *, anew: bool) -> tuple[float, Scripted]:
+    """Play the Pantry with a scripted model; return the share of decisions with neighbours, and the model."""
     config = SessionConfig(
         "pantry", "jitrl", "openai/player", EPISODES, 1, name, profile(name, step_limit=STEPS)
     )
     server = Server()
-    server.default = Scripted([], anew=anew)
+    server.default = scripted = Scripted([], anew=anew)
     with server.running():
         monkeypatch.setenv("OPENAI_API_BASE", server.base)
         session, events = run(sessions.create(saves, config, "run"), saves)
     assert session.error is None
     made = [event.decision for event in only(events, Decided)]
-    return sum(bool(one.update and one.update.neighbours) for one in made) / len(made)
+    return sum(bool(one.update and one.update.neighbours) for one in made) / len(made), scripted
 
 
 @pytest.mark.parametrize("name", [pytest.param("paper", marks=pytest.mark.soak), "reference"])
 def test_paraphrased_summaries_find_the_neighbours_that_constant_ones_find(tmp_path, monkeypatch, name):
-    constant = found(tmp_path / "constant", name, monkeypatch, anew=False)
-    paraphrased = found(tmp_path / "paraphrased", name, monkeypatch, anew=True)
+    constant, scripted = played(tmp_path / "constant", name, monkeypatch, anew=False)
+    paraphrased, _ = played(tmp_path / "paraphrased", name, monkeypatch, anew=True)
     assert constant > 0.3
     assert 0.9 * constant <= paraphrased <= 1.1 * constant
+    # What the model was asked, and how: as in the paper's form or the authors' code.
+    asked = {(kind, body["temperature"]) for kind, body, _ in scripted.calls if kind != "other"}
+    prompts = [text_of(body["messages"][1]) for kind, body, _ in scripted.calls if kind == "actions"]
+    if name == "paper":
+        assert asked == {("actions", 0.8), ("state", 0), ("history", 0), ("rewards", 0)}
+        assert all('"confidence1": 50' in text and "MUST differ" not in text for text in prompts)
+    else:
+        assert asked == {("actions", 0.8), ("history", 0), ("rewards", 0.8), ("rewards", 0)}  # 0 where it is tested
+        assert all('"confidence1": 80' in text and "MUST differ" in text for text in prompts)
+        assert all("[INVENTORY]" in text for text in prompts)
 
 
 class Wording:

@@ -22,7 +22,17 @@ from engine.environments import profile
 from engine.games.states.state import GameAbstractor
 from engine.llm.model import Reply
 from engine.memory import Memory
-from engine.records import Candidate, Decision, Episode, ModelCall, Neighbour, Observation, Proposal, State, Step
+from engine.records import (
+    Candidate,
+    Decision,
+    Episode,
+    ModelCall,
+    Neighbour,
+    Observation,
+    Proposal,
+    State,
+    Step,
+)
 from engine.settings import Settings
 from engine.values.knn import KnnEstimator, retriever
 from tests.agents.write_reference_cases import DECISIONS, RETRIEVAL
@@ -44,9 +54,8 @@ def decided(case: dict[str, str], settings: Settings) -> Decision:
     z = logits.from_confidences(said, settings.transform, settings.unsaid_confidence)
     options = tuple(Candidate(action, float(one)) for action, one in zip(case["actions"], z, strict=True))
     proposal = Proposal(options, best=case["actions"][int(case["best"]) - 1])
-    near = tuple(
-        Neighbour(entry, 1.0, one[0], float(one[1:]), 1, entry, "") for entry, one in enumerate(case["neighbours"].split())
-    )
+    told = case["neighbours"].split()
+    near = tuple(Neighbour(entry, 1.0, one[0], float(one[1:]), 1, entry, "") for entry, one in enumerate(told))
     agent = JitrlAgent(Fixed(proposal), KnnEstimator(Fixed(near), settings), settings)
     turn = Turn(0, 60, Observation("Hall"), State("", ()), ALL, episode=int(case["episode"]), episodes=50)
     return agent.decide(turn, Draws([float(one) for one in case["draws"].split()]))

@@ -18,6 +18,7 @@ import contextlib
 import csv
 import importlib
 import io
+import itertools
 import json
 import os
 import random
@@ -26,7 +27,7 @@ import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +47,7 @@ THINGS = ("lamp", "rope", "key", "cup", "map", "coin", "knife", "bell")
 class _Stub(ModuleType):
     """A module of which everything can be imported; what is imported does nothing."""
 
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -184,9 +185,10 @@ def _row(case: dict[str, Any], options: dict[int, Any], chosen: str) -> list[str
     values = list(options.values())
     if values:
         advantages = [abs(one["raw_advantage"]) for one in values]
-        scale = [abs(one["raw_advantage"] / one["normalized_advantage"]) for one in values if one["normalized_advantage"]]
-        logits = sorted((one["corrected_logprob"] for one in values), reverse=True)
-        if 0 < max(advantages) < NOISE or (scale and min(scale) < NOISE) or 0 < logits[0] - (logits[1:] or [-9])[0] < NOISE:
+        scaled = [one for one in values if one["normalized_advantage"]]
+        divisors = [abs(one["raw_advantage"] / one["normalized_advantage"]) for one in scaled]
+        first, second = sorted([-9.0, *(one["corrected_logprob"] for one in values)])[:-3:-1]
+        if min([1.0, *divisors]) < NOISE or 0 < max(advantages) < NOISE or 0 < first - second < NOISE:
             return None
     v = values[0]["avg_reward"] - values[0]["raw_advantage"] if values else 0.0
     return [
@@ -243,8 +245,10 @@ def _texts(rng: random.Random) -> list[str]:
         made.append(f"{place.title()}\nYou are in the {place}. A way leads {rng.choice(('north', 'up'))}, and "
                     f"there is a {one} beside a {other} here.\n\nYou see an old {third}, too.")  # fmt: skip
     made += [f"You take the {thing}." for thing in THINGS] + ["Nothing happens.", made[0], made[1]]
-    made += ["You are empty handed."] + [f"You are carrying:\n  a {a}\n  an old {b}" for a, b in zip(THINGS, THINGS[1:], strict=False)]
-    made += ["No Progress"] + [f"✓ M1: take {thing}→{thing}\n✓ M2: go up→{place}" for thing, place in zip(THINGS, PLACES, strict=True)]
+    made += ["You are empty handed."]
+    made += [f"You are carrying:\n  a {a}\n  an old {b}" for a, b in itertools.pairwise(THINGS)]
+    made += ["No Progress"]
+    made += [f"✓ M1: take {a}→{a}\n✓ M2: go up→{b}" for a, b in zip(THINGS, PLACES, strict=True)]
     return made + [f"{a}→{b}→{c}" for a, b, c in zip(PLACES, PLACES[1:], PLACES[2:], strict=False)]
 
 
@@ -263,14 +267,14 @@ def _search(rng: random.Random, spans: list[range]) -> dict[str, Any]:
     def seen() -> list[int]:
         return [rng.choice(kind) for kind in few]
 
+    def step() -> list[Any]:
+        return [*seen(), rng.choice("abcd"), rng.choice((0, round(rng.uniform(-10, 10), 2)))]
+
     return {
         "k": rng.choice((3, 10)),
         "r": rng.choice((0.4, 0.7, 0.95)),
         "step": rng.randint(0, 30),
-        "episodes": [
-            [[*seen(), rng.choice("abcd"), rng.choice((0, round(rng.uniform(-10, 10), 2)))] for _ in range(rng.randint(2, 5))]
-            for _ in range(rng.randint(1, 4))
-        ],
+        "episodes": [[step() for _ in range(rng.randint(2, 5))] for _ in range(rng.randint(1, 4))],
         "query": seen(),
     }
 
@@ -302,9 +306,9 @@ def _found(
         memory_module.evaluate_step_scores_with_llm = lambda scores=scores, **given: (scores, [""] * len(scores))
         memory.add_episode(lived, "You stop.", 0, False)
     lived = [{"state": "", "action": "wait"}] * case["step"]
+    found = [asked(case["query"], lived, k) for k in (case["k"], 1000)]
     return [
-        [[one["episode_number"] - 1, one["step_index"], one["similarity"], g] for _, g, one in asked(case["query"], lived, k)]
-        for k in (case["k"], 1000)
+        [[one["episode_number"] - 1, one["step_index"], one["similarity"], g] for _, g, one in hits] for hits in found
     ]
 
 
@@ -328,10 +332,12 @@ def searches(memory: Any, texts_module: Any, head: str) -> None:
 
 def main() -> None:
     """Write both tables."""
-    parser = argparse.ArgumentParser(prog="python -m tests.agents.write_reference_cases", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.agents.write_reference_cases", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("clone", type=Path, help="a clone of the authors' repository")
     clone = parser.parse_args().clone.resolve()
-    commit = subprocess.run(["git", "-C", str(clone), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    commit = subprocess.check_output(["git", "-C", str(clone), "rev-parse", "HEAD"], text=True).strip()
     head = (f"numbers of the functions published in github.com/liushiliushi/JitRL at {commit}, "
             "written by: python -m tests.agents.write_reference_cases CLONE")  # fmt: skip
     os.chdir(tempfile.mkdtemp())  # nothing of theirs is written elsewhere
