@@ -188,20 +188,12 @@ def _update(choice: Choice, update: Update, index: int) -> list[Derived]:
     """Return the advantage, the normalised one, and the new logit."""
     from engine import jitrl
 
-    settings, beta = choice.settings, update.beta
+    beta = update.beta
     seen, scaled = hits.shown(update), update.advantage_normalised[index]
     a = seen.advantage[index]
     q, v, makes = explain.difference(seen.q[index], seen.v, a)
     z, z_prime = choice.decision.candidates[index].z, update.z_prime[index]
-    largest, name = max(map(abs, seen.advantage)), "max |Â|"
-    if settings.get("normalisation") == "positive":
-        named = {candidate.action for candidate in choice.decision.candidates}
-        near = () if update.valuation.terms else update.neighbours  # a plan's steps are no neighbours
-        means = jitrl.mean_returns([n.action for n in near], [n.g for n in near])
-        every = [*seen.advantage, *(q - seen.v for action, q in means.items() if action not in named)]
-        largest, name = max(every), "max Â of all remembered actions and candidates (normalisation=positive)"
-        if largest <= 0:
-            largest, name = max(map(abs, every)), "max |Â| of all remembered actions and candidates"
+    largest, name = hits.divisor(choice)
     return [
         Derived("Â", "advantage", signed(a), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
                 (f"Â = {q} − ({v}) = {makes}",)),
