@@ -126,7 +126,8 @@ class WrittenAbstractor:
         if self._history:
             state = dataclasses.replace(state, history=self._history)
         if settings.history_tokens == "text":
-            history = f"{state.history}\n[INVENTORY] {texts.compact(observation.inventory)}"
+            carried = texts.compact(observation.inventory)
+            history = f"{state.history}\n[INVENTORY] {carried}" if carried else state.history
             tokens = texts.counted(texts.bare_words(texts.facts(history)))
             state = dataclasses.replace(state, history=history, history_tokens=tokens)
         return state
