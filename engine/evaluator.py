@@ -138,6 +138,7 @@ class _Asking:
                     _exactly(self._steps, asked, self._widest) if self._here else SCHEMA,
                     usable=lambda text, asked=asked: bool(self._accepted(text, asked)),  # type: ignore[misc]
                     fresh=tries > 0,
+                    temperature=self._settings.judging_temperature,
                 )
                 reply = self._model.complete(question)
             except TooLong as error:

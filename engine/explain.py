@@ -242,15 +242,17 @@ def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
     """
     i, policy, update = decision.chosen, decision.posterior, decision.update
     selection = settings.get("selection")
-    if decision.provenance != "agent" or i < 0 or decision.vetoed or selection not in ("sample", "greedy"):
+    if decision.provenance != "agent" or i < 0 or decision.vetoed or selection is None:
         return ""
     remembered = update is not None and not set(update.valuation.how) <= {"prior"}
     if settings.get("unremembered") == "best_action" and not remembered:
         return ""  # the action that the model named as best need not have its highest probability
     draw = "" if update is None or update.draw is None else f" {update.draw:.2f}"
-    if selection == "greedy":
+    if selection != "sample":
         name, logits = ("z′", update.z_prime) if update is not None else ("z", [c.z for c in decision.candidates])
         even = sum(z >= max(logits) - 1e-12 for z in logits)
+        if even > 1 and selection == "first":
+            return f"Greedy: {even} candidates share the highest {name}; the first of them is taken."
         if even > 1:
             return f"Greedy: {even} candidates share the highest {name}; the draw{draw} fell on '{decision.action}'."
         return f"Greedy: the candidate with the highest {name} is taken."

@@ -61,9 +61,10 @@ def discounted_returns(rewards: ArrayLike, gamma: float) -> Array:
 
 
 def growing_beta(beta: float, growth: float, episodes: int, episode: int) -> float:
-    """Return beta in an episode of a run. It grows by `growth` in equal parts over the first `episodes` episodes.
+    """Return beta in an episode of a run. It grows by `growth` in equal parts with the `episodes` first episodes ended.
 
-    The paper's beta is constant (growth 0). The authors' code lets it grow from 1 to 1.5 over 50 episodes of a game.
+    The paper's beta is constant (growth 0). The authors' code lets it grow from 1 in the first episode of a game to 1.5
+    in the 51st.
 
     Args:
         beta: Initial value.
@@ -71,7 +72,7 @@ def growing_beta(beta: float, growth: float, episodes: int, episode: int) -> flo
         episodes: Number of episodes over which it grows.
         episode: Number of the episode in its run, from 1.
     """
-    return beta + growth * min(episode / episodes, 1.0)
+    return beta + growth * min((episode - 1) / episodes, 1.0)
 
 
 def candidate_set(proposed: Sequence[str], remembered: Sequence[str], valid: Sequence[str]) -> list[str]:
@@ -84,6 +85,17 @@ def candidate_set(proposed: Sequence[str], remembered: Sequence[str], valid: Seq
     union = dict.fromkeys(proposed)
     union.update(dict.fromkeys(a for a in remembered if allowed is None or a in allowed))
     return list(union)
+
+
+def mean_returns(actions: Sequence[str], returns: ArrayLike) -> dict[str, float]:
+    """Return the mean return of each action that neighbours took (Eq. 5), in the order of the first of each.
+
+    Args:
+        actions: a_i, shape (n,).
+        returns: G_i, shape (n,).
+    """
+    g = _finite(returns, "returns")
+    return {a: float(g[[b == a for b in actions]].mean()) for a in dict.fromkeys(actions)}
 
 
 def estimate_values(
@@ -131,9 +143,7 @@ def estimate_values(
             q[i] = 0.0
             how.append(NEUTRAL)
     if baseline == "candidates" and any(each != KNOWN for each in how):
-        means = {
-            a: float(g[[b == a for b in neighbour_actions]].mean()) for a in dict.fromkeys(neighbour_actions)
-        }
+        means = mean_returns(neighbour_actions, g)
         v = float(np.mean(list({**means, **dict(zip(candidates, map(float, q), strict=True))}.values())))
     return Values(v, q, n, tuple(how))
 
@@ -171,18 +181,20 @@ def advantages(values: Values) -> Array:
     return values.q - values.v
 
 
-def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute") -> Array:
+def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute", others: ArrayLike = ()) -> Array:
     """Return A / (max |A| + epsilon), which is within (-1, 1) (App. E, advantage normalisation).
 
     Args:
         advantage: A, shape (c,).
         epsilon: Small number that avoids division by 0.
-        by: "absolute" as above. "positive" divides by the largest A, as the authors' code does; negative values may
-            then be below -1. If no A is positive, both are the same.
+        by: "absolute" as above. "positive" divides by the largest A of the candidates and of the `others`, as the
+            authors' code does; negative values may then be below -1. If none is positive, the largest |A| divides.
+        others: A of the neighbours' actions that are no candidates, shape (o,). Only "positive" looks at them.
     """
     a = _finite(advantage, "advantages")
-    largest = float(a.max(initial=0.0)) if by == "positive" else 0.0
-    scale = (largest if largest > 0 else float(np.abs(a).max(initial=0.0))) + epsilon
+    every = np.concatenate((a, _finite(others, "advantages"))) if by == "positive" else a
+    largest = float(every.max(initial=0.0)) if by == "positive" else 0.0
+    scale = (largest if largest > 0 else float(np.abs(every).max(initial=0.0))) + epsilon
     return a / scale if scale > 0 else a
 
 
@@ -199,11 +211,21 @@ def softmax(z: ArrayLike) -> Array:
 
 
 def policy_update(
-    z: ArrayLike, values: Values, *, beta: float, epsilon: float, normalisation: str = "absolute"
+    z: ArrayLike,
+    values: Values,
+    *,
+    beta: float,
+    epsilon: float,
+    normalisation: str = "absolute",
+    others: ArrayLike = (),
 ) -> Update:
-    """Perform steps 5 and 6."""
+    """Perform steps 5 and 6.
+
+    Args:
+        others: Q of the neighbours' actions that are no candidates, shape (o,); see `normalise`.
+    """
     a = advantages(values)
-    a_normalised = normalise(a, epsilon, normalisation)
+    a_normalised = normalise(a, epsilon, normalisation, _finite(others, "values") - values.v)
     z_prime = update_logits(z, a_normalised, beta)
     return Update(a, a_normalised, z_prime, softmax(z), softmax(z_prime))
 

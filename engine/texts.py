@@ -7,11 +7,28 @@ from collections import Counter
 from collections.abc import Sequence
 
 _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
+_PROSE = re.compile(r"\[SUMMARY\].*?(?=\[(?:PROGRESS|LOCATION|INVENTORY)\]|\Z)", re.S)
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, in order."""
     return _WORD.findall(text.casefold())
+
+
+def bare_words(text: str) -> list[str]:
+    """Return the words in lower case that stand alone between spaces. Any with punctuation are left out.
+
+    The authors' code reads states and histories in this way. So of "lamp→hall. Take it" it keeps only "it".
+    """
+    return [word for word in text.lower().split() if word.isalnum()]
+
+
+def facts(history: str) -> str:
+    """Return what is compared of a history: all but its prose, [SUMMARY]; all of it if there is nothing else.
+
+    A model words the prose anew each time, so equal histories would be different ones.
+    """
+    return _PROSE.sub("", history).strip() or history
 
 
 def counted(parts: Sequence[str]) -> tuple[str, ...]:
@@ -27,9 +44,8 @@ def counted(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def ngrams(text: str, n: int) -> list[str]:
-    """Return every run of n words of a text. If it has fewer than n words, return its words."""
-    found = words(text)
+def ngrams(found: list[str], n: int) -> list[str]:
+    """Return every run of n words. If there are fewer than n words, return them."""
     if len(found) < n:
         return found
     return [" ".join(found[i : i + n]) for i in range(len(found) - n + 1)]

@@ -188,14 +188,12 @@ def _update(choice: Choice, update: Update, index: int) -> list[Derived]:
     """Return the advantage, the normalised one, and the new logit."""
     from engine import jitrl
 
-    settings, beta = choice.settings, update.beta
+    beta = update.beta
     seen, scaled = hits.shown(update), update.advantage_normalised[index]
     a = seen.advantage[index]
     q, v, makes = explain.difference(seen.q[index], seen.v, a)
     z, z_prime = choice.decision.candidates[index].z, update.z_prime[index]
-    largest, name = max(map(abs, seen.advantage)), "max |Â|"
-    if settings.get("normalisation") == "positive" and max(seen.advantage) > 0:
-        largest, name = max(seen.advantage), "max Â (normalisation=positive)"
+    largest, name = hits.divisor(choice)
     return [
         Derived("Â", "advantage", signed(a), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
                 (f"Â = {q} − ({v}) = {makes}",)),
@@ -213,8 +211,8 @@ def _choice(choice: Choice) -> Derived:
 
     decision = choice.decision
     said = hits.taken(choice) or decision.why
-    if choice.settings.get("selection") == "greedy":
-        paper = "not in the paper, which samples: the highest logit is taken (selection=greedy)"
+    if (selection := choice.settings.get("selection")) in ("greedy", "first"):
+        paper = f"not in the paper, which samples: the highest logit is taken (selection={selection})"
         return Derived("a", "chosen action", decision.action, paper, StaticAgent.select, (said,))
     paper = "Algorithm 1, step 6: sample a ~ Softmax(z′)"
     return Derived("a", "chosen action", decision.action, paper, jitrl.sample, (said,))

@@ -40,6 +40,23 @@ def shown(update: Update) -> explain.Shown:
     return explain.shown(update.valuation, update.advantage)
 
 
+def divisor(choice: Choice) -> tuple[float, str]:
+    """Return what the advantages of a choice with an update were divided by (without ε), and its name."""
+    from engine import jitrl
+
+    update = choice.decision.update
+    assert update is not None
+    seen = shown(update)
+    if choice.settings.get("normalisation") != "positive":
+        return max(map(abs, seen.advantage)), "max|Â|"
+    named = {candidate.action for candidate in choice.decision.candidates}
+    near = () if update.valuation.terms else update.neighbours  # the steps of a plan are no neighbours
+    means = jitrl.mean_returns([n.action for n in near], [n.g for n in near])
+    others = [q - seen.v for action, q in means.items() if action not in named]
+    every, of = [*seen.advantage, *others], " of all remembered actions" if others else ""
+    return (max(every), f"max Â{of}") if max(every) > 0 else (max(map(abs, every)), f"max|Â|{of}")
+
+
 def headed(plan: tuple[Neighbour, ...]) -> str:
     """Return the line above the steps of a plan."""
     return REPEATED if all(hit.episode > 0 for hit in plan) else KNOWN

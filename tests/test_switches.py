@@ -19,9 +19,9 @@ from engine.values.knn import KnnEstimator
 ACTIONS = ("open door", "wait", "sing")
 
 
-def test_beta_grows_over_the_first_episodes_and_then_stays():
-    grown = [jitrl.growing_beta(1.0, 0.5, 50, episode) for episode in (1, 20, 50, 51, 500)]
-    assert grown == pytest.approx([1.01, 1.2, 1.5, 1.5, 1.5])
+def test_beta_grows_with_the_episodes_that_have_ended_and_then_stays():
+    grown = [jitrl.growing_beta(1.0, 0.5, 50, episode) for episode in (1, 2, 21, 50, 51, 500)]
+    assert grown == pytest.approx([1.0, 1.01, 1.2, 1.49, 1.5, 1.5])
     assert jitrl.growing_beta(1.2, 0.0, 50, 7) == 1.2
 
 
@@ -40,6 +40,10 @@ def test_normalising_by_the_largest_advantage_lets_negative_ones_fall_below_minu
     assert jitrl.normalise([2.0, -3.0], 0.0, "absolute") == pytest.approx([2 / 3, -1.0])
     assert jitrl.normalise([-2.0, -4.0], 0.0, "positive") == pytest.approx([-0.5, -1.0])
     assert jitrl.normalise([0.0, 0.0], 0.0, "positive") == pytest.approx([0.0, 0.0])
+    # Actions of neighbours that are no candidates count there, and only there.
+    assert jitrl.normalise([2.0, -3.0], 0.0, "positive", [4.0]) == pytest.approx([0.5, -0.75])
+    assert jitrl.normalise([-2.0, -1.0], 0.0, "positive", [-4.0]) == pytest.approx([-0.5, -0.25])
+    assert jitrl.normalise([2.0, -3.0], 0.0, "absolute", [4.0]) == pytest.approx([2 / 3, -1.0])
 
 
 def test_epsilon_counts_once_or_twice():
@@ -79,8 +83,8 @@ def test_a_confidence_that_was_left_out(how, z):
 
 
 def test_runs_of_words_are_counted_like_multisets():
-    assert texts.ngrams("Go to the old Door.", 4) == ["go to the old", "to the old door"]
-    assert texts.ngrams("You wait.", 4) == ["you", "wait"]
+    assert texts.ngrams(texts.words("Go to the old Door."), 4) == ["go to the old", "to the old door"]
+    assert texts.ngrams(texts.words("You wait."), 4) == ["you", "wait"]
     assert texts.counted(["a", "b", "a"]) == ("a", "a*2", "b")
 
 
@@ -130,9 +134,27 @@ def test_actions_of_neighbours_with_a_bad_return_join_the_candidates_or_not():
     assert len(positive.update.neighbours) == 3  # V is made of all of them
 
 
+def test_if_the_model_fails_and_all_remembered_actions_are_bad_an_action_is_drawn():
+    bad = ("sing", -2.0), ("open door", -4.0)
+    drawn = decided(Settings(memory_candidates="positive"), Proposing(), *bad)
+    assert {c.source for c in drawn.candidates} <= {"random", "both"}
+    assert drawn.action in ACTIONS
+
+
+def test_the_advantages_are_scaled_by_those_of_all_remembered_actions_too():
+    settings = Settings(memory_candidates="positive", normalisation="positive")
+    prior = Proposing(("open door", 0.5))
+    found = ("open door", -4.0), ("sing", -1.0)  # sing is worse than nothing, so it is no candidate
+    update = decided(settings, prior, *found).update
+    assert update.valuation.v == pytest.approx(-2.5)
+    assert update.advantage_normalised == pytest.approx((-1.5 / 1.5,))
+    rarely = decided(settings, prior, *found, ("open door", -4.0)).update
+    assert rarely.advantage_normalised == pytest.approx((-1 / 2,))
+
+
 def test_beta_of_a_decision_is_that_of_its_episode():
     settings = Settings(beta_growth=0.5)
-    assert decided(settings, Proposing(("wait", 0.5)), episode=20).update.beta == pytest.approx(1.2)
+    assert decided(settings, Proposing(("wait", 0.5)), episode=21).update.beta == pytest.approx(1.2)
     assert decided(Settings(), Proposing(("wait", 0.5)), episode=20).update.beta == 1.0
 
 
@@ -184,7 +206,7 @@ def test_differences_are_told_by_name_with_both_values(capsys):
     assert found["beta_growth"] == (0.0, 0.5)
     assert main(["config", "diff", "paper", "reference", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["selection"] == {"paper": "sample", "reference": "greedy"}
+    assert told["selection"] == {"paper": "sample", "reference": "first"}
     assert set(told) == set(found)
     assert main(["config", "schema"]) == 0
     schema = json.loads(capsys.readouterr().out)

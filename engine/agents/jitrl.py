@@ -81,7 +81,7 @@ class JitrlAgent(StaticAgent):
         proposal = self.propose(turn, rng, memory_text)
         if proposal.candidates:
             return proposal
-        if self._estimator.also(turn.state, turn.valid_actions) or any(_can(turn, n.action) for n in neighbours):
+        if self._estimator.also(turn.state, turn.valid_actions) or self._joining(turn, neighbours):
             return replace(proposal, note=f"{proposal.note or NO_OPTION}: memory decided")
         return self.drawn(turn, proposal, rng, " and memory is empty here")
 
@@ -89,21 +89,25 @@ class JitrlAgent(StaticAgent):
         self, turn: Turn, proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...]
     ) -> tuple[Candidate, ...]:
         """Return C: the model's actions, those of neighbours, and those that the estimator adds."""
-        if self._settings.memory_candidates == "positive":
-            neighbours = tuple(n for n in neighbours if _mean_return(n.action, neighbours) > 0)
-        remembered = {n.action for n in neighbours}
+        joining = self._joining(turn, neighbours)
+        remembered = set(joining)
         also = self._estimator.also(turn.state, turn.valid_actions)
         more = tuple(action for action in also if turn.resolve is None or _can(turn, action))
         by_action = {c.action: c for c in proposed}
         union = jitrl.candidate_set(
             list(by_action),
-            [*(n.action for n in neighbours if _can(turn, n.action)), *more],
+            [*joining, *more],
             (*turn.valid_actions, *more, *(remembered if turn.resolve else ())),
         )
         return tuple(
             by_action[a] if a in by_action else Candidate(a, 0.0, "memory" if a in remembered else "valid")
             for a in union
         )
+
+    def _joining(self, turn: Turn, neighbours: tuple[Neighbour, ...]) -> list[str]:
+        """Return the actions of neighbours that become candidates."""
+        every = self._settings.memory_candidates == "all"
+        return [a for a, mean in _means(neighbours).items() if _can(turn, a) and (every or mean > 0)]
 
     def _value(
         self,
@@ -140,6 +144,7 @@ class JitrlAgent(StaticAgent):
             beta=beta,
             epsilon=settings.epsilon * settings.epsilon_times,
             normalisation=settings.normalisation,
+            others=[q for action, q in _means(neighbours).items() if all(c.action != action for c in candidates)],
         )
         knows = not set(valuation.how) <= {jitrl.PRIOR}
         chosen = self.select(update.z_prime, update.posterior, draw)
@@ -261,6 +266,5 @@ def _sourced(candidate: Candidate, n: int) -> Candidate:
     return candidate if source == candidate.source else replace(candidate, source=source)
 
 
-def _mean_return(action: str, neighbours: tuple[Neighbour, ...]) -> float:
-    returns = [n.g for n in neighbours if n.action == action]
-    return sum(returns) / len(returns)
+def _means(neighbours: tuple[Neighbour, ...]) -> dict[str, float]:
+    return jitrl.mean_returns([n.action for n in neighbours], [n.g for n in neighbours])

@@ -159,15 +159,15 @@ class StaticAgent:
         )
 
     def select(self, logits: ArrayLike, policy: ArrayLike, draw: float) -> int:
-        """Return the index of the chosen candidate: drawn from the policy, or the most probable one.
+        """Return the index of the chosen candidate: drawn from the policy, or one with the largest logit.
 
         Args:
             draw: A random number in [0, 1).
         """
-        if self._settings.selection == "greedy":
-            best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
-            return int(best[min(int(draw * len(best)), len(best) - 1)])
-        return jitrl.sample(policy, draw)
+        if self._settings.selection == "sample":
+            return jitrl.sample(policy, draw)
+        best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
+        return int(best[0 if self._settings.selection == "first" else min(int(draw * len(best)), len(best) - 1)])
 
     def best(self, proposal: Proposal, candidates: Sequence[Candidate], chosen: int) -> int:
         """Return `chosen`, or the candidate that the model called the best if the settings demand it.

@@ -53,14 +53,16 @@ GAMES = Kind(
     opening="starting the game",
     profiles={
         "default": {"estimator": "graph", "selection": "greedy", "beta": 20.0, "curiosity": 3.0, "settling": 0.2},
-        "paper": {"retrieval": "hybrid", "history_weight": 0.25, "state": "llm", "history_every": 1},
+        "paper": {
+            "retrieval": "hybrid", "history_weight": 0.25, "state": "llm", "history_every": 1, "confidences": "fifty",
+        },
         "reference": {
             "retrieval": "recall", "state": "raw", "ngram": 4, "history_tokens": "text",
             "history_weight": 0.3, "history": "llm", "history_every": 1, "keep_above": 0.98, "ties": "return",
             "optimism": "adaptive", "memory_candidates": "positive", "beta_growth": 0.5, "rewards": "llm_or_score",
-            "reward_scale": 10.0,
+            "reward_scale": 10.0, "judging_temperature": 0.8, "confidences": "differing", "step_limit": 50,
         },
-        "unified": {"history_weight": 0.25, "state": "llm", "history_every": 1},
+        "unified": {"history_weight": 0.25, "state": "llm", "history_every": 1, "confidences": "fifty"},
     },
     tests=_tests,
     memory=ScopeRules(forms=False),

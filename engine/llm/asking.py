@@ -16,6 +16,8 @@ from engine.llm.prompts import TEXT, Folder, unmarked
 from engine.records import ActionRequest
 from engine.settings import ModelSettings
 
+DIFFERING = "Confidences MUST differ clearly: the more likely an action is to help, the higher its confidence."
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
@@ -36,13 +38,15 @@ class AnswerForm:
     option_shown: str
     listed: bool
 
-    def shown(self, count: int) -> str:
-        """Return the form with `count` options as text for the prompt."""
+    def shown(self, count: int, confidences: str) -> str:
+        """Return the form with `count` options as text for the prompt; `confidences` is a value of that setting."""
         form: dict[str, Any] = dict(self.first)
+        confidence = {"fifty": 50, "differing": 80}.get(confidences, 100 // count)
         for i in range(1, count + 1):
             form |= {self.reason.format(i): self.reason_shown, f"option{i}": self.option_shown,
-                     f"confidence{i}": 100 // count}  # fmt: skip
-        return json.dumps(form | {"best_action": 1}, indent=2)
+                     f"confidence{i}": confidence}  # fmt: skip
+        shown = json.dumps(form | {"best_action": 1}, indent=2)
+        return f"{shown}\n\n{DIFFERING}" if confidences == "differing" else shown
 
     def schema(self, count: int, valid: Sequence[str], settings: ModelSettings) -> dict[str, Any]:
         """Return the JSON schema of an answer with `count` options."""

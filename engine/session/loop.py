@@ -201,7 +201,7 @@ class Session:
             self._teller,
             self._saved.folder,
             self._config,
-            self._settings.selection == "greedy",
+            self._settings.selection != "sample",
             (event for _, event in past),
         )
 

@@ -20,6 +20,12 @@ class JudgingSettings(Group):
     reward_scale: float = setting(
         20.0, "largest step reward that the model may give in games; 10 in the authors' code", 0.1, 1e6
     )
+    judging_temperature: float = setting(
+        0.0,
+        "sampling temperature of the model when it judges; .8 in the authors' code for games, .3 on the web",
+        0.0,
+        10.0,
+    )
     judged_steps: int = setting(
         15, "steps that a model judges in one call; it writes about 80 words for each", 1, 1000
     )

@@ -24,6 +24,12 @@ class ModelSettings(Group):
         "value of a confidence that the model left out: the mean of the others, or 50",
         choices=("mean", "fifty"),
     )
+    confidences: str = setting(
+        "shares",
+        "confidences that the prompt shows as an example: equal shares of 100; 50 for each (fifty, the paper's form "
+        "for games); or 80 for each, with the demand that they differ clearly (differing, the authors' code for games)",
+        choices=("shares", "fifty", "differing"),
+    )
     index_options: int = setting(
         9, "largest number of options for one index token; some tokenizers split longer numbers", 2, 20
     )

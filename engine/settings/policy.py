@@ -22,22 +22,24 @@ class PolicySettings(Group):
     )
     beta_growth: float = setting(
         0.0,
-        "increase of beta over the first beta_episodes episodes; .5 in the authors' code for games",
+        "increase of beta until beta_episodes episodes have ended; .5 in the authors' code for games",
         0.0,
         1e3,
     )
     beta_episodes: int = setting(50, "episodes over which beta grows", 1, 1_000_000)
     normalisation: str = setting(
         "absolute",
-        "divisor of the advantages: their largest absolute value, or their largest value (positive, the authors' code)",
+        "divisor of the advantages: their largest absolute value, or the largest value of the candidates and of all "
+        "remembered actions (positive, the authors' code)",
         choices=("absolute", "positive"),
     )
     epsilon: float = setting(1e-8, "added to the divisor of advantages so that it is not 0", 1e-12, 1e-2)
     epsilon_times: int = setting(1, "how often epsilon is added: once (App. E), or twice (Algorithm 1)", 1, 2)
     selection: str = setting(
         "sample",
-        "how an action is chosen from z': a sample of the softmax, or the maximum",
-        choices=("sample", "greedy"),
+        "how an action is chosen from z': a sample of the softmax; the maximum, drawn among equal ones (greedy); or "
+        "the first of them in the order of the candidates (first, the authors' code)",
+        choices=("sample", "greedy", "first"),
     )
     unremembered: str = setting(
         "policy",

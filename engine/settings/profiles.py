@@ -16,9 +16,9 @@ _PAPER: Mapping[str, Any] = {
 }  # fmt: skip
 
 _REFERENCE: Mapping[str, Any] = {
-    "logits": "verbalized", "transform": "linear", "selection": "greedy", "unsaid_confidence": "fifty",
+    "logits": "verbalized", "transform": "linear", "selection": "first", "unsaid_confidence": "fifty",
     "unremembered": "best_action", "alpha": 1.0, "beta": 1.0, "baseline": "candidates",
-    "normalisation": "positive", "zero_rewards": "own", "relax": 0.1,
+    "normalisation": "positive", "epsilon": 1e-12, "zero_rewards": "own", "relax": 0.1,
 }  # fmt: skip
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {

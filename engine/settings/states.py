@@ -25,7 +25,20 @@ class StateSettings(Group):
         choices=("rules", "llm", "vision"),
     )
     history_every: int = setting(10, "number of steps between two histories that the model writes", 1, 1000)
+    summary_temperature: float = setting(
+        0.0,
+        "sampling temperature of the model when it writes states and histories; 0 in the authors' code for games, .3 "
+        "on the web",
+        0.0,
+        10.0,
+    )
     summary_steps: int = setting(60, "number of last steps shown to a model that writes a history", 1, 10_000)
+    page_query: str = setting(
+        "kept",
+        "the query of a page's URL: its keys are part of the kind of page and its values of the state (kept), or it "
+        "does not count (dropped, the authors' code)",
+        choices=("kept", "dropped"),
+    )
     written_nouns: int = setting(100, "largest number of nouns in a state written by a model", 1, 1000)
     history_tokens: str = setting(
         "rules",

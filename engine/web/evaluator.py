@@ -43,6 +43,7 @@ class WebEvaluator:
         self._model = None if settings.rewards == "score" or _wordless(model) else model
         self._how = settings.rewards
         self._gamma = settings.gamma
+        self._temperature = settings.judging_temperature
 
     def rewards(self, trajectory: Trajectory) -> Judgement:
         """Return r_t for every step.
@@ -85,7 +86,7 @@ class WebEvaluator:
             try:
                 question = Question(
                     "rewards", [*prompt.chat(), *([again] if tries else [])], SCHEMA,
-                    usable=lambda text: bool(accepted(text)), fresh=tries > 0,
+                    usable=lambda text: bool(accepted(text)), fresh=tries > 0, temperature=self._temperature,
                 )  # fmt: skip
                 reply = self._model.complete(question)
             except JitrlError as error:

@@ -92,7 +92,10 @@ WEB = Kind(
             **_TABLE, "other_tasks": "lifted", "rewards": "hybrid", "transform": "linear", "selection": "greedy",
         },
         "paper": {**_TABLE, "beta": 1.23, "history": "vision"},
-        "reference": {**_TABLE, "history": "vision", "rewards": "llm", "k": 1000},
+        "reference": {
+            **_TABLE, "history": "vision", "rewards": "llm", "k": 1000, "page_query": "dropped",
+            "summary_temperature": 0.3, "judging_temperature": 0.3, "step_limit": 25,
+        },
         "unified": {**_TABLE, "history_weight": 0.25, "task_threshold": 0.0, "history": "llm"},
     },
     asking=_asking,

@@ -62,10 +62,7 @@ def _derivation(choice: Choice, width: int) -> list[str]:
         seen = hits.shown(update)
         a = seen.advantage[i]
         by, less, makes = explain.difference(seen.q[i], seen.v, a)
-        largest = max((abs(x) for x in seen.advantage), default=0.0)
-        name = "max|Â|"
-        if settings.get("normalisation") == "positive" and max(seen.advantage) > 0:
-            largest, name = max(seen.advantage), "max Â"
+        largest, name = hits.divisor(choice)
         parts += [
             f"Â = Q̂ − V̂ = {by} − ({less}) = {makes} {seen.unit}",
             f"Ã = Â / {name} = {makes} / {largest:.2f} = {signed(update.advantage_normalised[i])}",

@@ -38,7 +38,7 @@ STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
     "alpha": ("α", (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0)),
     "epsilon": ("ε", (1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)),
     "history_weight": ("w", _SHARES),
-    "selection": ("", ("sample", "greedy")),
+    "selection": ("", ("sample", "greedy", "first")),
     "curiosity": ("", (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
     "prior_weight": ("", (0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 5.0)),
     "settling": ("", _SHARES),

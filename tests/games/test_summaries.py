@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine import texts
 from engine.errors import ModelError
 from engine.games.catalogue import open_game
 from engine.games.states.state import GameAbstractor
@@ -119,8 +120,8 @@ def test_states_are_what_the_model_names_in_them_and_the_same_situation_is_asked
     states = [written.begin(first), written.begin(first)]
     assert len(server.requests) == 1
     states += [written.advance(action, seen) for action, seen in rows[:2]]
-    assert {state.text for state in states} == {"[State: kitchen, oak table, a lamp]"}
-    assert states[0].tokens == ("a", "kitchen", "lamp", "oak", "table")
+    assert {state.text for state in states} == {"[State: kitchen, oak table, lamp]"}
+    assert states[0].tokens == ("kitchen", "lamp", "oak", "table")
     assert {call.purpose for call in calls} == {"state"}
     asked = server.requests[0]["messages"][1]["content"]
     assert " ".join(first.description.split())[:60] in " ".join(asked.split())
@@ -151,16 +152,18 @@ def test_raw_states_are_runs_of_words_of_what_was_printed(told, played):
     assert after.history == rules.advance(*rows[0]).history  # only the state is another one
 
 
-def test_histories_can_be_compared_by_the_words_of_the_models_text(server, model, told, played):
+def test_histories_can_be_compared_by_the_words_of_progress_location_and_inventory(server, model, told, played):
     server.default = fake.reply(TOLD)
     asked = {"history": "llm", "history_every": 1, "history_tokens": "text"}
     written = GameAbstractor().written(writing(model, told, **asked))
     first, rows = played
     written.begin(first)
     state = written.advance(*rows[0])
-    assert state.history == HISTORY
-    assert "cupboard" in state.history_tokens
-    assert "cupboard*2" in state.history_tokens  # twice in the text
+    carried = texts.compact(rows[0][1].inventory)
+    assert carried
+    assert state.history == f"{HISTORY}\n[INVENTORY] {carried}"
+    told_facts = HISTORY.partition("[PROGRESS]")[2] + f" {carried}"
+    assert state.history_tokens == texts.counted([word for word in told_facts.lower().split() if word.isalnum()])
 
 
 @pytest.mark.parametrize(

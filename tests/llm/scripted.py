@@ -3,8 +3,9 @@
     python -m tests.llm.server --script player --dump DIR
 
 starts the server and prints its address; `OPENAI_API_BASE=... jitrl run pantry --model openai/test --profile paper`
-plays with it. `player` answers every prompt of the paper sensibly and always alike. Any other script is a JSON file: a
-list of rules, each of which answers the prompts that its pattern is found in, as often as it says:
+plays with it. `player` answers every prompt of the paper sensibly and always alike. `paraphraser` plays alike, but
+words every summary anew: the prose of a history, and the order, case and articles of a state's nouns. Any other script
+is a JSON file: a list of rules, each of which answers the prompts that its pattern is found in, as often as it says:
 
     [{"if": "REFERENCE ACTIONS", "times": 1, "reply": "I will not say"},
      {"if": "scoring game actions", "status": 429, "times": 3},
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import re
 import threading
 from pathlib import Path
@@ -127,6 +129,28 @@ def player(handler: server.Handler, body: dict[str, Any]) -> None:
     return server.reply(answer(body))(handler, body)
 
 
+# --------------------------------------------------------------------------------------- the paraphraser
+
+PROSE = """the our this hero adventurer player visitor traveller has was is seems appears wandering exploring looking
+walking searching through across around within quietly slowly bravely carefully at last meanwhile still already house
+rooms place building corners treasures valuables riches things goods collect gather find seek reach aim goal objective
+task mission purpose progress success points score reward little much some nothing far yet next now then soon later"""
+
+
+def reworded(kind: str, said: str, number: int) -> str:
+    """Return an answer of the player in other words, which differ with `number`; what it tells stays the same."""
+    rng = random.Random(number)
+    if kind == "history":
+        prose = " ".join(rng.choices(PROSE.split(), k=rng.randint(20, 50)))
+        return re.sub(r"\[SUMMARY\]:.*", f"[SUMMARY]: {prose.capitalize()}.", said)
+    if kind == "state":
+        head, nouns = re.fullmatch(r"(.*\[State: )(.*)\]", said).groups()
+        listed = [rng.choice(("{}", "a {}", "the {}", "The {}")).format(noun) for noun in nouns.split(", ")]
+        rng.shuffle(listed)
+        return f"{head}{', '.join(rng.choice((str.title, str.upper, str))(noun) for noun in listed)}]"
+    return said
+
+
 # ------------------------------------------------------------------------------------- scripts and dumps
 
 
@@ -136,11 +160,13 @@ class Scripted:
     Args:
         rules: As in the module's docstring; the player answers what no rule is for.
         dump: Folder in which each call is written as text, None for nowhere.
+        anew: Whether every summary is worded anew.
     """
 
-    def __init__(self, rules: list[dict[str, Any]], dump: Path | None = None) -> None:
+    def __init__(self, rules: list[dict[str, Any]], dump: Path | None = None, *, anew: bool = False) -> None:
         self._rules = [dict(rule) for rule in rules]
         self._dump = dump
+        self._anew = anew
         self._lock = threading.Lock()
         self.calls: list[tuple[str, dict[str, Any], str]] = []
         """Kind, request and answer of each call."""
@@ -148,7 +174,7 @@ class Scripted:
     def __call__(self, handler: server.Handler, body: dict[str, Any]) -> None:
         with self._lock:
             rule = self._rule("\n".join(text_of(m) for m in body["messages"]))
-            said = f"status {rule['status']}" if "status" in rule else str(rule.get("reply", answer(body)))
+            said = f"status {rule['status']}" if "status" in rule else str(rule.get("reply", self._answer(body)))
             self.calls.append((kind_of(body), body, said))
             if self._dump is not None:
                 name = f"{len(self.calls):04d}-{kind_of(body)}.txt"
@@ -158,7 +184,13 @@ class Scripted:
             return server.status(int(rule["status"]), **headers)(handler, body)
         if "reply" in rule:
             return server.reply(rule["reply"])(handler, body)
+        if self._anew and kind_of(body) in ("history", "state"):
+            return server.reply(said)(handler, body)
         return player(handler, body)
+
+    def _answer(self, body: dict[str, Any]) -> str:
+        said = answer(body)
+        return reworded(kind_of(body), said, len(self.calls)) if self._anew else said
 
     def _rule(self, text: str) -> dict[str, Any]:
         for rule in self._rules:
@@ -201,16 +233,19 @@ def main(arguments: list[str] | None = None) -> None:
     import argparse
 
     parser = argparse.ArgumentParser(prog="python -m tests.llm.server", description=__doc__.splitlines()[0])
-    parser.add_argument("--script", default="player", help="player, or a JSON file of rules (%(default)s)")
+    parser.add_argument(
+        "--script", default="player", help="player, paraphraser, or a JSON file of rules (%(default)s)"
+    )
     parser.add_argument("--dump", metavar="DIR", help="write every call there as text")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     given = parser.parse_args(arguments)
-    rules = [] if given.script == "player" else json.loads(Path(given.script).read_text(encoding="utf-8"))
+    named = given.script in ("player", "paraphraser")
+    rules = [] if named else json.loads(Path(given.script).read_text(encoding="utf-8"))
     folder = Path(given.dump) if given.dump else None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     running = server.Server(given.port)
-    running.default = Scripted(rules, folder)
+    running.default = Scripted(rules, folder, anew=given.script == "paraphraser")
     with running.running():
         print(f"OPENAI_API_BASE={running.base}", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

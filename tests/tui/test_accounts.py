@@ -27,6 +27,7 @@ from engine.records import (
     Valuation,
     Waiting,
 )
+from engine.settings import Settings
 from jitrl_tui import hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
@@ -35,6 +36,7 @@ from jitrl_tui.plain import candidate_lines
 from jitrl_tui.view import Choice, RunView, awaited, percents
 from jitrl_tui.widgets.bars import arrow
 from jitrl_tui.widgets.status import Mode, StatusBar
+from tests.test_switches import Proposing, decided
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -419,6 +421,14 @@ def test_the_logit_of_a_confidence_is_derived(transform, confidence, z, text):
     decision = dataclasses.replace(planned(), candidates=(candidate, *planned().candidates[1:]))
     choice = Choice(1, decision, started({"transform": transform}))
     assert text in " ".join(line.plain for line in why_lines(choice, 200, brief=False))
+
+
+def test_the_derivation_divides_by_a_remembered_action_that_is_no_candidate():
+    prior, found = Proposing(("open door", 0.5)), (("open door", -4.0), ("sing", -1.0), ("open door", -4.0))
+    settings = Settings(memory_candidates="positive", normalisation="positive")
+    choice = Choice(1, decided(settings, prior, *found), started({"normalisation": "positive"}))
+    assert hits.divisor(choice) == (pytest.approx(2.0), "max Â of all remembered actions")
+    assert choice.decision.update.advantage_normalised == pytest.approx((-0.5,))
 
 
 def test_the_derivation_divides_by_what_the_advantages_were_divided_by():

@@ -45,9 +45,11 @@ def recomputed(fixture: dict) -> dict:
         q = np.sum([*inputs["terms"].values(), nothing], axis=0)
         prior = jitrl.softmax([candidate["z"] for candidate in inputs["candidates"]])
         values = jitrl.Values(float(prior @ q), q, np.zeros(len(q), dtype=np.int64), tuple(inputs["how"]))
+    means = jitrl.mean_returns([n["action"] for n in inputs["neighbours"]], [n["g"] for n in inputs["neighbours"]])
+    others = [] if inputs.get("terms") else [q for action, q in means.items() if action not in actions]
     update = jitrl.policy_update(
         [candidate["z"] for candidate in inputs["candidates"]], values, beta=inputs["beta"],
-        epsilon=settings["epsilon"] * settings["epsilon_times"], normalisation=settings["normalisation"],
+        epsilon=settings["epsilon"] * settings["epsilon_times"], normalisation=settings["normalisation"], others=others,
     )  # fmt: skip
     names = ("advantage", "advantage_normalised", "z_prime", "prior", "posterior")
     return {"v": values.v, "q": values.q, **{name: getattr(update, name) for name in names}}

@@ -65,7 +65,10 @@ def test_flags_that_are_not_typed_leave_the_file_its_word(file):
         ('[settings]\nk = "ten"', "in [settings], k must be a whole number, not 'ten'"),
         ("[settings]\nk = true", "in [settings], k must be a whole number, not True"),
         ("[settings]\nbeta = nan", "in [settings], beta must lie between 0 and 1000, not nan"),
-        ('[settings]\nselection = "best"', "in [settings], selection cannot be 'best'; choose one of: sample, greedy"),
+        (
+            '[settings]\nselection = "best"',
+            "in [settings], selection cannot be 'best'; choose one of: sample, greedy, first",
+        ),
         ('[app]\nmodel = "x"', "there is no setting 'model' in [app]; it belongs into [session]"),
         ('theme = "jitrl-light"', "theme belongs into the table [app]"),
         ("[sesion]\nseed = 1", "there is no table [sesion]; is 'session' meant?"),

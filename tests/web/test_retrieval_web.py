@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from engine.environments import profile
+from engine.errors import ModelError
 from engine.memory import Memory
-from engine.records import Episode, Observation, State, Step
+from engine.records import Episode, Observation, State, Step, Trajectory
 from engine.values.knn import KnnEstimator
 from engine.web.browser.url import pattern
+from engine.web.evaluator import WebEvaluator
 from engine.web.states.state import WebAbstractor, words
+from tests.writing import writing
 
 PLACES = ("shop/catalogue", "shop/catalogue/SLUG", "shop/basket")
 INTENTS = (
@@ -139,3 +142,35 @@ def test_pages_of_miniwob_are_called_what_they_are_and_things_for_sale_are_not()
         pattern("http://127.0.0.1:9/miniwob/click-checkboxes.html", sites) == "miniwob/click-checkboxes.html"
     )
     assert pattern("http://127.0.0.1:8/blue-enamel-kettle.html", sites) == "shopping/SLUG.html"
+
+
+def test_the_query_of_a_page_counts_or_is_dropped():
+    def reached(**settings):
+        made = WebAbstractor(lambda: "Find it", lambda: ("page=2",)).written(writing(None, [], **settings))
+        made.begin(Observation("x", place="shop/list"))
+        return made.advance("click(<link[Next]>)", Observation("x", place="shop/list?page"))
+
+    kept, dropped = reached(), reached(page_query="dropped")
+    assert (kept.place, dropped.place) == ("shop/list?page", "shop/list")
+    assert {"page", "2"} <= set(kept.history_tokens)
+    assert "2" not in dropped.history_tokens
+    assert "next" in dropped.history_tokens  # the page is the same one, and so is the visit
+    assert profile("reference", "web").page_query == "dropped"
+
+
+def test_a_judge_of_the_web_is_asked_at_its_temperature():
+    asked = []
+
+    class Judge:
+        name = "judge"
+        reading = "verbalized"
+
+        def complete(self, question):
+            asked.append(question.temperature)
+            raise ModelError("no")
+
+    step = Step(after(), "noop()", 0.0)
+    trajectory = Trajectory((step,), after(), ("x", "y"))
+    for name in ("paper", "reference"):
+        WebEvaluator(profile(name, "web"), Judge()).rewards(trajectory)
+    assert asked == [0.0, 0.3]

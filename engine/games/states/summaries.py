@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 
 from engine import texts
 from engine.environment import Abstractor, Writing
 from engine.errors import JitrlError, ModelError, TooLong
 from engine.llm import prompts
-from engine.llm.model import Question
+from engine.llm.model import Question, Reply
+from engine.llm.prompts import Prompt
 from engine.records import Observation, State
 
 _HEADS = ("SUMMARY", "PROGRESS", "LOCATION")
@@ -21,13 +23,14 @@ _STATE = re.compile(r"\[State:([^\[\]]*)\]", re.I)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _LONGEST = 1500
 _LONGEST_NOUN = 80
+_ARTICLES = frozenset(("a", "an", "the"))
 
 
 class RawStates:
     """States that are the observation's text, compared by n-grams of words.
 
     The authors' code compares the text of `look` and of the last answer by their 4-grams, with the number of their
-    occurrences. Implements `engine.environment.Abstractor`.
+    occurrences. Words with punctuation are left out. Implements `engine.environment.Abstractor`.
 
     Args:
         rules: Makes the history.
@@ -60,10 +63,11 @@ class RawStates:
 
     def _raw(self, state: State, observation: Observation) -> State:
         parts = [observation.description or observation.text]
-        if texts.compact(observation.text) not in texts.compact(parts[0]):
+        if texts.compact(observation.text) != texts.compact(parts[0]):
             parts.append(observation.text)
         text = "\n".join(texts.compact(part) for part in parts)
-        return dataclasses.replace(state, text=text, tokens=texts.counted(texts.ngrams(text, self._n)))
+        tokens = texts.ngrams(texts.bare_words(text), self._n)
+        return dataclasses.replace(state, text=text, tokens=texts.counted(tokens))
 
 
 class WrittenAbstractor:
@@ -122,7 +126,10 @@ class WrittenAbstractor:
         if self._history:
             state = dataclasses.replace(state, history=self._history)
         if settings.history_tokens == "text":
-            state = dataclasses.replace(state, history_tokens=texts.counted(texts.words(state.history)))
+            carried = texts.compact(observation.inventory)
+            history = f"{state.history}\n[INVENTORY] {carried}" if carried else state.history
+            tokens = texts.counted(texts.bare_words(texts.facts(history)))
+            state = dataclasses.replace(state, history=history, history_tokens=tokens)
         return state
 
     def _summarized(self, state: State, observation: Observation) -> tuple[str, tuple[str, ...]]:
@@ -132,10 +139,7 @@ class WrittenAbstractor:
         if situation not in self._known:
             prompt = prompts.render("state", trajectory=prompts.unmarked(f"Step 0: {situation}"))
             try:
-                question = Question(
-                    "state", prompt.chat(), usable=lambda text: bool(read_state(text))
-                )
-                reply = self._writing.write(question)
+                reply = self._asked("state", prompt, lambda text: bool(read_state(text)))
                 nouns = read_state(reply.text, self._writing.settings.written_nouns)
                 if not nouns:
                     raise ModelError("the model's answer has no [State: ...]")
@@ -155,7 +159,7 @@ class WrittenAbstractor:
                 lines.insert(0, f"(Summary of the steps before: {self._history})")
             prompt = prompts.render("history", trajectory=prompts.unmarked("\n\n".join(filter(None, lines))))
             try:
-                reply = self._writing.write(Question("history", prompt.chat(), usable=_has_summary))
+                reply = self._asked("history", prompt, _has_summary)
                 return read_history(reply.text, state.history)
             except TooLong as error:
                 if shown > 1:
@@ -164,6 +168,10 @@ class WrittenAbstractor:
                 return self._missed("the history", error)
             except JitrlError as error:
                 return self._missed("the history", error)
+
+    def _asked(self, purpose: str, prompt: Prompt, usable: Callable[[str], bool]) -> Reply:
+        temperature = self._writing.settings.summary_temperature
+        return self._writing.write(Question(purpose, prompt.chat(), usable=usable, temperature=temperature))
 
     def _missed(self, what: str, error: JitrlError) -> str:
         """Count a text that is made by rules because the model failed; give each notice once per episode."""
@@ -176,11 +184,17 @@ class WrittenAbstractor:
 
 
 def read_state(text: str, most: int = 100) -> list[str]:
-    """Return up to `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none."""
+    """Return up to `most` nouns of the last `[State: noun, ...]` in a model's answer, [] if there is none.
+
+    They are in lower case and have no articles, because a model writes the same noun now with and now without them.
+    """
     found = _STATE.findall(_CONTROL.sub("", text))
     if not found:
         return []
-    nouns = (" ".join(noun.split()).casefold()[:_LONGEST_NOUN] for noun in found[-1].split(","))
+    nouns = (
+        " ".join(word for word in noun.casefold().split() if word not in _ARTICLES)[:_LONGEST_NOUN]
+        for noun in found[-1].split(",")
+    )
     return list(dict.fromkeys(noun for noun in nouns if any(map(str.isalnum, noun))))[:most]
 
 

@@ -146,7 +146,7 @@ class Reader:
         """
         count = min(request.candidates, len(request.valid_actions))
         order = [request.valid_actions[i] for i in rng.permutation(len(request.valid_actions))]
-        form = self.asking.form.shown(count)
+        form = self.asking.form.shown(count, self.settings.confidences)
         prompt = self._fitted(
             "actions", request, valid_actions=", ".join(order), count=str(count), format=form
         )

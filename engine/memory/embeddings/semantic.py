@@ -5,7 +5,8 @@
                by cosine (the authors' code)
     embedding  score (1 - w) cos(states) + w cos(histories) >= r (the ablation without Jaccard similarity)
 
-Each text is embedded once. The search is exact: the query is compared with every distinct text.
+Of a history only the facts are embedded (`texts.facts`). Each text is embedded once. The search is exact: the query is
+compared with every distinct text.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine import texts
 from engine.errors import UsageError
 from engine.memory.disk.reader import Document
 from engine.memory.embeddings.embedding import Embedder
@@ -181,7 +183,7 @@ class _Index:
                     continue
                 step = document["steps"][row - start]
                 state = states.place(document["states"][step["state"]]["text"])
-                history = histories.place(document["histories"][step["history"]]["text"])
+                history = histories.place(texts.facts(document["histories"][step["history"]]["text"]))
                 rows.append((row, state, history))
         state_of, history_of = states.numbers(), histories.numbers()
         for row, state, history in rows:
@@ -247,7 +249,7 @@ class _Matching:
         self._keep_above = keep_above
         self._returns = returns
         self._asked_state = index.states.ask(state.text)
-        self._asked_history = index.histories.ask(state.history)
+        self._asked_history = index.histories.ask(texts.facts(state.history))
 
     def best(self, k: int, *, least: float, overlap: float) -> Hits:
         """Return the best k rows by cosine, with a score of at least `least` and J(states) of at least `overlap`."""

@@ -62,7 +62,8 @@ class Extraction:
             screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
         )
         try:
-            reply = self._writing.write(Question("history", prompt.chat(), pictures=pictures))
+            temperature = self._writing.settings.summary_temperature
+            reply = self._writing.write(Question("history", prompt.chat(), pictures=pictures, temperature=temperature))
             return read(reply.text, visit)
         except JitrlError as error:
             self._writing.missed()

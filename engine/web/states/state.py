@@ -9,6 +9,7 @@ paper's two stages become one similarity, (1 - w) J(task) + w J(history).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine import texts
@@ -55,10 +56,12 @@ class WebAbstractor:
         self._taken: list[Taken] = []
         self._lines: list[str] = []
         self._place = ""
+        self._queries = True
         self._extraction: Extraction | None = None
 
     def written(self, writing: Writing) -> WebAbstractor:
-        """Let a model extract the effective history with the paper's prompt, if the settings say so."""
+        """Drop queries, and let a model extract the effective history with the paper's prompt, if settings say so."""
+        self._queries = writing.settings.page_query == "kept"
         history = writing.settings.history
         if history != "rules":
             from engine.web.states.extraction import Extraction
@@ -69,16 +72,18 @@ class WebAbstractor:
     def begin(self, observation: Observation) -> State:
         """Start a new episode and return the state of its first observation."""
         self._taken, self._lines = [], []
-        self._place = observation.place
-        return self._state(observation)
+        seen = self._page(observation)
+        self._place = seen.place
+        return self._state(seen)
 
     def advance(self, action: str, observation: Observation) -> State:
         """Return the state after `action` led to `observation`."""
         self._taken.append(Taken(action, self._place, observation.changed))
-        self._place = observation.place
+        seen = self._page(observation)
+        self._place = seen.place
         reward = f" (reward {observation.score:+g})" if observation.over else ""
         self._lines.append(f"{action}\n  -> {' '.join(observation.text.split())[:RECENT_TEXT]}{reward}")
-        return self._state(observation)
+        return self._state(seen)
 
     def recent(self, steps: int) -> str:
         """Return the last `steps` actions with their results, oldest first."""
@@ -88,13 +93,18 @@ class WebAbstractor:
         """Return the page as text. The result of the last action is not repeated: `recent` has it."""
         return observation.description or observation.text
 
+    def _page(self, observation: Observation) -> Observation:
+        """Return the observation, with the page pattern that the settings ask for."""
+        pattern = observation.place if self._queries else observation.place.partition("?")[0]
+        return replace(observation, place=pattern)
+
     def _state(self, observation: Observation) -> State:
         intent, place = self._intent(), observation.place
         taken = tuple(self._taken)
         kept = effective(taken, place)
         if self._extraction is not None:
             kept = self._extraction.effective(taken, observation, kept)
-        local = (*self._query(), *kept)
+        local = (*(self._query() if self._queries else ()), *kept)
         done = "; ".join(local) or "nothing yet"
         steps = [step.action for step in self._taken]
         summary = f"[SUMMARY] {intent} [PROGRESS] {'; '.join(steps[-8:]) or 'just begun'} [LOCATION] {place}"
