@@ -19,7 +19,7 @@ from engine.errors import UsageError
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
-from engine.memory.view import View
+from engine.memory.view import View, corrected
 from engine.records import (
     Decided,
     Decision,
@@ -337,9 +337,7 @@ class RecordedRun:
                 yield from decide(step.decided, step.before, True)
             if n + 1 < len(states):
                 lived = taken(step.decision, step.decision.state, step.before, step.after)
-                known = corrections.get(first + n)
-                if known is not None and known.gain is not None:
-                    lived = dataclasses.replace(lived, env_reward=known.gain)
+                lived = corrected(lived, corrections.get(first + n))
                 agent.observe(
                     lived, states[n + 1], observation=step.after, terminated=step.after.terminated,
                     lost=step.after.outcome == "lost",

@@ -33,6 +33,13 @@ class TrailStep(NamedTuple):
     then: Situation
     died: bool
     terminated: bool
+    given: float | None = None
+    """The points that a person gave it, None if nobody did."""
+
+    @property
+    def most(self) -> float:
+        """The points it gained, or those that a person gave it if these are more."""
+        return self.reward if self.given is None else max(self.reward, self.given)
 
     @property
     def came(self) -> _Came:
@@ -113,22 +120,27 @@ class Trails:
 
     def close(self) -> None:
         """End the episode: its steps up to the last gain can be followed now, with and without those in vain."""
-        last = max((number for number, step in enumerate(self._current, 1) if step.reward > 0), default=0)
+        last = max((number for number, step in enumerate(self._current, 1) if step.most > 0), default=0)
         lived, self._current = self._current[:last], []
-        self.histories.close([step.reward for step in lived], len(self._episodes))
+        self.histories.close([step.most for step in lived], len(self._episodes))
         if lived:
             self._episodes.append(lived)
         for steps in versions(lived, self._m):
             number, best = len(self._episodes), 0.0
             self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
-                best, now = max(0.0, best + steps[index].reward), steps[index].now
+                best, now = max(0.0, best + steps[index].most), steps[index].now
                 if best > 0.0:
                     known = self._at[now.place].setdefault(now.have, [])
                     known.append((-best, index, -number))
                     if len(known) > self._n.kept_trails:
                         known.sort()
                         del known[self._n.kept_trails :]
+
+    def lose(self) -> None:
+        """Take note that a step is not known: what was done before it and after it are parts that nothing joins."""
+        self.close()
+        self.histories.lose()
 
     def from_here(self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
@@ -161,7 +173,7 @@ class Trails:
         self, number: int, start: int, steps: int, gained: Container[Key], repeat_probability: float = 0.0
     ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
-        total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
+        total, counted, earned, said = 0.0, 1.0, tuple[Earned, ...](), set[Key]()
         part = self._episodes[number][start : start + steps]
         for taken, step in enumerate(part, 1):
             if step.terminated:
@@ -174,11 +186,14 @@ class Trails:
             if sure < self._n.unlikely:
                 break
             key = (step.now.place, step.action)
-            if step.reward > 0 and key in gained:
+            points = self._m.points(key, step.reward) if key not in said else 0.0
+            if key in self._m.edits:
+                said.add(key)  # it is said of doing it once
+            if points > 0 and key in gained:
                 continue
-            total += step.reward
-            if step.reward > 0:
-                earned = (*earned, Earned(taken, key, step.reward * sure))
+            total += points
+            if points > 0:
+                earned = (*earned, Earned(taken, key, points * sure))
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
 
 
@@ -208,7 +223,7 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
             then = kept[index].now
             if (
                 (then.place, then.have) == (now.place, now.have)
-                and not any(other.reward for other in kept[index:])
+                and not any(other.most for other in kept[index:])
                 and all(begun.get(place, first[place]) == see for place, see in world.items())
             ):
                 del kept[index:], worlds[index:]
@@ -225,7 +240,7 @@ def shortened(steps: Sequence[TrailStep], model: Model) -> list[TrailStep] | Non
     kept = list(steps)
     for number in range(len(kept) - 2, -1, -1):
         step, without = kept[number], kept[:number] + kept[number + 1 :]
-        if step.reward <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
+        if step.most <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
             kept = without
     walked = _walked(kept, world, model) if len(kept) < len(steps) else None
     return [_kept_once(step) for step in walked] if walked is not None else None
