@@ -37,6 +37,7 @@ from engine.session.sharing import TakingUp, place
 from engine.settings import Settings
 from engine.values import ESTIMATORS
 from engine.values.base import Estimator
+from engine.values.failing import failure
 
 _POLICY = frozenset(
     {
@@ -260,10 +261,11 @@ class RecordedRun:
         first = next(iter(self._times.values()), CLEAR.until)
         view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
         kind, memory = ESTIMATORS.find(settings.estimator), cast("Scope", view)
-        return RetoldAgent(
-            kind.resume(memory, settings, begin) if kind.resume is not None else kind.make(memory, settings),
-            settings,
-        )
+        try:
+            made = kind.resume(memory, settings, begin) if kind.resume is not None else kind.make(memory, settings)
+        except Exception as error:
+            raise failure(error) from error
+        return RetoldAgent(made, settings)
 
     # ------------------------------------------------------------------------------------- details
 

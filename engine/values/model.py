@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Set
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
-from engine.values.effects import Effects, Outcome, Views
 from engine.values.edits import Edits
+from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Yields
 from engine.values.preconditions import Makers, Preconditions
@@ -223,7 +223,7 @@ class Model:
 
     @property
     def gains(self) -> Mapping[Key, float]:
-        """By action and place, the most points that it ever gained there, or those that persons say; nothing below 0."""
+        """By place and action, the most points it ever gained, or what persons say it is worth; nothing below 0."""
         return self._gains if self.edits else self.scored
 
     def gain(self, key: Key) -> float:

@@ -142,7 +142,8 @@ class Terms:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
-            return 0.0, (1.0 - risk) * (max(own, rare) if own >= 0.0 else own), 0.0, -risk * self.paths.price(task.steps)
+            new = max(own, rare) if own >= 0.0 else own
+            return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in task.progress.gained:
             own += m.gain(key)
