@@ -188,10 +188,12 @@ class GraphEstimator:
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh, given=given)
         lived = TrailStep(now, step.action, reward, after, died, terminated, given)
         self._trails.add(lived, digest(then.tokens), fresh=fresh)
-        points = self._model.points(key, reward) if fresh else reward
+        points = self._model.points(key, reward) if fresh and key not in progress.told else reward
         progress.tried[key] += 1
-        if reward > 0 or points > 0:
+        if reward > 0:
             progress.gained.add(key)
+        if points > 0:
+            progress.told.add(key)
         progress.world[now.place] = now.see
         if not terminated:  # an episode's last step may lead to a new place, too
             self._arrive(after)
@@ -267,7 +269,7 @@ class GraphEstimator:
         follows = as_expected and bool(plan.actions) and plan.actions[0] in task.valid
         if not follows:
             plan, self._collected = self._new_plan(now, task), 0.0
-            self._basis.rest_on(plan, task.now.world, self._model.gains, self._progress.gained)
+            self._basis.rest_on(plan, task.now.world, self._model.gains, paths.gained)
         self._plan = plan
         done = paths.do(task.now, plan.actions[0]) if plan.actions else None
         self._expected = done[0] if done is not None else None
@@ -277,10 +279,12 @@ class GraphEstimator:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
         for _ in range(self._n.plans):
-            trails, unedited = self._trails.from_here(now, task.steps, task.valid, progress.gained), None
+            gained, unedited = progress.gained, None
             if self._model.edits:
                 with self._model.edits.ignored():
-                    unedited = self._trails.from_here(now, task.steps, task.valid, progress.gained)
+                    unedited = self._trails.from_here(now, task.steps, task.valid, gained)
+                gained = gained | progress.told
+            trails = self._trails.from_here(now, task.steps, task.valid, gained)
             plan = self._planner.plan(task, trails, unedited)
             if not plan.actions:
                 break

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.detours import Explorer
+from engine.values.edited import held, retold
 from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
@@ -42,21 +43,37 @@ class Planner:
             unedited: The same without what persons say of points; None if they say nothing.
         """
         paths = self.paths(task)
+        if unedited is None:
+            return self._best(*self._plans(paths, trails))
+        with self._m.edits.ignored():
+            known, complete = self._plans(paths, unedited)
+        level, gained = self._best(known, complete).value, paths.gained
+        stay = self._best([held(retold(plan, self._m, gained), level, self._m, gained) for plan in known], complete)
+        others, _ = self._plans(paths, trails, complete)
+        plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
+        return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
+
+    def _plans(
+        self, paths: Paths, trails: Sequence[Trail], is_complete: bool | None = None
+    ) -> tuple[list[Plan], bool]:
+        """Return plans of which the best is to be chosen, and whether nothing is left to discover.
+
+        Args:
+            is_complete: Whether nothing is; None if that hangs on the route that is found.
+        """
         router = Router(self._m, self._n, paths, self._ways)
         best = router.best(trails)
-        if unedited is None:
-            complete = self._is_complete(best, task)
-        else:  # what is left to discover depends on the game, not on what persons say
-            with self._m.edits.ignored():
-                complete = self._is_complete(router.best(unedited), task)
-        if complete:
-            return Plan(best.value, best.value, best.actions, best.goal, best)
+        if self._is_complete(best, paths.task) if is_complete is None else is_complete:
+            return [Plan(best.value, best.value, best.actions, best.goal, best)], True
         offers = Offers(self._m, self._n, paths)
-        shut = offers.shut_ways(self._ways.of(task.now.place))
+        shut = offers.shut_ways(self._ways.of(paths.task.now.place))
         routes = (best, *(router.through(best, move) for move in shut))
-        plans = [self._with_detours(route, paths, offers) for route in routes if route is not None]
+        return [self._with_detours(route, paths, offers) for route in routes if route is not None], False
+
+    def _best(self, plans: Sequence[Plan], complete: bool) -> Plan:
+        """Return the best plan, `NOTHING` if none is worth doing."""
         plan = max(plans, key=lambda plan: plan.value)
-        return plan if plan.actions and plan.value > 0.0 else NOTHING
+        return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
 
     def paths(self, task: Task) -> Paths:
         """Return what answers questions about where a task stands."""
@@ -98,7 +115,7 @@ class Router:
         self._ways = ways
         task, now = paths.task, paths.task.now
         marks = ((0, now.place, now.have),)
-        self.nowhere = Route(now, float(task.steps), gained=frozenset(task.progress.gained), marks=marks)
+        self.nowhere = Route(now, float(task.steps), gained=frozenset(paths.gained), marks=marks)
 
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""

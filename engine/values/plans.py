@@ -145,7 +145,7 @@ class Terms:
             new = max(own, rare) if own >= 0.0 else own
             return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
-        if key in m.gains and key not in task.progress.gained:
+        if key in m.gains and key not in self.paths.gained:
             own += m.gain(key)
         scale = abs(plan.value) + 1.0
         delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)

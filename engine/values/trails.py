@@ -11,6 +11,7 @@ still possible without it, and a light stays in hand.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from engine.values.model import Model
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, verb
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
+_Begun = defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]]
+"""By place and what was in hand: minus the most that was still gained, the step, minus the episode."""
 
 
 class TrailStep(NamedTuple):
@@ -93,8 +96,9 @@ class Trails:
         self.histories = Histories(numbers)
         self._episodes: list[list[TrailStep]] = []
         """Each up to its last gain, and again without what was done in vain."""
-        self._at: defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]] = defaultdict(dict)
-        """By place and what was in hand: minus the most that was still gained, the step, minus the episode."""
+        self._at: _Begun = defaultdict(dict)
+        self._said_at: _Begun = defaultdict(dict)
+        """The same for episodes with the points that persons gave."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
         self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
@@ -120,9 +124,20 @@ class Trails:
 
     def close(self) -> None:
         """End the episode: its steps up to the last gain can be followed now, with and without those in vain."""
-        last = max((number for number, step in enumerate(self._current, 1) if step.most > 0), default=0)
-        lived, self._current = self._current[:last], []
-        self.histories.close([step.most for step in lived], len(self._episodes))
+        said, self._current = self._current, []
+        own = [step._replace(given=None) if step.given is not None else step for step in said]
+        lived = _up_to_gain(own)
+        self.histories.close([step.reward for step in lived], len(self._episodes))
+        self._keep(lived, self._at)
+        if said != own:
+            self._keep(_up_to_gain(said), self._said_at)
+
+    def _keep(self, lived: list[TrailStep], at: _Begun) -> None:
+        """Keep an episode up to its last gain.
+
+        Args:
+            at: Where it can be found.
+        """
         if lived:
             self._episodes.append(lived)
         for steps in versions(lived, self._m):
@@ -131,7 +146,7 @@ class Trails:
             for index in range(len(steps) - 1, -1, -1):
                 best, now = max(0.0, best + steps[index].most), steps[index].now
                 if best > 0.0:
-                    known = self._at[now.place].setdefault(now.have, [])
+                    known = at[now.place].setdefault(now.have, [])
                     known.append((-best, index, -number))
                     if len(known) > self._n.kept_trails:
                         known.sort()
@@ -153,8 +168,9 @@ class Trails:
         """
         found: list[Trail] = []
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
-        at = self._at.get(now.place, {})
-        known = sorted(begun for have, begins in at.items() if have <= now.have for begun in begins)
+        found_at = (self._at, self._said_at) if self._m.edits else (self._at,)
+        at = itertools.chain.from_iterable(found.get(now.place, {}).items() for found in found_at)
+        known = sorted(begun for have, begins in at if have <= now.have for begun in begins)
         for _, index, number in known[: 2 * self._n.kept_trails]:
             begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
@@ -195,6 +211,12 @@ class Trails:
             if points > 0:
                 earned = (*earned, Earned(taken, key, points * sure))
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
+
+
+def _up_to_gain(steps: list[TrailStep]) -> list[TrailStep]:
+    """Return the steps of an episode up to the last one that gained something."""
+    last = max((number for number, step in enumerate(steps, 1) if step.most > 0), default=0)
+    return steps[:last]
 
 
 def versions(steps: list[TrailStep], model: Model) -> Iterator[list[TrailStep]]:
