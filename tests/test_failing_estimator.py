@@ -91,11 +91,11 @@ def test_a_memory_that_no_estimator_opens_is_played_without_until_the_last_chang
         return opened(kind, memory, *arguments, **named)
 
     monkeypatch.setattr(opening, "opened", refuses)
-    arguments = ["pantry", "--model", "prior/uniform", "--steps", "6", "--episodes", "2", "--quiet"]
+    arguments = ["pantry", "--model", "prior/uniform", "--steps", "3", "--episodes", "2", "--quiet"]
     assert main(["run", *arguments, "--saves", str(tmp_path), "--json", str(tmp_path / "out.json")]) == 0
     assert "deciding without memory" in capsys.readouterr().err
     answers = json.loads((tmp_path / "out.json").read_text())["answers"]
-    assert answers["unvalued"] == 12
+    assert answers["unvalued"] == 6
     assert main(["memory", "forget", "--undo", "--saves", str(tmp_path)]) == 0
     _, events = play(tmp_path)
     assert unvalued(events) == 0

@@ -97,17 +97,18 @@ class Judge:
 
 def test_an_edit_of_points_moves_the_value_of_its_step_in_its_direction(tmp_path):
     dice, moved, count = random.Random(7), 0, 0
-    for seed in range(3):
+    for seed in range(4):
         with Memory(filled(tmp_path / str(seed), seed)) as memory:
             scope = memory.scope(NAME)
-            for _ in range(6):
+            for _ in range(5):
                 judge = Judge(scope, dice.randrange(scope.next_entry))
                 points = judge.step.env_reward + dice.choice((-40.0, -5.0, -1.0, 1.0, 5.0, 40.0))
                 change = (judge.q(points) - judge.q()) * np.sign(points - judge.step.env_reward)
                 assert change >= -1e-9, (seed, judge.entry, judge.step.action, judge.step.env_reward, points)
                 count, moved = count + (not judge.is_repeated), moved + (change > 1e-9 and not judge.is_repeated)
     # An action that is worth as many points elsewhere, or was worth the least already, stays.
-    assert moved >= 0.75 * count > 8
+    assert moved >= 0.75 * count
+    assert count > 8
 
 
 HALL = State("hall", ("place:hall", "see:lever"), place="hall")
