@@ -49,6 +49,15 @@ class StorageError(JitrlError):
     remedy = "Free some space or correct the permissions, then go on; `--saves DIR` chooses another folder."
 
 
+class EstimatorError(JitrlError):
+    """The estimator of values failed with what is in memory."""
+
+    remedy = (
+        "`jitrl memory forget --undo` puts back what was forgotten last (on the memory screen: U), "
+        "`jitrl memory correct SCOPE --entry N --as-stored` takes an edit back."
+    )
+
+
 class ModelError(JitrlError):
     """A language model gave no usable answer.
 

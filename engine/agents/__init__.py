@@ -64,8 +64,12 @@ def _of(path: str) -> Callable[[AgentContext], Agent]:
 def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import make_estimator
+    from engine.values.failing import FailedEstimator, failure
 
-    estimator = make_estimator(context.memory, context.settings, context.before)
+    try:
+        estimator = make_estimator(context.memory, context.settings, context.before)
+    except Exception as error:
+        return JitrlAgent(context.model, FailedEstimator(failure(error)), context.settings)
     return JitrlAgent(context.model, estimator, context.settings)
 
 

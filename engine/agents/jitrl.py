@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.agents.static import NO_OPTION, StaticAgent, tally
+from engine.errors import EstimatorError
 from engine.records import (
     Candidate,
     Decision,
@@ -23,6 +26,9 @@ from engine.records import (
 )
 from engine.settings import Settings
 from engine.values.base import Estimator, Growing, Query, Sharing, outlook
+from engine.values.failing import failure
+
+_Answer = TypeVar("_Answer")
 
 
 class JitrlAgent(StaticAgent):
@@ -36,8 +42,9 @@ class JitrlAgent(StaticAgent):
 
     def __init__(self, prior: Prior, estimator: Estimator, settings: Settings, *, name: str = "jitrl") -> None:
         super().__init__(prior, settings, name=name)
-        self._estimator = estimator
-        self.learner = EstimatorLearner(estimator, settings) if isinstance(estimator, Growing) else None
+        self._failure: EstimatorError | None = None
+        """Why the estimator has nothing to say to the decision that is being made, or comes next."""
+        self.rest_on(estimator)
 
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
         """Return the choice for this turn.
@@ -46,33 +53,49 @@ class JitrlAgent(StaticAgent):
         that the choice without memory is made with the very same sampling draw.
         """
         proposing, optimism, sampling = rng.spawn(3)
-        neighbours = _resolved(turn, self._estimator.neighbours(turn.state))
+        neighbours = _resolved(turn, self._asked(lambda: self._estimator.neighbours(turn.state), ()))
         recalled = self.recall(turn)
         proposal = self._proposed(turn, proposing, neighbours, recalled.memory_text)
         candidates = self._augment(turn, proposal.candidates, neighbours)
         valuation = self._value(turn, neighbours, candidates, optimism)
+        if self._failure is not None:
+            neighbours, valuation = (), _nothing(candidates)
         decision = self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
-        return replace(decision, parts=(*decision.parts, *recalled.parts))
+        decision = replace(decision, parts=(*decision.parts, *recalled.parts))
+        failure, self._failure = self._failure, None
+        return decision if failure is None else _without_memory(decision, failure)
 
     def rest_on(self, estimator: Estimator) -> None:
         """Take values from another estimator from now on. It has been told what happened so far."""
-        self._estimator = estimator
-        self.learner = EstimatorLearner(estimator, self._settings) if isinstance(estimator, Growing) else None
+        self._estimator, self._failure = estimator, None
+        self.learner: EstimatorLearner | None = None
+        if isinstance(estimator, Growing):
+            self.learner = EstimatorLearner(estimator, self._settings, self._asked)
+
+    def _asked(self, ask: Callable[[], _Answer], instead: _Answer) -> _Answer:
+        """Return what the estimator answers. If it fails, the decision is made without it."""
+        if self._failure is not None:
+            return instead
+        try:
+            return ask()
+        except Exception as error:
+            self._failure = failure(error)
+            return instead
 
     def begin_episode(self, state: State) -> None:
         """Tell the estimator."""
-        self._estimator.begin_episode(state)
+        self._asked(lambda: self._estimator.begin_episode(state), None)
 
     def observe(
         self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
     ) -> None:
         """Tell the estimator."""
-        self._estimator.observe(step, then, terminated=terminated, lost=lost)
+        self._asked(lambda: self._estimator.observe(step, then, terminated=terminated, lost=lost), None)
 
     def end_episode(self, episode: Episode, first: int) -> None:
         """Tell the estimator where the episode is in memory."""
         if first >= 0:
-            self._estimator.remembered(episode, first)
+            self._asked(lambda: self._estimator.remembered(episode, first), None)
 
     def _proposed(
         self, turn: Turn, rng: np.random.Generator, neighbours: tuple[Neighbour, ...], memory_text: str
@@ -81,9 +104,13 @@ class JitrlAgent(StaticAgent):
         proposal = self.propose(turn, rng, memory_text)
         if proposal.candidates:
             return proposal
-        if self._estimator.also(turn.state, turn.valid_actions) or self._joining(turn, neighbours):
+        if self._also(turn) or self._joining(turn, neighbours):
             return replace(proposal, note=f"{proposal.note or NO_OPTION}: memory decided")
         return self.drawn(turn, proposal, rng, " and memory is empty here")
+
+    def _also(self, turn: Turn) -> tuple[str, ...]:
+        """Return the actions that the estimator adds."""
+        return self._asked(lambda: self._estimator.also(turn.state, turn.valid_actions), ())
 
     def _augment(
         self, turn: Turn, proposed: tuple[Candidate, ...], neighbours: tuple[Neighbour, ...]
@@ -91,8 +118,7 @@ class JitrlAgent(StaticAgent):
         """Return C: the model's actions, those of neighbours, and those that the estimator adds."""
         joining = self._joining(turn, neighbours)
         remembered = set(joining)
-        also = self._estimator.also(turn.state, turn.valid_actions)
-        more = tuple(action for action in also if turn.resolve is None or _can(turn, action))
+        more = tuple(action for action in self._also(turn) if turn.resolve is None or _can(turn, action))
         by_action = {c.action: c for c in proposed}
         union = jitrl.candidate_set(
             list(by_action),
@@ -116,7 +142,8 @@ class JitrlAgent(StaticAgent):
         candidates: tuple[Candidate, ...],
         rng: np.random.Generator,
     ) -> Valuation:
-        return self._estimator.value(_query(turn, neighbours, candidates, self._settings), rng)
+        query = _query(turn, neighbours, candidates, self._settings)
+        return self._asked(lambda: self._estimator.value(query, rng), _nothing(candidates))
 
     def _choose(
         self,
@@ -201,35 +228,43 @@ class JitrlAgent(StaticAgent):
 
 
 class EstimatorLearner:
-    """Tells an estimator again what happened in a session. Implements `engine.agents.base.Learner`."""
+    """Tells an estimator again what happened in a session. Implements `engine.agents.base.Learner`.
 
-    def __init__(self, estimator: Growing, settings: Settings) -> None:
+    Args:
+        asked: Calls a function of the estimator, and copes if it fails.
+    """
+
+    def __init__(
+        self, estimator: Growing, settings: Settings, asked: Callable[[Callable[[], None], None], None]
+    ) -> None:
         self._estimator = estimator
         self._settings = settings
+        self._asked = asked
 
     def begin_episode(self, state: State) -> None:
         """Tell the estimator."""
-        self._estimator.begin_episode(state)
+        self._asked(lambda: self._estimator.begin_episode(state), None)
 
     def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
         """Ask the estimator what it was asked then."""
         if decision.update is not None:
             _, optimism, _ = rng.spawn(3)
             query = _query(turn, decision.update.neighbours, decision.candidates, self._settings)
-            self._estimator.again(query, optimism)
+            self._asked(lambda: self._estimator.again(query, optimism), None)
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Tell the estimator."""
-        self._estimator.observe(step, then, terminated=terminated, lost=lost)
+        self._asked(lambda: self._estimator.observe(step, then, terminated=terminated, lost=lost), None)
 
     def remembered(self, episode: Episode, first: int) -> None:
         """Tell the estimator where the episode is in memory."""
-        self._estimator.remembered(episode, first)
+        self._asked(lambda: self._estimator.remembered(episode, first), None)
 
     def lived_elsewhere(self, episode: Episode, first: int) -> None:
         """Tell the estimator, if it wants to know."""
-        if isinstance(self._estimator, Sharing):
-            self._estimator.lived_elsewhere(episode, first)
+        estimator = self._estimator
+        if isinstance(estimator, Sharing):
+            self._asked(lambda: estimator.lived_elsewhere(episode, first), None)
 
 
 def _query(
@@ -245,6 +280,22 @@ def _query(
         turn.steps_left,
         None if seen.max_score is None else seen.max_score - seen.score,
         outlook(turn.episode, turn.episodes, settings.settling),
+    )
+
+
+def _nothing(candidates: tuple[Candidate, ...]) -> Valuation:
+    """Return the valuation of who remembers nothing."""
+    c = len(candidates)
+    return Valuation(0.0, (0.0,) * c, (0,) * c, (jitrl.PRIOR,) * c)
+
+
+def _without_memory(decision: Decision, failure: EstimatorError) -> Decision:
+    """Return a decision that was made without memory, with the reason."""
+    return replace(
+        decision,
+        why=f"Decided without memory: {failure}. {decision.why}",
+        note="; ".join(filter(None, [decision.note, str(failure)])),
+        tally=replace(decision.tally, unvalued=1),
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import Scope
-from engine.memory.search import CLEAR, Lens, Retriever, Search
-from engine.records import Episode, Neighbour, State, Step
+from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
+from engine.records import CorrectedStep, Episode, Neighbour, State, Step
 
 _MORE = 16
 """By how much more is asked for where a lens hides steps."""
@@ -86,11 +86,17 @@ class View:
             one = known.get(entry)
             if entry in lens.without:
                 steps.append(emptied(step))
-            elif one is not None and one.gain is not None:
-                steps.append(dataclasses.replace(step, env_reward=one.gain))
             else:
-                steps.append(step)
+                steps.append(corrected(step, one))
         return dataclasses.replace(episode, steps=tuple(steps))
+
+
+def corrected(step: Step, correction: Correction | None) -> Step:
+    """Return a step with the points that a person gave it, if any did."""
+    if correction is None or correction.gain is None:
+        return step
+    fields = {spec.name: getattr(step, spec.name) for spec in dataclasses.fields(Step)}
+    return CorrectedStep(**{**fields, "env_reward": correction.gain}, own_reward=step.env_reward)
 
 
 def emptied(step: Step) -> Step:

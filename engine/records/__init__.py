@@ -47,6 +47,7 @@ from engine.records.events import (
 from engine.records.kept import Kept
 from engine.records.lived import (
     OUTCOMES,
+    CorrectedStep,
     EnvironmentInfo,
     Episode,
     Observation,
@@ -65,6 +66,7 @@ __all__ = [
     "Basis",
     "BasisItem",
     "Candidate",
+    "CorrectedStep",
     "Decided",
     "Decision",
     "EnvironmentInfo",

@@ -54,6 +54,7 @@ class Tally:
         retries: Calls that were repeated, because the first one failed or its answer was unusable.
         unjudged: Steps without a usable score from the evaluator.
         unwritten: States and histories that rules wrote because the model's text was missing.
+        unvalued: Decisions that were made without memory because the estimator of values failed.
     """
 
     asked: int = 0
@@ -65,6 +66,7 @@ class Tally:
     retries: int = 0
     unjudged: int = 0
     unwritten: int = 0
+    unvalued: int = 0
 
 
 NO_TALLY = Tally()

@@ -129,6 +129,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectedStep(Step):
+    """A remembered step with the points that a person gave it as its `env_reward`. Memory keeps these beside the step.
+
+    Attributes:
+        own_reward: The points that the environment gave.
+    """
+
+    own_reward: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Episode:
     """A whole episode. Memory stores it completely or not at all.
 

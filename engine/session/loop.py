@@ -412,6 +412,7 @@ class Session:
                 self.control.check()
                 self._pause_for(error)
         live.account.decided(decision)
+        self._teller.unvalued(decision)
         return self._steering.settle(
             live,
             decision,

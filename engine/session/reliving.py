@@ -5,13 +5,14 @@ All of it is read from the recording and from memory: nothing is played, and no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.agents.base import Turn
 from engine.memory.disk.document import FORGOTTEN
+from engine.memory.view import corrected
 from engine.session.live import taken
 from engine.session.sharing import place
 
@@ -102,9 +103,7 @@ class Relived:
             if step.decided is not None:
                 self.decided(episode, step.decided, step.before)
             lived = taken(step.decision, step.decision.state, step.before, step.after)
-            corrected = corrections.get(first + at)
-            if corrected is not None and corrected.gain is not None:
-                lived = replace(lived, env_reward=corrected.gain)
+            lived = corrected(lived, corrections.get(first + at))
             lost = step.after.outcome == "lost"
             self.learner.observe(lived, then, terminated=step.after.terminated, lost=lost)
         if take.decided is not None and take.steps:

@@ -39,7 +39,7 @@ def reread(
         run = RecordedRun(recording.read(recorded), parts.scope, live=True)
         told = run.told((episode, decision.step), check=check)
     except JitrlError as error:
-        warn(f"the decision could not be made again from the changed memory: {error}")
+        warn(f"the decision could not be made again from the changed memory: {error}; {error.remedy}")
         return decision
     if told is None:
         return decision

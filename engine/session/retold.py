@@ -19,7 +19,7 @@ from engine.errors import UsageError
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
-from engine.memory.view import View
+from engine.memory.view import View, corrected
 from engine.records import (
     Decided,
     Decision,
@@ -37,6 +37,7 @@ from engine.session.sharing import TakingUp, place
 from engine.settings import Settings
 from engine.values import ESTIMATORS
 from engine.values.base import Estimator
+from engine.values.failing import failure
 
 _POLICY = frozenset(
     {
@@ -260,10 +261,11 @@ class RecordedRun:
         first = next(iter(self._times.values()), CLEAR.until)
         view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
         kind, memory = ESTIMATORS.find(settings.estimator), cast("Scope", view)
-        return RetoldAgent(
-            kind.resume(memory, settings, begin) if kind.resume is not None else kind.make(memory, settings),
-            settings,
-        )
+        try:
+            made = kind.resume(memory, settings, begin) if kind.resume is not None else kind.make(memory, settings)
+        except Exception as error:
+            raise failure(error) from error
+        return RetoldAgent(made, settings)
 
     # ------------------------------------------------------------------------------------- details
 
@@ -337,9 +339,7 @@ class RecordedRun:
                 yield from decide(step.decided, step.before, True)
             if n + 1 < len(states):
                 lived = taken(step.decision, step.decision.state, step.before, step.after)
-                known = corrections.get(first + n)
-                if known is not None and known.gain is not None:
-                    lived = dataclasses.replace(lived, env_reward=known.gain)
+                lived = corrected(lived, corrections.get(first + n))
                 agent.observe(
                     lived, states[n + 1], observation=step.after, terminated=step.after.terminated,
                     lost=step.after.outcome == "lost",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +25,10 @@ from engine.records import (
 )
 from engine.settings import Settings
 from engine.values.base import Estimator, Query
+from engine.values.failing import failure
 from engine.values.knn import KnnEstimator
+
+_Answer = TypeVar("_Answer")
 
 
 class RetoldAgent(JitrlAgent):
@@ -46,6 +50,17 @@ class RetoldAgent(JitrlAgent):
             self._estimator.recorded = recorded
         made = self.decide(turn, rng)
         return dataclasses.replace(made, note=recorded.note, tally=recorded.tally, calls=recorded.calls)
+
+    def _asked(self, ask: Callable[[], _Answer], instead: _Answer) -> _Answer:
+        """Return what the estimator answers.
+
+        Raises:
+            EstimatorError: It failed. Nobody plays on here, so a decision without it is of no use.
+        """
+        try:
+            return ask()
+        except Exception as error:
+            raise failure(error) from error
 
     def propose(self, turn: Turn, rng: np.random.Generator, memory_text: str = "") -> Proposal:
         """Return what the model proposed then."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.environment import Visible
-from engine.errors import StorageError
+from engine.errors import EstimatorError, StorageError
 from engine.hiding import cleaned, hidden
-from engine.records import Event, Notice, SessionEnded, SessionStarted, Waiting
+from engine.records import Decision, Event, Notice, SessionEnded, SessionStarted, Waiting
 from engine.session.recording import Recorder
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Teller:
         self._clock = clock
         self._pages: PageStore | None = None
         self._waited = 0.0
+        self._unvalued = ""
 
     def emit(self, event: Event) -> None:
         """Show an event without recording it."""
@@ -81,6 +82,13 @@ class Teller:
     def warn(self, text: str) -> None:
         """Tell a warning."""
         self.tell(Notice("warning", text))
+
+    def unvalued(self, decision: Decision) -> None:
+        """Warn of a decision that was made without memory, once for each reason."""
+        if decision.tally.unvalued and decision.note != self._unvalued:
+            self._unvalued = decision.note
+            sentence = f"deciding without memory: {decision.note}; {EstimatorError.remedy}"
+            self.tell(Notice("warning", sentence, EstimatorError.__name__))
 
     def _log(self, event: Event) -> None:
         """Write to the log, if there is one: beginnings and ends, warnings, errors, and pauses of a model's server."""

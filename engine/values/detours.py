@@ -169,6 +169,7 @@ class Explorer:
         at = Situation(goal, have, self._paths.look(anchor.at, goal))
         leaving, staying = (m.hazards.hazard(goal, at.context, moving=moving) for moving in (True, False))
         count, cost, total = 0, visit.travel, -(1.0 - visit.alive) * price
+        total += sum(map(m.cost, (*visit.way, *visit.back)))
         first: tuple[str, ...] = ()
         best: tuple[float, float, int, tuple[str, ...]] | None = None
         if visit.brings > 0.0:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from engine import jitrl
-from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
+from engine.records import Candidate, CorrectedStep, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.settings.planning import PlanNumbers
 from engine.values.base import Query
@@ -124,7 +124,7 @@ class GraphEstimator:
         if self._last is None:
             return
         (step, then, terminated, died), self._last = self._last, None
-        now, after = self._learn(step, then, possible, terminated=terminated, died=died, running=True)
+        now, after, points = self._learn(step, then, possible, terminated=terminated, died=died, running=True)
         progress, key = self._progress, (now.place, step.action)
         if after == now and step.env_reward <= 0 and not terminated:
             progress.idle[key] += 1
@@ -132,7 +132,7 @@ class GraphEstimator:
                 progress.failed.add(key)
         if self._plan.actions and self._plan.actions[0] == step.action:
             self._plan = dataclasses.replace(self._plan, actions=self._plan.actions[1:])
-            self._collected = min(max(0.0, self._plan.known), self._collected + max(0.0, step.env_reward))
+            self._collected = min(max(0.0, self._plan.known), self._collected + max(0.0, points))
         else:
             self._expected = None
 
@@ -145,7 +145,7 @@ class GraphEstimator:
         for step, following in itertools.zip_longest(episode.steps, episode.steps[1:]):
             then = following.state if following is not None else episode.final
             if not step.state.tokens or not then.tokens:
-                self._trails.histories.lose()
+                self._skip(step)
                 continue  # forgotten, or followed by a step that is: where it led is not known
             possible = following.valid_actions if following is not None else None
             terminated = following is None and episode.terminated
@@ -154,10 +154,25 @@ class GraphEstimator:
         self._sources.remember(episode, first)
         self._begin()
 
+    def _skip(self, step: Step) -> None:
+        """Learn no more of a remembered step than the situation it was taken in, if that is known.
+
+        What comes after it begins anew: it is no continuation of what came before.
+        """
+        if step.state.tokens:
+            now = self._model.read(step.state, step.valid_actions)
+            self._arrive(now)
+            self._model.see(now, step.valid_actions)
+        self._model.begin_episode()
+        self._trails.lose()
+
     def _learn(
         self, step: Step, then: State, possible: tuple[str, ...] | None, *, terminated: bool, died: bool, running: bool
-    ) -> tuple[Situation, Situation]:
-        """Learn from one step, remembered or of the running episode; return the situations before and after it.
+    ) -> tuple[Situation, Situation, float]:
+        """Learn from one step, remembered or of the running episode.
+
+        Returns:
+            The situations before and after it, and the points that it counts with.
 
         Args:
             possible: What could be done after it, None if that is not known.
@@ -167,17 +182,23 @@ class GraphEstimator:
         self._sources.take(now, step if running else None)
         self._arrive(now)
         self._model.see(now, step.valid_actions)
-        fresh, reward = key not in progress.gained, step.env_reward
-        self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh)
-        self._trails.add(TrailStep(now, step.action, reward, after, died, terminated), digest(then.tokens), fresh=fresh)
+        fresh, reward, given = key not in progress.gained, step.env_reward, None
+        if isinstance(step, CorrectedStep):
+            reward, given = step.own_reward, step.env_reward
+        self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh, given=given)
+        lived = TrailStep(now, step.action, reward, after, died, terminated, given)
+        self._trails.add(lived, digest(then.tokens), fresh=fresh)
+        points = self._model.points(key, reward) if fresh and key not in progress.told else reward
         progress.tried[key] += 1
         if reward > 0:
             progress.gained.add(key)
+        if points > 0:
+            progress.told.add(key)
         progress.world[now.place] = now.see
         if not terminated:  # an episode's last step may lead to a new place, too
             self._arrive(after)
             progress.world[after.place] = after.see
-        return now, after
+        return now, after, points
 
     def _arrive(self, now: Situation) -> None:
         """Take note of what a place looks like to who first comes there."""
@@ -248,7 +269,7 @@ class GraphEstimator:
         follows = as_expected and bool(plan.actions) and plan.actions[0] in task.valid
         if not follows:
             plan, self._collected = self._new_plan(now, task), 0.0
-            self._basis.rest_on(plan, task.now.world, self._model.gains, self._progress.gained)
+            self._basis.rest_on(plan, task.now.world, self._model.gains, paths.gained)
         self._plan = plan
         done = paths.do(task.now, plan.actions[0]) if plan.actions else None
         self._expected = done[0] if done is not None else None
@@ -258,8 +279,13 @@ class GraphEstimator:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
         for _ in range(self._n.plans):
-            trails = self._trails.from_here(now, task.steps, task.valid, progress.gained)
-            plan = self._planner.plan(task, trails)
+            gained, unedited = progress.gained, None
+            if self._model.edits:
+                with self._model.edits.ignored():
+                    unedited = self._trails.from_here(now, task.steps, task.valid, gained)
+                gained = gained | progress.told
+            trails = self._trails.from_here(now, task.steps, task.valid, gained)
+            plan = self._planner.plan(task, trails, unedited)
             if not plan.actions:
                 break
             if plan.actions[0] not in task.valid:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from engine.records import State
 from engine.settings.planning import PlanNumbers
+from engine.values.edits import Edits
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Yields
@@ -53,7 +54,8 @@ class Model:
     Attributes:
         yields: What first tries brought.
         bringing: What came of bringing things to places.
-        gains: The most points that an action ever gained at a place.
+        scored: The most points that an action ever gained at a place.
+        edits: What persons say of points.
         sources: By token of what was in hand, what brought it in hand.
         tried: How often an action was taken at a place, and it was seen what can be done after it.
         tried_so: How often an action was taken in exactly this situation.
@@ -71,7 +73,9 @@ class Model:
         self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
         self.reader = Reader(self.bringing.names, self.moves)
-        self.gains: dict[Key, float] = {}
+        self.scored: dict[Key, float] = {}
+        self._gains: dict[Key, float] = {}
+        self.edits = Edits()
         self.sources: defaultdict[str, dict[Key, None]] = defaultdict(dict)
         self.tried: Counter[Key] = Counter()
         self.tried_so: Counter[tuple[Situation, str]] = Counter()
@@ -124,11 +128,13 @@ class Model:
         terminated: bool,
         died: bool,
         fresh: bool = True,
+        given: float | None = None,
     ) -> None:
         """Learn from one step.
 
         Args:
             reward: The change of the game's score.
+            given: The points that a person gave it instead, None if nobody did.
             terminated: The game ended the episode with it.
             died: The episode ended in death or another loss.
             fresh: Whether this action had earned no points at this place earlier in the episode.
@@ -160,8 +166,14 @@ class Model:
                 place.makers.add(token, action, now.context)
         for token in sorted(did.have_added):  # the order of plans must not hang on that of sets
             self.sources[token][key] = None
+        if given is not None:
+            self.edits.add(key, reward, given)
         if reward > 0:
-            self.gains[key] = max(reward, self.gains.get(key, 0.0))
+            self.scored[key] = max(reward, self.scored.get(key, 0.0))
+        if reward > 0 or key in self.edits:
+            self._gains.pop(key, None)
+            if (most := self.edits.worth(key, self.scored.get(key, 0.0))) > 0.0:
+                self._gains[key] = most
 
     def _learn_first(self, now: Situation, action: str, reward: float, then: Situation, moved: bool) -> None:
         """Learn what an action brought that was taken at a place for the first time."""
@@ -208,6 +220,23 @@ class Model:
         """Return the probability of dying of an action in a context, whether or not it was ever taken at the place."""
         outcome = self.outcome(key, context)
         return outcome.death if outcome is not None else self.hazard(key[0], context, key[1])
+
+    @property
+    def gains(self) -> Mapping[Key, float]:
+        """By place and action, the most points it ever gained, or what persons say it is worth; nothing below 0."""
+        return self._gains if self.edits else self.scored
+
+    def gain(self, key: Key) -> float:
+        """Return the points expected of an action that earned none in this episode yet."""
+        return self.edits.worth(key, self.effects.gain(key))
+
+    def points(self, key: Key, reward: float) -> float:
+        """Return the points that a step counts with: what persons say of it, else what the game gave."""
+        return self.gain(key) if key in self.edits else reward
+
+    def cost(self, key: Key) -> float:
+        """Return the points that an action costs by what persons say of it: 0 or less."""
+        return min(0.0, self.edits.worth(key, 0.0))
 
     def staleness(self, action: str) -> float:
         """Return how many times less an action promises at a place since it was taken at others.

@@ -211,6 +211,7 @@ class Offers:
             promise *= opened.sure
         if not sought:
             promise *= self._left(key, then)
+        promise += sum(m.cost((at.place, one)) for one in actions)
         if promise < self._n.least:
             return None
         death = max(m.darkening(at.have, one) for one in actions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ class Progress:
     Attributes:
         world: What was last seen at each place visited.
         gained: Where points were gained already.
+        told: Where nothing was gained, but persons say that there were points; they are gained once, too.
         tried: How often each action was taken at each place.
         failed: Goals that turned out to be impossible; a place and "" stands for bringing things there.
         idle: How often each action did nothing.
@@ -49,6 +50,7 @@ class Progress:
 
     world: dict[str, Tokens] = field(default_factory=dict)
     gained: set[Key] = field(default_factory=set)
+    told: set[Key] = field(default_factory=set)
     tried: Counter[Key] = field(default_factory=Counter)
     failed: set[Key] = field(default_factory=set)
     idle: Counter[Key] = field(default_factory=Counter)
@@ -131,6 +133,12 @@ class Paths:
         self._memo: Answers = memo if memo is not None else Memo(1 << 15)
         self.here = self.seen(task.now)
         self._reached: dict[object, tuple[float, dict[str, Reached]]] = {}
+
+    @property
+    def gained(self) -> Set[Key]:
+        """Where points were gained already in this episode."""
+        progress = self.task.progress
+        return progress.gained | progress.told if self._m.edits else progress.gained
 
     @property
     def death_cost(self) -> float:

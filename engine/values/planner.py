@@ -9,6 +9,7 @@ that hold for other tasks, too, are kept between plans.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Memo
 from engine.values.detours import Explorer
+from engine.values.edited import held, retold
 from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
@@ -33,23 +35,45 @@ class Planner:
         self._ways = Ways(model)
         self._answers: Answers = Memo(1 << 15)
 
-    def plan(self, task: Task, trails: Sequence[Trail]) -> Plan:
+    def plan(self, task: Task, trails: Sequence[Trail], unedited: Sequence[Trail] | None = None) -> Plan:
         """Return the best route with its detours; `NOTHING` if nothing is worth doing.
 
         Args:
             trails: What remembered episodes did from here.
+            unedited: The same without what persons say of points; None if they say nothing.
         """
         paths = self.paths(task)
+        if unedited is None:
+            return self._best(*self._plans(paths, trails))
+        with self._m.edits.ignored():
+            known, complete = self._plans(paths, unedited)
+        level, gained = self._best(known, complete).value, paths.gained
+        stay = self._best([held(retold(plan, self._m, gained), level, self._m, gained) for plan in known], complete)
+        others, _ = self._plans(paths, trails, complete)
+        plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
+        return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
+
+    def _plans(
+        self, paths: Paths, trails: Sequence[Trail], is_complete: bool | None = None
+    ) -> tuple[list[Plan], bool]:
+        """Return plans of which the best is to be chosen, and whether nothing is left to discover.
+
+        Args:
+            is_complete: Whether nothing is; None if that hangs on the route that is found.
+        """
         router = Router(self._m, self._n, paths, self._ways)
         best = router.best(trails)
-        if self._is_complete(best, task):  # nothing is left to discover
-            return Plan(best.value, best.value, best.actions, best.goal, best)
+        if self._is_complete(best, paths.task) if is_complete is None else is_complete:
+            return [Plan(best.value, best.value, best.actions, best.goal, best)], True
         offers = Offers(self._m, self._n, paths)
-        shut = offers.shut_ways(self._ways.of(task.now.place))
+        shut = offers.shut_ways(self._ways.of(paths.task.now.place))
         routes = (best, *(router.through(best, move) for move in shut))
-        plans = [self._with_detours(route, paths, offers) for route in routes if route is not None]
+        return [self._with_detours(route, paths, offers) for route in routes if route is not None], False
+
+    def _best(self, plans: Sequence[Plan], complete: bool) -> Plan:
+        """Return the best plan, `NOTHING` if none is worth doing."""
         plan = max(plans, key=lambda plan: plan.value)
-        return plan if plan.actions and plan.value > 0.0 else NOTHING
+        return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
 
     def paths(self, task: Task) -> Paths:
         """Return what answers questions about where a task stands."""
@@ -91,7 +115,7 @@ class Router:
         self._ways = ways
         task, now = paths.task, paths.task.now
         marks = ((0, now.place, now.have),)
-        self.nowhere = Route(now, float(task.steps), gained=frozenset(task.progress.gained), marks=marks)
+        self.nowhere = Route(now, float(task.steps), gained=frozenset(paths.gained), marks=marks)
 
     def best(self, trails: Sequence[Trail]) -> Route:
         """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
@@ -115,7 +139,7 @@ class Router:
         extra = start.at.have - steps[0].now.have
         seen = {at.place: at.see for step in steps for at in (step.now, step.then)}
         marks = [(number, step.now.place, step.now.have | extra) for number, step in enumerate(steps)]
-        return Route(
+        route = Route(
             Imagined(end.place, end.have | extra, {**start.at.world, **seen}),
             start.left - len(steps),
             sum(gain.points for gain in trail.earned),
@@ -126,6 +150,7 @@ class Router:
             tuple((gain.steps, gain.points) for gain in trail.earned),
             needs_exact_replay=trail.repeat_probability > 0.0,
         )
+        return self._paid(route, 0, 1.0)
 
     def _passable(self, trail: Trail) -> bool:
         """Return whether what a trail does first at each place is possible as this episode left the place."""
@@ -204,11 +229,11 @@ class Router:
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained
-        points = self._m.effects.gain(key) * success if fresh else 0.0
+        points = self._m.gain(key) * success if fresh else 0.0
         gains = fresh and points >= self._n.least_gain * success
         actions, before = (*route.actions, *way.actions, *enabled.actions, key[1]), len(route.actions)
         marks = (*route.marks, *((before + number, place, have) for number, place, have in way.marks))
-        return Route(
+        leg = Route(
             at=done[0],
             left=route.left - cost,
             value=route.value + points - self._paths.death_cost * route.success * (1.0 - survives),
@@ -218,6 +243,14 @@ class Router:
             marks=(*marks, (len(actions), done[0].place, done[0].have)),
             earned=(*route.earned, (len(actions), points)) if gains else route.earned,
         )
+        return self._paid(leg, len(route.actions), route.success)
+
+    def _paid(self, route: Route, start: int, alive: float) -> Route:
+        """Return a route with the points taken off that its steps from `start` on cost by what persons say of them."""
+        if not self._m.edits:
+            return route
+        cost = sum(self._m.cost(key) for key, _ in route.stops[start:])
+        return dataclasses.replace(route, value=route.value + alive * cost)
 
     def _behind(self, route: Route, reached: Mapping[str, Reached], key: Key, levels: int) -> Route | None:
         """Return the leg to an action at a place behind a shut way."""

@@ -137,15 +137,16 @@ class Terms:
         m, n, key, context = self.model, self.numbers, (now.place, action), now.context
         risk = m.death(key, context)
         liked = task.liking.get(now.place, {})
-        own = m.novelty(key, task.curiosity, liked) / (1 + task.progress.tried[key])
+        own = m.novelty(key, task.curiosity, liked) / (1 + task.progress.tried[key]) + m.cost(key)
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
-            return 0.0, (1.0 - risk) * max(own, rare), 0.0, -risk * self.paths.price(task.steps)
+            new = max(own, rare) if own >= 0.0 else own
+            return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
-        if key in m.gains and key not in task.progress.gained:
-            own += m.effects.gain(key)
+        if key in m.gains and key not in self.paths.gained:
+            own += m.gain(key)
         scale = abs(plan.value) + 1.0
         delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that

@@ -11,6 +11,7 @@ still possible without it, and a light stays in hand.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from engine.values.model import Model
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, verb
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
+_Begun = defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]]
+"""By place and what was in hand: minus the most that was still gained, the step, minus the episode."""
 
 
 class TrailStep(NamedTuple):
@@ -33,6 +36,13 @@ class TrailStep(NamedTuple):
     then: Situation
     died: bool
     terminated: bool
+    given: float | None = None
+    """The points that a person gave it, None if nobody did."""
+
+    @property
+    def most(self) -> float:
+        """The points it gained, or those that a person gave it if these are more."""
+        return self.reward if self.given is None else max(self.reward, self.given)
 
     @property
     def came(self) -> _Came:
@@ -86,8 +96,9 @@ class Trails:
         self.histories = Histories(numbers)
         self._episodes: list[list[TrailStep]] = []
         """Each up to its last gain, and again without what was done in vain."""
-        self._at: defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]] = defaultdict(dict)
-        """By place and what was in hand: minus the most that was still gained, the step, minus the episode."""
+        self._at: _Begun = defaultdict(dict)
+        self._said_at: _Begun = defaultdict(dict)
+        """The same for episodes with the points that persons gave."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
         self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
@@ -113,22 +124,38 @@ class Trails:
 
     def close(self) -> None:
         """End the episode: its steps up to the last gain can be followed now, with and without those in vain."""
-        last = max((number for number, step in enumerate(self._current, 1) if step.reward > 0), default=0)
-        lived, self._current = self._current[:last], []
+        said, self._current = self._current, []
+        own = [step._replace(given=None) if step.given is not None else step for step in said]
+        lived = _up_to_gain(own)
         self.histories.close([step.reward for step in lived], len(self._episodes))
+        self._keep(lived, self._at)
+        if said != own:
+            self._keep(_up_to_gain(said), self._said_at)
+
+    def _keep(self, lived: list[TrailStep], at: _Begun) -> None:
+        """Keep an episode up to its last gain.
+
+        Args:
+            at: Where it can be found.
+        """
         if lived:
             self._episodes.append(lived)
         for steps in versions(lived, self._m):
             number, best = len(self._episodes), 0.0
             self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
-                best, now = max(0.0, best + steps[index].reward), steps[index].now
+                best, now = max(0.0, best + steps[index].most), steps[index].now
                 if best > 0.0:
-                    known = self._at[now.place].setdefault(now.have, [])
+                    known = at[now.place].setdefault(now.have, [])
                     known.append((-best, index, -number))
                     if len(known) > self._n.kept_trails:
                         known.sort()
                         del known[self._n.kept_trails :]
+
+    def lose(self) -> None:
+        """Take note that a step is not known: what was done before it and after it are parts that nothing joins."""
+        self.close()
+        self.histories.lose()
 
     def from_here(self, now: Situation, steps: int, valid: Container[str], gained: Container[Key]) -> list[Trail]:
         """Return trails that begin in a situation like this one and can be walked in so many steps.
@@ -141,8 +168,9 @@ class Trails:
         """
         found: list[Trail] = []
         # Things carried beyond what was carried then do no harm, as far as anybody knows.
-        at = self._at.get(now.place, {})
-        known = sorted(begun for have, begins in at.items() if have <= now.have for begun in begins)
+        found_at = (self._at, self._said_at) if self._m.edits else (self._at,)
+        at = itertools.chain.from_iterable(found.get(now.place, {}).items() for found in found_at)
+        known = sorted(begun for have, begins in at if have <= now.have for begun in begins)
         for _, index, number in known[: 2 * self._n.kept_trails]:
             begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
@@ -161,7 +189,7 @@ class Trails:
         self, number: int, start: int, steps: int, gained: Container[Key], repeat_probability: float = 0.0
     ) -> Iterator[Trail]:
         """Yield the parts of an episode from a step to each gain within so many steps."""
-        total, counted, earned = 0.0, 1.0, tuple[Earned, ...]()
+        total, counted, earned, said = 0.0, 1.0, tuple[Earned, ...](), set[Key]()
         part = self._episodes[number][start : start + steps]
         for taken, step in enumerate(part, 1):
             if step.terminated:
@@ -174,12 +202,21 @@ class Trails:
             if sure < self._n.unlikely:
                 break
             key = (step.now.place, step.action)
-            if step.reward > 0 and key in gained:
+            points = self._m.points(key, step.reward) if key not in said else 0.0
+            if key in self._m.edits:
+                said.add(key)  # it is said of doing it once
+            if points > 0 and key in gained:
                 continue
-            total += step.reward
-            if step.reward > 0:
-                earned = (*earned, Earned(taken, key, step.reward * sure))
+            total += points
+            if points > 0:
+                earned = (*earned, Earned(taken, key, points * sure))
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
+
+
+def _up_to_gain(steps: list[TrailStep]) -> list[TrailStep]:
+    """Return the steps of an episode up to the last one that gained something."""
+    last = max((number for number, step in enumerate(steps, 1) if step.most > 0), default=0)
+    return steps[:last]
 
 
 def versions(steps: list[TrailStep], model: Model) -> Iterator[list[TrailStep]]:
@@ -208,7 +245,7 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
             then = kept[index].now
             if (
                 (then.place, then.have) == (now.place, now.have)
-                and not any(other.reward for other in kept[index:])
+                and not any(other.most for other in kept[index:])
                 and all(begun.get(place, first[place]) == see for place, see in world.items())
             ):
                 del kept[index:], worlds[index:]
@@ -225,7 +262,7 @@ def shortened(steps: Sequence[TrailStep], model: Model) -> list[TrailStep] | Non
     kept = list(steps)
     for number in range(len(kept) - 2, -1, -1):
         step, without = kept[number], kept[:number] + kept[number + 1 :]
-        if step.reward <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
+        if step.most <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
             kept = without
     walked = _walked(kept, world, model) if len(kept) < len(steps) else None
     return [_kept_once(step) for step in walked] if walked is not None else None

@@ -10,14 +10,17 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from tests.bench import clumsy, fuzz, soak_games, soak_memory, soak_sessions
+from tests.bench import clumsy, fuzz, soak_corrections, soak_games, soak_memory, soak_sessions
 
 
 def main() -> int:
     """Run the trials and print the count; return 1 if any was lost."""
     survived = lost = 0
     inputs = int(sys.argv[1]) if len(sys.argv) > 1 else fuzz.INPUTS
-    for trials in (partial(fuzz.run, inputs=inputs), clumsy.run, soak_games.run, soak_memory.run, soak_sessions.run):
+    for trials in (
+        partial(fuzz.run, inputs=inputs), clumsy.run, soak_games.run, soak_memory.run, soak_corrections.run,
+        soak_sessions.run,
+    ):  # fmt: skip
         good, bad = trials(lambda text: print(text, file=sys.stderr, flush=True))
         survived, lost = survived + good, lost + bad
     print(f"{survived} survived, {lost} lost")
