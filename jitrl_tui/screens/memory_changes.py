@@ -189,7 +189,7 @@ class ChangingScreen(Screen[int]):
             self._reload()
             self._changed()
 
-        self.work.begin(work, finished, self._failed)
+        self.work.begin(work, finished, self._failed, what="Changing memory", must_end=True)
 
     def _failed(self, sentence: str) -> None:
         self.notify(sentence, severity="error", timeout=8)
@@ -246,7 +246,7 @@ class ChangingScreen(Screen[int]):
             def finished(lines: list[str]) -> None:
                 self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
 
-            self.work.begin(work, finished, self._failed)
+            self.work.begin(work, finished, self._failed, what="Comparing")
 
         self.app.push_screen(PathDialog("compare", "Compare with another memory, episode by episode."), given)
 
@@ -266,7 +266,9 @@ class ChangingScreen(Screen[int]):
                 episodes, records = exchange.export_to(path, [scope])
                 return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
 
-            self.work.begin(work, lambda said: self.notify(said, timeout=6), self._failed)
+            self.work.begin(
+                work, lambda said: self.notify(said, timeout=6), self._failed, what="Writing", must_end=True
+            )
 
         self.app.push_screen(
             PathDialog("export", "A new file for all of this game's memory, one JSON object a line."), given

@@ -202,6 +202,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "whatif.tcss"]
     BINDINGS: ClassVar = [
+        Binding("escape", "back", show=False),
         Binding("q", "dismiss(None)", show=False),
         Binding("tab", "app.focus_next", show=False),
         Binding("question_mark", "help", show=False),
@@ -237,7 +238,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
     def on_unmount(self) -> None:
         """Cancel the work."""
         if self._work is not None:
-            self._work.cancel()
+            self._work.close()
 
     @property
     def busy(self) -> bool:
@@ -248,6 +249,13 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
     def outcome(self) -> Outcome | None:
         """The result for the whole run, None until there is one."""
         return self._outcome
+
+    def action_back(self) -> None:
+        """Cancel the work, or close the window."""
+        if self._work is not None and self._work.cancel():
+            self._tell()
+        else:
+            self.dismiss(None)
 
     def on_sliders_changed(self) -> None:
         """Make the decisions again with the present settings."""
@@ -281,7 +289,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
             self._tell()
 
         assert self._work is not None
-        self._work.begin(work, finished, failed)
+        self._work.begin(work, finished, failed, what="Making the decisions again", unit="decisions")
         self._tell()
 
     def _tell(self) -> None:
@@ -290,8 +298,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         if self._problem:
             lines = [self._problem]
         elif outcome is None:
-            done = f" {work.done:,} of {work.total:,} decisions" if work is not None and work.total else ""
-            lines = [f"Making the decisions again…{done}"]
+            lines = [work.told if work is not None and work.busy else "Cancelled. 0 or another value begins again."]
         else:
             total = outcome.decisions
             moved = f"; in {outcome.moved:,} more the probabilities would" if outcome.moved else ""

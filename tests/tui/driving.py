@@ -16,7 +16,6 @@ from jitrl_tui.source import LiveSource
 from tests.tui import stream
 from tests.tui.screen_text import screen_text
 
-
 PATIENCE_S = 60.0
 """Seconds after which a test stops waiting."""
 
