@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from engine.errors import JitrlError
 from jitrl_tui import crash, logs
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 Result = TypeVar("Result")
 Told = Callable[[int, int], None]
@@ -21,15 +24,24 @@ class Cancelled(Exception):
     """The work is not wanted any more. Not an error."""
 
 
+class OnApp(Protocol):
+    """What is needed of a screen."""
+
+    @property
+    def app(self) -> App[Any]:
+        """The app, whose `call_later` may be called from any thread."""
+        ...
+
+
 class Background:
     """Does one piece of work at a time in a daemon thread, and hands its result to the screen's thread.
 
     Args:
-        call: Calls a function in the screen's thread. It may be called from any thread.
+        screen: The screen; None for results that are taken in the thread of the work.
     """
 
-    def __init__(self, call: Callable[[Callable[[], None]], object]) -> None:
-        self._call = call
+    def __init__(self, screen: OnApp | None) -> None:
+        self._screen = screen
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._number = 0
@@ -66,6 +78,11 @@ class Background:
             number = self._number
         self._what, self._unit, self._must_end, self._progress = what, unit, must_end, (0, 0)
         self.busy = True
+        call = self._screen.app.call_later if self._screen is not None else _at_once
+
+        def end(then: Callable[[], None]) -> None:
+            if number == self._number:  # what was cancelled may have lost its screen, and what it worked on
+                call(self._end, number, then)
 
         def told(done: int, total: int) -> None:
             if number != self._number:
@@ -80,11 +97,11 @@ class Background:
                 except Cancelled:
                     return
                 except Exception as error:
-                    if number == self._number:  # what was cancelled may have lost what it works on
+                    if number == self._number:
                         sentence = _sentence(what, error)
-                        self._call(lambda: self._end(number, lambda: failed(sentence)))
+                        end(lambda: failed(sentence))
                     return
-            self._call(lambda: self._end(number, lambda: finished(result)))
+            end(lambda: finished(result))
 
         threading.Thread(target=run, name="background", daemon=True).start()
 
@@ -119,6 +136,11 @@ class Background:
         if number == self._number:
             self.busy = False
             then()
+
+
+def _at_once(do: Callable[..., object], *what: object) -> bool:
+    do(*what)
+    return True
 
 
 def _sentence(what: str, error: Exception) -> str:

@@ -86,7 +86,7 @@ class Remembered:
     def map(self, scope: str) -> GameMap | None:
         """Return the map of a scope of memory, None while it is being read."""
         if self._work is None:
-            self._work = Background(lambda then: then())
+            self._work = Background(None)
             self._work.begin(lambda told: self.read(scope), self._take, lambda sentence: self._take(GameMap()))
         return self._map
 

@@ -56,7 +56,7 @@ class CurvesScreen(Dialog[None]):
         self._before: Sequence[Past] = ()
         self._added: list[Past] = []
         self._shown: tuple[object, ...] = ()
-        self.work = Background(lambda then: self.app.call_later(then))
+        self.work = Background(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
@@ -254,7 +254,7 @@ class WithCurves(Screen[int]):
         if started is None or saves is None or self._looked:
             return
         self._looked = True
-        self._looking_for = Background(lambda then: self.app.call_later(then))
+        self._looking_for = Background(self)
         self._looking_for.begin(
             lambda told: history.earlier(saves, started.session, started),
             self._found_earlier,

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.fuzzy import Matcher
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -22,6 +21,8 @@ from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 
 Result = TypeVar("Result")
+OWN = "Ctrl-O"
+"""The key that answers with the typed text, as people write it."""
 
 
 class Dialog(ModalScreen[Result]):
@@ -39,9 +40,14 @@ class Dialog(ModalScreen[Result]):
 
 
 class PickDialog(Dialog[str]):
-    """A list that is filtered by typing. In some dialogs the typed text itself may be the answer."""
+    """A list that is filtered by typing. Enter answers with the highlighted line.
 
+    Where `free` says what the typed text itself does, it is the last line, and Ctrl-O answers with it.
+    """
+
+    free = ""
     BINDINGS: ClassVar = [
+        Binding("ctrl+o", "own", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("tab", "complete", show=False, priority=True),
@@ -54,7 +60,10 @@ class PickDialog(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         """Lay out hint, input and list."""
-        with self.box(self._title):
+        box = self.box(self._title)
+        if self.free:
+            box.border_subtitle = Content(f"Enter takes the marked line · {OWN} {self.free} · Esc closes")
+        with box:
             yield Static(Content(self._hint), classes="hint")
             yield Entry(self._typed, placeholder=self._placeholder, select_on_focus=False)
             yield OptionList(markup=False)
@@ -74,12 +83,17 @@ class PickDialog(Dialog[str]):
     def fill(self, typed: str) -> None:
         """Show the options for the typed text."""
         rows = self.options(typed)
+        if self.free and typed and all(answer != typed for answer, _ in rows):
+            mark = f"  {self.free}{f' ({OWN})' if rows else ''}"
+            rows = [*rows, (typed, Content.assemble(("  " + fit(typed, 40), HUMAN), (mark, MUTED)))]
         self._answers = [answer for answer, _ in rows]
         listing = self.query_one(OptionList)
         listing.clear_options()
         listing.add_options([Option(line) for _, line in rows])
         if rows:
             listing.highlighted = 0
+        elif typed:
+            listing.add_option(Option(Content.styled("  Nothing matches.", MUTED), disabled=True))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter."""
@@ -94,6 +108,12 @@ class PickDialog(Dialog[str]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Answer with the clicked line."""
         self.choose(self._answers[event.option_index])
+
+    def action_own(self) -> None:
+        """Answer with the typed text, where that is possible."""
+        typed = self.query_one(Input).value.strip()
+        if self.free and typed:
+            self.choose(typed)
 
     def choose(self, answer: str) -> None:
         """Close the dialog with this answer."""
@@ -115,12 +135,14 @@ class PickDialog(Dialog[str]):
 
 
 class OverruleDialog(PickDialog):
-    """Pick a candidate or any valid action, or type any command.
+    """Pick a candidate or any valid action; what is typed filters them, or is sent as a command.
 
     Args:
         meaning: On web pages, replaces the number of an element by its action, and returns other texts
             unchanged.
     """
+
+    free = "sends what is typed"
 
     def __init__(
         self, decision: Decision, typed: str = "", meaning: Callable[[str], str] | None = None
@@ -131,46 +153,34 @@ class OverruleDialog(PickDialog):
             "↑↓ choose, Enter does it; memory learns from it as yours.",
             "a number of the page, such as 7 or 7 some text; or type to filter"
             if meaning
-            else "type to filter, or any command",
+            else "type words of an action, or any command",
             typed,
         )
         self._decision = decision
         self._meaning = meaning
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the candidates, then the other valid actions, then the command as typed."""
-        decision = self._decision
-        matcher = Matcher(typed) if typed else None
-        rows: list[tuple[float, str, Content]] = []
+        """Return the candidates and the other valid actions that have all typed words; those that begin so first."""
+        decision, words = self._decision, typed.casefold().split()
+        found: list[tuple[str, Content]] = []
         for index, candidate in enumerate(decision.candidates):
-            score = matcher.match(candidate.action) if matcher else 1.0
-            if score > 0:
-                here = "▸ " if index == decision.chosen else "  "
-                line = Content.assemble(
-                    (here + fit(candidate.action, 40), STRONG),
-                    (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
-                )
-                rows.append((score + 0.001, candidate.action, line))
+            here = "▸ " if index == decision.chosen else "  "
+            line = Content.assemble(
+                (here + fit(candidate.action, 40), STRONG),
+                (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
+            )
+            found.append((candidate.action, line))
         known = {candidate.action for candidate in decision.candidates}
         for action in decision.valid_actions:
-            if action not in known and (score := matcher.match(action) if matcher else 1.0) > 0:
-                line = Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))
-                rows.append((score, action, line))
-        if matcher:
-            rows.sort(key=lambda row: (row[1] != typed, -row[0]))
-        found = [(action, line) for _, action, line in rows]
+            if action not in known:
+                found.append((action, Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))))
+        found = [row for row in found if all(word in row[0].casefold() for word in words)]
+        found.sort(key=lambda row: (row[0] != typed, not row[0].casefold().startswith(typed.casefold())))
         meant = self._meaning(typed) if self._meaning and typed else typed
         if meant != typed:
             more = "  add its text: " + typed.split()[0] + " some text" if meant.endswith("'')") else ""
             line = Content.assemble(("  " + meant, HUMAN), ("  on the page" + more, MUTED))
             return [(typed, line), *found]
-        if typed and all(action != typed for action, _ in found):
-            own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))
-            # A typed command of several words is probably meant literally, even if it resembles an action.
-            if found and not any(action.startswith(typed) for action, _ in found):
-                found.insert(0, (typed, own))
-            else:
-                found.append((typed, own))
         return found
 
 

@@ -75,7 +75,8 @@ class Hands:
         self._now: Choice | None = None
         self._influence: dict[int, str] = {}
         self.recorded = Recorded(screen, lambda sentence: self._say(sentence, severity="error"))
-        self._work: Background | None = None
+        self.work = Background(screen)
+        """The work in the background."""
 
     # -------------------------------------------------------------------------------------- showing
 
@@ -115,13 +116,6 @@ class Hands:
 
     def _pinned(self) -> frozenset[int]:
         return frozenset(entry for entry, one in self.lens.corrections.items() if one.pinned)
-
-    @property
-    def work(self) -> Background:
-        """The work in the background."""
-        if self._work is None:
-            self._work = Background(lambda then: self._screen.app.call_later(then))
-        return self._work
 
     @property
     def lens(self) -> Lens:

@@ -106,7 +106,7 @@ class HomeScreen(Screen[int]):
         self._actions, self._games = actions, games
         self._offer: Offer | None = None
         self._section = ""
-        self._work = Background(lambda then: self.app.call_later(then))
+        self._work = Background(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the sections, the list and the form."""

@@ -54,7 +54,7 @@ class ChangingScreen(Screen[int]):
         self.rows: Sequence[int] = ()
         self.edits: dict[int, Correction | None] = {}
         self._before: list[tuple[int, Correction | None]] = []
-        self.work = Background(lambda then: self.app.call_later(then))
+        self.work = Background(self)
         self._changed: Callable[[], None] = lambda: None
 
     def _draw(self) -> None:
@@ -271,7 +271,7 @@ class ChangingScreen(Screen[int]):
             )
 
         self.app.push_screen(
-            PathDialog("export", "A new file for all of this game's memory, one JSON object a line."), given
+            PathDialog("export", "A new file for all of this game's memory, one JSON object a line.", new=True), given
         )
 
 

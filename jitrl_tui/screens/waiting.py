@@ -26,7 +26,7 @@ class WaitDialog(Dialog[Result]):
     def __init__(self, what: str, work: Callable[[Told], Result]) -> None:
         super().__init__()
         self._what, self._do = what, work
-        self.work = Background(lambda then: self.app.call_later(then))
+        self.work = Background(self)
         self._answers: list[Result | None] = []
 
     def compose(self) -> ComposeResult:

@@ -214,7 +214,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         self._outcome: Outcome | None = None
         self._problem = ""
         self._unlike: int | None = None
-        self._work: Background | None = None
+        self._work = Background(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the window."""
@@ -231,19 +231,17 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
     def on_mount(self) -> None:
         """Make the decisions again with the recorded settings."""
         self.query_one(Sliders).focus()
-        self._work = Background(lambda then: self.app.call_later(then))
         self.set_interval(0.25, self._tell)
         self._again()
 
     def on_unmount(self) -> None:
         """Cancel the work."""
-        if self._work is not None:
-            self._work.close()
+        self._work.close()
 
     @property
     def busy(self) -> bool:
         """Whether decisions are being made again."""
-        return self._work is not None and self._work.busy
+        return self._work.busy
 
     @property
     def outcome(self) -> Outcome | None:
@@ -252,7 +250,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
 
     def action_back(self) -> None:
         """Cancel the work, or close the window."""
-        if self._work is not None and self._work.cancel():
+        if self._work.cancel():
             self._tell()
         else:
             self.dismiss(None)
@@ -288,7 +286,6 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
             self.query_one(RowList).show(0)
             self._tell()
 
-        assert self._work is not None
         self._work.begin(work, finished, failed, what="Making the decisions again", unit="decisions")
         self._tell()
 
@@ -298,7 +295,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         if self._problem:
             lines = [self._problem]
         elif outcome is None:
-            lines = [work.told if work is not None and work.busy else "Cancelled. 0 or another value begins again."]
+            lines = [work.told if work.busy else "Cancelled. 0 or another value begins again."]
         else:
             total = outcome.decisions
             moved = f"; in {outcome.moved:,} more the probabilities would" if outcome.moved else ""

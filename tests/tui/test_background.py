@@ -50,14 +50,14 @@ def raising(error):
     ],
 )
 def test_whatever_is_raised_ends_the_work_with_a_sentence(error, sentence):
-    work = Background(lambda then: then())
+    work = Background(None)
     assert done(work, raising(error), what="Deciding again") == [sentence]
     assert (work.busy, work.told) == (False, "")
     assert done(work, lambda told: "made") == ["made"]
 
 
 def test_it_is_told_how_far_it_is_and_how_it_is_cancelled():
-    work, go, going = Background(lambda then: then()), threading.Event(), threading.Event()
+    work, go, going = Background(None), threading.Event(), threading.Event()
 
     def count(told):
         told(17, 40)
@@ -78,7 +78,7 @@ def test_it_is_told_how_far_it_is_and_how_it_is_cancelled():
 
 
 def test_what_is_being_stored_is_not_cancelled_and_other_work_waits():
-    work, go = Background(lambda then: then()), threading.Event()
+    work, go = Background(None), threading.Event()
     stored: list[str] = []
     work.begin(lambda told: str(go.wait(PATIENCE_S)), stored.append, stored.append, what="Changing", must_end=True)
     assert work.told == "Changing…"
@@ -105,13 +105,15 @@ def test_screens_do_all_their_work_in_the_background_with_this():
     assert found == set(allowed)
 
 
-@pytest.mark.parametrize(("key", "name", "what"), [("delete", "trial", "Deciding again"),
-                                                   ("i", "influence", "Deciding without each remembered step")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "name", "what"),
+    [("delete", "trial", "Deciding again"), ("i", "influence", "Deciding without each remembered step")],
+)
 def test_an_exception_in_a_trial_leaves_a_sentence_and_no_banner_that_waits(folder, monkeypatch, key, name, what):  # noqa: F811
     monkeypatch.setattr(whatif, name, raising(KeyError("place:pantry")))
 
     async def go():
-        async with watching(folder) as (pilot, screen):
+        async with watching(folder) as (pilot, _):
             told = []
             pilot.app.notify = lambda sentence, **how: told.append(sentence)
             await pressed(pilot, key)
