@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -262,27 +263,27 @@ class FindDialog(PickDialog):
     def __init__(self, paragraphs: Sequence[Paragraph]) -> None:
         super().__init__("find", "Every place in the transcript; Enter goes there.", "what to look for")
         self._paragraphs = paragraphs
+        self.wanted = ""
+        """What is looked for."""
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the latest hundred paragraphs that contain the typed text."""
-        wanted = typed.casefold()
+        self.wanted = typed
         rows: list[tuple[str, Content]] = []
-        for index in range(len(self._paragraphs) - 1, -1, -1):
+        for index in islice(places_of(typed, self._paragraphs), 100):
             paragraph = self._paragraphs[index]
-            at = paragraph.text.casefold().find(wanted) if wanted else -1
-            if at >= 0:
-                text = paragraph.text.replace("\n", " ")
-                start = max(0, at - 16)
-                where = f"episode {paragraph.episode}"
-                rows.append(
-                    (
-                        str(index),
-                        Content.assemble((f"{where:<12} ", MUTED), fit(text[start : start + 52], 52)),
-                    )
-                )
-                if len(rows) == 100:
-                    break
+            text = paragraph.text.replace("\n", " ")
+            start = max(0, text.casefold().find(typed.casefold()) - 16)
+            where = Content.styled(f"episode {paragraph.episode:<5} ", MUTED)
+            rows.append((str(index), Content.assemble(where, fit(text[start : start + 52], 52))))
         return rows
+
+
+def places_of(wanted: str, paragraphs: Sequence[Paragraph]) -> Iterator[int]:
+    """Yield the indices of the paragraphs that contain a text, the latest first; none for an empty text."""
+    for index in range(len(paragraphs) - 1, -1, -1):
+        if wanted and wanted.casefold() in paragraphs[index].text.casefold():
+            yield index
 
 
 class _CallsPane(LinePane):
@@ -356,7 +357,6 @@ class ErrorDialog(Dialog[str]):
     """
 
     BINDINGS: ClassVar = [
-        Binding("enter", "dismiss('look')", show=False),
         Binding("q", "dismiss('leave')", show=False),
         Binding("y", "copy", show=False),
     ]
@@ -377,7 +377,7 @@ class ErrorDialog(Dialog[str]):
                 for title, text in self._parts:
                     yield Static(Content.styled(title, MUTED))
                     yield Static(Content(text), classes="message")
-            keys = ("Enter", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
+            keys = ("Esc", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
             yield Static(Content.assemble(*keys))
 
     def action_copy(self) -> None:
@@ -387,19 +387,22 @@ class ErrorDialog(Dialog[str]):
 
 
 class ConfirmDialog(Dialog[bool]):
-    """A question. Enter or q answers yes, Esc closes it.
+    """A question. Enter answers yes, Esc closes it.
 
     Args:
         title: Title of the box.
         message: What will happen, in a sentence.
         yes: What Enter does, in a word or two.
+        key: The key that asked, which answers yes, too; "" for none.
     """
 
-    BINDINGS: ClassVar = [Binding("enter,q", "dismiss(True)", show=False)]
+    BINDINGS: ClassVar = [Binding("enter", "dismiss(True)", show=False)]
 
-    def __init__(self, title: str, message: str, yes: str) -> None:
+    def __init__(self, title: str, message: str, yes: str, key: str = "") -> None:
         super().__init__()
-        self._title, self._message, self._yes = title, message, yes
+        self._title, self._message, self._yes, self._key = title, message, yes, key
+        if key:
+            self._bindings.bind(key, "dismiss(True)", show=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the sentence and the keys."""
@@ -407,4 +410,5 @@ class ConfirmDialog(Dialog[bool]):
         box.border_subtitle = ""
         with box:
             yield Static(Content(self._message), classes="message")
-            yield Static(Content.assemble(("Enter", ACCENT), f" {self._yes}   ", ("Esc", ACCENT), " go on"))
+            keys = f"Enter or {self._key}" if self._key else "Enter"
+            yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", ("Esc", ACCENT), " go on"))

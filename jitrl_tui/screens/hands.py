@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.session.whatif import Influence
     from jitrl_tui.host import Host
 
-WAYS = "u undoes, S keeps, Esc drops"
+WAYS = "Backspace undoes, S keeps, Esc drops"
 PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
 PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
 

@@ -139,7 +139,7 @@ class MemoryScreen(ChangingScreen):
         typed = one_line(self.query_one("#filter", Input).value)
         sign = "↓" if self.descending else "↑"
         parts = [
-            f"{len(self.edits)} not kept: S keeps, u undoes" if self.edits else "",
+            f"{len(self.edits)} not kept: S keeps, Backspace undoes" if self.edits else "",
             f"{shown} steps",
             f"by {self.sort} {sign}",
             typed and f"with {typed}",
@@ -274,7 +274,7 @@ class MemoryScreen(ChangingScreen):
         names = self._memory.scopes()
         if self.edits:
             self.notify(
-                "Keep the changes with S, or undo them with u, before you look at another game.",
+                "Keep the changes with S, or undo them with Backspace, before you look at another game.",
                 severity="warning",
             )
         elif len(names) > 1:

@@ -170,7 +170,7 @@ class ChangingScreen(Screen[int]):
         """Put back what was forgotten last."""
         memory = self._memory
         if self.edits:
-            self.notify("Keep the changes with S, or undo them with u, before that.", severity="warning")
+            self.notify("Keep the changes with S, or undo them with Backspace, before that.", severity="warning")
             return
 
         def work(told: Callable[[int, int], None]) -> str:
@@ -207,7 +207,7 @@ class ChangingScreen(Screen[int]):
             path = Path(text).expanduser()
             if self.edits:
                 self.notify(
-                    "Keep the changes with S, or undo them with u, before you merge.", severity="warning"
+                    "Keep the changes with S, or undo them with Backspace, before you merge.", severity="warning"
                 )
                 return
 

@@ -72,7 +72,7 @@ class TextDialog(Dialog[None]):
         lines: The text.
     """
 
-    BINDINGS: ClassVar = [Binding("q,enter", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar = [Binding("q", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, lines: Sequence[str]) -> None:
         super().__init__(classes="-page")

@@ -77,7 +77,7 @@ def test_each_step_is_shown_and_waits_for_enter_space_another_or_a_veto(tmp_path
             await until(pilot, asked(screen, 1))
             await pilot.press("space")
             await until(pilot, asked(screen, 2))
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, asked(screen, 3))
             await pilot.press("o", *"sing", "enter")
             await until(pilot, asked(screen, 4))
@@ -109,8 +109,8 @@ def test_one_burst_of_approvals_approves_one_step(tmp_path):
 
 
 def test_random_keys_make_no_move_that_nobody_asked_for(tmp_path):
-    keys = ["space", "n", "enter", "a", "x", "X", "u", "U", "o", "escape", "plus", "left", "right", "z", "down", "up",
-            "tab", "w", "m", "t", "c", "1", "d", "question_mark", "slash", "y", "backspace", "s", "p"]  # fmt: skip
+    keys = ["space", "full_stop", "n", "enter", "a", "x", "X", "u", "U", "o", "escape", "plus", "left", "right", "z",
+            "down", "up", "tab", "w", "m", "t", "c", "1", "d", "question_mark", "slash", "y", "backspace", "s", "p"]  # fmt: skip
 
     async def go():
         app, saved = real(tmp_path, Orders(ALWAYS), steps=60)
@@ -323,7 +323,7 @@ def test_an_action_drawn_at_random_is_told_in_transcript_status_and_reasons():
             transcript = " ".join(paragraph.text for paragraph in screen.view.paragraphs)
             assert "drawn at random from the valid actions: the model gave no usable option" in transcript
             assert text.count("was drawn at random from") == 2
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, lambda: screen.view.choice.decision.step == 1)
             assert "drawn at random 1×" in screen_text(app)
             assert "also now" not in screen_text(app)
