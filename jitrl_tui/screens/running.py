@@ -117,7 +117,7 @@ class RunningScreen(Screen[int]):
 
     def goes_on(self) -> bool:
         """Return whether something runs that leaving would stop."""
-        return self._ending.live and not self.leaving
+        return self._ending.live and not self.leaving and not self._ending.wait(0)
 
     def ask_to_leave(self, question: str, yes: str, then: Callable[[], None], key: str = "q") -> None:
         """Leave, after a question if something runs that this would stop. Asked twice, there is one question.

@@ -50,8 +50,8 @@ ASKING = ("enter", "space", "full_stop", "o", "f", "a", "x", "U", "E", "u", "g",
 """Keys that may lead to a step, alone or in a window that they open."""
 KEYS = (
     *"abcdefgijklmnoprstuvwxyzEGHKLMNSTUVX0123456789/?-=+,[]'", "full_stop", "enter", "space", "tab", "shift+tab",
-    "escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "delete", "backspace", "f1", "f2", "f5",
-    "ctrl+u", "ctrl+w", "ctrl+a", "ctrl+k", "ctrl+e",
+    "escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "delete", "backspace", "f1", "f2",
+    "f5", "ctrl+u", "ctrl+w", "ctrl+a", "ctrl+k", "ctrl+e",
 )  # fmt: skip
 PASTES = ("take pork chop", "x" * 3000, "line one\nline two\r\nline three", "\x1b[31mred\x07", "/help", "",
           "go north\n", "[b]markup[/b]", "ünï \U0001f600 かな")  # fmt: skip
@@ -256,6 +256,8 @@ def run(tell: Tell, *, inputs: int = EVENTS, seed: int = 1) -> tuple[int, int]:
                     lost, frozen = lost + 1, frozen + isinstance(error, Frozen)
                     how = "calm" if calm else "wild"
                     tell(f"clumsy: round {number} on {name}, {how}: {traceback.format_exc(limit=-6)}")
+            if number % 8 == 7:
+                tell(f"clumsy: {survived} rounds survived so far, {lost} lost")
     tell(f"clumsy: {survived + lost} rounds of {ROUND} events, {lost - frozen} crashes, {frozen} frozen banners")
     return survived, lost
 

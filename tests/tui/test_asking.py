@@ -110,7 +110,8 @@ def test_one_burst_of_approvals_approves_one_step(tmp_path):
 
 def test_random_keys_make_no_move_that_nobody_asked_for(tmp_path):
     keys = ["space", "full_stop", "n", "enter", "a", "x", "X", "u", "U", "o", "escape", "plus", "left", "right", "z",
-            "down", "up", "tab", "w", "m", "t", "c", "1", "d", "question_mark", "slash", "y", "backspace", "s", "p"]  # fmt: skip
+            "down", "up", "tab", "w", "m", "t", "c", "1", "d", "question_mark", "slash", "y", "backspace", "s",
+            "p"]  # fmt: skip
 
     async def go():
         app, saved = real(tmp_path, Orders(ALWAYS), steps=60)
