@@ -267,7 +267,8 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
 
         def work(told: Callable[[int, int], None]) -> tuple[Again | None, Outcome]:
             one = whatif.trial(run, place, settings=settings, check=lambda: told(0, 0))
-            self.app.call_later(lambda: self.query_one(_Decision).show(one))
+            told(0, 0)  # raises if the window was closed
+            self.app.call_later(self._show, one)
             asks = True if first and run.scope is not None else None
             return one, whatif.what_if(run, settings, from_memory=asks, checks=first, progress=told)
 
@@ -288,6 +289,10 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
 
         self._work.begin(work, finished, failed, what="Making the decisions again", unit="decisions")
         self._tell()
+
+    def _show(self, one: Again | None) -> None:
+        for decision in self.query(_Decision):  # there is none any more once the window was closed
+            decision.show(one)
 
     def _tell(self) -> None:
         """Say how many choices would differ, or how far the work is."""
