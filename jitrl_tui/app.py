@@ -153,12 +153,12 @@ class JitrlApp(Host):
         return next((s for s in self.screen_stack if isinstance(s, WatchScreen)), None)
 
     def action_leave(self) -> None:
-        """End the app properly from any screen."""
+        """End the app properly from any screen, without a question."""
         screen = self.watching
         if screen is None or not screen.source.live:
             self.leave_now()
         else:
-            screen.action_leave()
+            screen.leave_properly()
 
     def action_help_quit(self) -> None:
         """Leave on Ctrl-C, unless text is marked."""

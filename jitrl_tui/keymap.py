@@ -28,6 +28,12 @@ _NAMED = {
 }  # fmt: skip
 """Names of actions whose own names would not tell what they do."""
 
+COSTS = (
+    "toggle_pause", "step_once", "approve", "veto", "take_back", "redo", "keep", "put_back", "ask('keep')",
+)  # fmt: skip
+"""Actions that take a step, end or discard something, or change what is stored, without a question. Their keys do
+nothing else on their screen, whatever has the focus. `toggle_pause` is one of them, because it goes on as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -64,23 +70,23 @@ class Key:
 _SETTINGS = Key("comma", ",", "app.settings", "", "settings: every value, where it comes from, and what it means")
 _RUN = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on"),
-    Key("n", "n", "step_once", "step", "one step, then pause; with `→` you only look"),
+    Key("full_stop", ".", "step_once", "step", "one step, then pause; with `→` you only look"),
     Key(
         "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
     ),
     Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, N episodes or steps, or a breakpoint"),
     Key("a", "a", "ask", "ask", "ask before each step; again: only where a breakpoint matches; again: not at all", 3),
-    Key("enter", "Enter", "approve", "", "approve the step that it asks about, as do space and `n`"),
+    Key("enter", "Enter", "approve", "", "approve the step that it asks about, as do space and `.`"),
     Key("X", "X", "veto", "", "veto the action that waits: the agent chooses another one in this state"),
     Key("x", "x", "breakpoints", "", "breakpoints: where the run stops"),
-    Key("E", "E", "end_episode", "", "end this episode here"),
+    Key("E", "E", "end_episode", "", "end this episode here, after a question"),
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
     Key("e", "e", "explain", "", "explain each number of this choice: equation, code, calculation"),
     Key("question_mark", "?", "help", "help", "this page"),
-    Key("q", "q", "leave", "leave", "leave; the session goes on from here next time", 0),
-    Key("h", "h", "home", "", "end this session in good order and choose another game"),
+    Key("q", "q", "leave", "leave", "leave, after a question; the session goes on from here next time", 0),
+    Key("h", "h", "home", "", "choose another game, after a question; this session ends in good order"),
     Key("u", "u", "take_back", "", "undo: take the last step of this episode back, then pause"),
     Key("U", "U", "redo", "", "redo: take the step again that was taken back last"),
     Key("s", "s", "save", "", "save under a name (every session also saves itself, step by step)"),
@@ -103,6 +109,7 @@ _RUN = (
     Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
     Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
     Key("slash", "/", "find", "", "find something in the transcript"),
+    Key("n", "n", "find_next", "", "the place before, of those that were found last"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
 )
 _REST = (
@@ -117,11 +124,12 @@ _REST = (
 BENCH = (
     Key("enter", "Enter", "open", "open", "open the cell: follow its session while it is played, or its recordings", 2),
     Key("slash", "/", "filter", "filter", "show only cells that have these words: a task, an arm, a state, `seed 2`"),
-    Key("s", "s", "finish", "stop after these", "begin no more cells; those that are played are finished", 2),
+    Key("s", "s", "finish", "stop after these", "begin no more cells, after a question; those that are played are "
+        "finished", 2),
     Key("escape", "esc", "present", "", "show all cells again; the cursor goes to the first row and stays there"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
-    Key("q", "q", "leave", "leave", "leave; a run that goes on is stopped, and can be taken up again", 0),
+    Key("q", "q", "leave", "leave", "leave, after a question if a run is stopped by it; it can be taken up again", 0),
     _SETTINGS,
 )
 """The keys of the bench screen, before users change them."""
@@ -159,7 +167,7 @@ COMPARE = (
 
 RACE = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next step, and go on"),
-    Key("n,right", "n", "step_once", "step", "one step of all racers, then pause"),
+    Key("full_stop,right", ".", "step_once", "step", "one step of all racers, then pause"),
     Key("left", "←", "step_back", "", "in a recording: the step before"),
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 2),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 2),
@@ -168,7 +176,7 @@ RACE = (
     Key("z", "z", "zoom", "", "give the whole width to the racer with the focus, and back"),
     Key("question_mark", "?", "help", "help", "this page"),
     Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
-    Key("q", "q", "leave", "leave", "leave; a race that is being run can be taken up again", 0),
+    Key("q", "q", "leave", "leave", "leave, after a question while it is being run; it can be taken up again", 0),
 )
 """The keys of the race screen."""
 
@@ -178,11 +186,11 @@ MEMORY = (
         "`points>0`, `hits>3`, `decided>0`, `edited`, `pinned`"),
     Key("s", "s", "sort", "sort", "sort by the next column"),
     Key("v", "v", "reverse", "reverse", "reverse the order", 3),
-    Key("delete,backspace", "del", "forget", "forget", "mark the step to be forgotten; again takes the mark away", 2),
+    Key("delete,x", "del", "forget", "forget", "mark the step to be forgotten; again takes the mark away", 2),
     Key("equals_sign", "=", "edit", "edit", "give the step another return G", 2),
     Key("plus", "+", "points", "", "give the step other points, for plans"),
     Key("p", "p", "pin", "pin", "pin the step, or take the pin away", 3),
-    Key("u", "u", "undo", "undo", "undo the last change that is not kept", 2),
+    Key("backspace", "backspace", "undo", "undo", "undo the last change that is not kept", 2),
     Key("S", "S", "keep", "keep", "keep the changes: only now memory changes", 1),
     Key("U", "U", "put_back", "", "put back what was forgotten last"),
     Key("I", "I", "count", "", "count in the recordings how often steps were behind decisions, and decided them"),
@@ -206,12 +214,12 @@ _FOLLOW = {
 }
 """Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
 _FOLLOW_TOO = (
-    "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "zoom", "curves", "copy",
-    "theme", "app.settings",
+    "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "find_next", "zoom", "curves",
+    "copy", "theme", "app.settings",
 )  # fmt: skip
 """Keys of the watch screen that mean the same there."""
 FOLLOW = (
-    Key("S", "S", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3),
+    Key("E", "E", "stop_session", "stop it", "stop the session, after a question; what was played is kept", 3),
 )
 """The keys that only the screen of a session that is followed has."""
 

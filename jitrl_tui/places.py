@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.explain import number
 from engine.games.map import GameMap, direction
 from engine.records import Decision, EpisodeEnded, EpisodeStarted, Event, Observation, Stepped, TakenBack
+from jitrl_tui.background import Background
 from jitrl_tui.output import one_line
 
 if TYPE_CHECKING:
@@ -81,17 +81,17 @@ class Remembered:
         self._saves, self._saved = saves, saved
         self.loaded = loaded
         self._map: GameMap | None = None
-        self._thread: threading.Thread | None = None
+        self._work: Background | None = None
 
     def map(self, scope: str) -> GameMap | None:
         """Return the map of a scope of memory, None while it is being read."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._load, args=(scope,), name="map", daemon=True)
-            self._thread.start()
+        if self._work is None:
+            self._work = Background(None)
+            self._work.begin(lambda told: self.read(scope), self._take, lambda sentence: self._take(GameMap()))
         return self._map
 
-    def _load(self, scope: str) -> None:
-        self._map = self.read(scope)
+    def _take(self, found: GameMap) -> None:
+        self._map = found
         self.loaded()
 
     def read(self, scope: str) -> GameMap:

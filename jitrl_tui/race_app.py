@@ -24,8 +24,8 @@ class RaceApp(JitrlApp):
         super().__init__(lambda: screen)
 
     def action_leave(self) -> None:
-        """End the sessions properly, then the app, from any screen."""
-        self._race.action_leave()
+        """End the sessions properly, then the app, from any screen and without a question."""
+        self._race.leave_properly()
 
     def leave_now(self) -> None:
         """Leave without waiting for anything."""

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from textual.pilot import Pilot
 
 from jitrl_tui import preferences
 from jitrl_tui.preferences.schema import OPTIONS
+from tests.tui.driving import press
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
 _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
@@ -42,6 +44,12 @@ def nothing_set() -> Iterator[None]:
     preferences.use(preferences.Preferences())
 
 
+@pytest.fixture(autouse=True)
+def keys_wait_for_their_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each key that a test presses wait for the screen that should take it."""
+    monkeypatch.setattr(Pilot, "press", press)
+
+
 def _games_folder() -> Path | None:
     here = Path(__file__).resolve().parent.parent
     given = os.environ.get("JITRL_TEST_GAMES")
@@ -52,9 +60,14 @@ def _games_folder() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def games_folder() -> Path:
-    """The folder with zork1.z5, zork3.z5 and library.z5, which are never part of this project."""
+def games_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with zork1.z5, zork3.z5 and library.z5 alone, which are never part of this project."""
     folder = _games_folder()
     if folder is None:
         pytest.skip("zork1.z5 is not here; point JITRL_TEST_GAMES at a folder that holds it")
-    return folder
+    from tests.games.faults import others
+
+    named = tmp_path_factory.mktemp("games")
+    for path in others(folder):
+        shutil.copy(path, named)
+    return named

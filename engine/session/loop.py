@@ -36,7 +36,7 @@ from engine.records import (
     Tally,
     Thinking,
 )
-from engine.session import recording
+from engine.session import orders, recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
@@ -80,6 +80,8 @@ class Session:
         model: Model | None = None,
     ) -> None:
         self.control = control or Control()
+        if self.control.orders == orders.Orders():  # what a person orders before the session has begun adds to them
+            self.control.order(orders.kept(saved.folder))
         self.error: JitrlError | None = None
         self.results: list[EpisodeEnded] = []
         self.episode = 0

@@ -72,3 +72,11 @@ def load(folder: Path) -> Orders:
         return Orders()
     except (OSError, LookupError, TypeError, AttributeError, BadFile, UsageError):
         raise BadFile(f"the breakpoints in {folder / FILE_NAME} cannot be read; the session has none now") from None
+
+
+def kept(folder: Path) -> Orders:
+    """Return the orders of the session in `folder`; none if they cannot be read, which `load` says."""
+    try:
+        return load(folder)
+    except BadFile:
+        return Orders()

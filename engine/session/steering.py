@@ -89,10 +89,10 @@ class Steering:
         for event in past:
             if isinstance(event, (EpisodeStarted, Stepped, TakenBack)):
                 self._places.add(rules.place_of(event.observation))
-        self._take_orders(folder)
+        self._keep_orders(folder)
 
-    def _take_orders(self, folder: Path) -> None:
-        """Take the orders that are kept in the folder, and keep later ones there."""
+    def _keep_orders(self, folder: Path) -> None:
+        """Keep orders in the folder: those that were given since the session was opened, and later ones."""
 
         def keep(new: orders.Orders) -> None:
             try:
@@ -100,17 +100,14 @@ class Steering:
             except StorageError as error:
                 self._teller.emit(Notice("warning", str(error)))
 
+        self._control.on_order(keep)
         try:
             kept = orders.load(folder)
         except BadFile as error:
             self._teller.emit(Notice("warning", str(error)))
             kept = orders.Orders()
-        self._control.on_order(keep)
-        ordered = self._control.orders
-        if ordered == orders.Orders():  # nothing was ordered since the session was opened
-            ordered = kept
-        if ordered != orders.Orders():
-            self._control.order(ordered)
+        if (ordered := self._control.orders) != kept:  # something was ordered since the session was opened
+            keep(ordered)
 
     # ----------------------------------------------------------------------------------- before a step
 

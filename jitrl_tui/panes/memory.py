@@ -19,7 +19,7 @@ from jitrl_tui.widgets.pane import How, PaneKind
 
 _EXCERPT = 3
 """Number of lines shown of a text, unless the pane has the whole window."""
-KEYS = "Enter open · del forget · = edit · p pin · i influence"
+KEYS = "v view · del forget · = edit · p pin · i influence"
 """What can be done in the pane, on its frame."""
 
 
@@ -51,12 +51,12 @@ class MemoryPane(LinePane):
     BINDINGS: ClassVar = [
         Binding("down,j", "move(1)", show=False),
         Binding("up,k", "move(-1)", show=False),
-        Binding("enter", "ask('open')", show=False),
-        Binding("delete,backspace", "ask('forget')", show=False),
+        Binding("v", "ask('open')", show=False),
+        Binding("delete,x", "ask('forget')", show=False),
         Binding("equals_sign", "ask('edit')", show=False),
         Binding("p", "ask('pin')", show=False),
         Binding("i", "ask('influence')", show=False),
-        Binding("u", "ask('undo')", show=False),
+        Binding("backspace", "ask('undo')", show=False),
         Binding("S", "ask('keep')", show=False),
         Binding("escape", "ask('drop')", show=False),
     ]

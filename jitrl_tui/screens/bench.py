@@ -268,29 +268,32 @@ class BenchScreen(RunningScreen):
         self.cells.follow()
 
     def action_finish(self) -> None:
-        """Begin no more cells."""
-        if not self.source.live or self.over is not None:
+        """Begin no more cells, after a question."""
+        if not self.goes_on():
             self.notify("No cell is being played.", severity="warning", timeout=3)
             return
-        self._finishing = True
-        self.source.finish_running()
-        self._draw_lines()
+
+        def finish(yes: bool | None) -> None:
+            if yes:
+                self._finishing = True
+                self.source.finish_running()
+                self._draw_lines()
+
+        text = f"{self._playing()}, and played to the end; no others are begun. The run can be taken up again."
+        self.app.push_screen(dialogs.ConfirmDialog("stop after these?", text, "stop after these", "s"), finish)
 
     def action_leave(self) -> None:
         """Leave. A run that goes on is stopped, after a question; if it is being stopped, it is left at once."""
-        if self.leaving or not self.source.live or self.over is not None:
-            self.leave_properly()
-        elif not any(isinstance(screen, dialogs.ConfirmDialog) for screen in self.app.screen_stack):
-            running = self.progress.counts["running"]
-            cells = f"{running} cell{' is' if running == 1 else 's are'} being played"
-            self.app.push_screen(
-                dialogs.ConfirmDialog(
-                    "leave?",
-                    f"Leaving stops the run: {cells}. What was played is kept, and the run can be taken up again.",
-                    "stop and leave",
-                ),
-                lambda yes: yes and self.leave_properly(),
-            )
+        question = f"Leaving stops the run: {self._playing()}. What was played is kept, and it can be taken up again."
+        self.ask_to_leave(question, "stop and leave", self.app.leave_now)
+
+    def goes_on(self) -> bool:
+        """Return whether cells are being played here."""
+        return super().goes_on() and self.over is None
+
+    def _playing(self) -> str:
+        running = self.progress.counts["running"]
+        return f"{running} cell{' is' if running == 1 else 's are'} being played"
 
     def leave_properly(self) -> None:
         """Stop the run without a question, and leave as soon as it has ended."""

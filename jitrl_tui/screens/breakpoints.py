@@ -26,22 +26,20 @@ class BreakpointsDialog(PickDialog):
         change: Called with new orders.
     """
 
+    free = "sets what is typed"
+
     def __init__(self, orders: Orders, change: Callable[[Orders], None]) -> None:
         super().__init__("breakpoints", _HINT, "a breakpoint, such as entropy>1.2 or command:take *")
         self._orders, self._change = orders, change
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return what is typed, or the breakpoints that are set; then the kinds there are."""
+        """Return the breakpoints that are set, then the kinds there are; those alone that begin with what is typed."""
         present = [str(rule) for rule in self._orders.rules]
         rows = [(name, _row("● ", name, "is set; Enter removes it", ACCENT)) for name in present]
-        if typed:
-            rows = [row for row in rows if row[0] == typed] or [(typed, _row("+ ", typed, "Enter sets it", STRONG))]
         rows += [
-            (written, _row("+ ", written, what, STRONG))
-            for _, written, what in KINDS
-            if written not in (*present, typed) and written.startswith(typed[:3])
+            (written, _row("+ ", written, what, STRONG)) for _, written, what in KINDS if written not in present
         ]
-        return rows
+        return [row for row in rows if row[0].startswith(typed)]
 
     def choose(self, answer: str) -> None:
         """Set a breakpoint, remove one that is set, or begin one that needs a number or words."""

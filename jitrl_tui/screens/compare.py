@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from engine.errors import BadFile, JitrlError
+from engine.errors import BadFile
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.compare import Comparison, Option, Row, Side, reason
@@ -24,6 +22,7 @@ from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
 from jitrl_tui.screens.dialogs import HelpDialog, PickDialog
+from jitrl_tui.screens.waiting import WaitDialog
 from jitrl_tui.view import points, signed
 from jitrl_tui.widgets.compare_rows import CompareRows
 from jitrl_tui.widgets.keybar import KeyBar
@@ -227,7 +226,7 @@ def _seen(row: Row, side: Side | None, width: int) -> list[tuple[str, str]]:
 
 
 def open_comparison(app: Host, paths: tuple[Path, Path], names: tuple[str, str]) -> None:
-    """Compare two recordings in a thread, and show them when that is done. An error is shown as a message.
+    """Compare two recordings, and show them.
 
     Args:
         app: The app.
@@ -235,16 +234,11 @@ def open_comparison(app: Host, paths: tuple[Path, Path], names: tuple[str, str])
         names: Names of the two sessions.
     """
 
-    def work() -> None:
-        try:
-            comparison = compared(*paths)
-        except JitrlError as error:
-            app.call_later(partial(app.notify, str(error), severity="error"))
-        else:
-            app.call_later(lambda: app.push_screen(CompareScreen(comparison, names)))
+    def show(comparison: Comparison | None) -> None:
+        if comparison is not None:
+            app.push_screen(CompareScreen(comparison, names))
 
-    app.notify("Reading both recordings.", timeout=1.5)
-    threading.Thread(target=work, name="compare", daemon=True).start()
+    app.push_screen(WaitDialog("Reading both recordings", lambda told: compared(*paths)), show)
 
 
 def others(saves: Path, folder: Path) -> list[SavedSession]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
 from engine.errors import JitrlError
 from jitrl_tui import curves, history
+from jitrl_tui.background import Background, Told
 from jitrl_tui.help import page
 from jitrl_tui.history import Past, Played
 from jitrl_tui.screens.dialogs import Dialog, HelpDialog, PickDialog
+from jitrl_tui.screens.waiting import WaitDialog
 from jitrl_tui.view import RunView
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
@@ -55,6 +56,7 @@ class CurvesScreen(Dialog[None]):
         self._before: Sequence[Past] = ()
         self._added: list[Past] = []
         self._shown: tuple[object, ...] = ()
+        self.work = Background(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
@@ -68,7 +70,14 @@ class CurvesScreen(Dialog[None]):
         self.set_interval(_EVERY_S, self._draw)
         started, saves = self._view().started, self._saves
         if started is not None and saves is not None:
-            _in_thread(self.app, lambda: history.earlier(saves, started.session, started), self._found)
+            self.work.begin(lambda told: history.earlier(saves, started.session, started), self._found, self._failed)
+
+    def on_unmount(self) -> None:
+        """Take no result any more."""
+        self.work.close()
+
+    def _failed(self, sentence: str) -> None:
+        self.notify(sentence, severity="warning", timeout=6)
 
     def _found(self, before: Sequence[Past]) -> None:
         self._before = before
@@ -123,9 +132,12 @@ class CurvesScreen(Dialog[None]):
             self.notify(f"There is room for {len(curves.LETTERS)} more sessions; c clears them.", timeout=4)
             return
         taken = {own.name, *(one.name for one, _ in self._added)}
-        _in_thread(self.app, lambda: _others(saves, own, taken), lambda found: self._ask(own, found))
+        looking = WaitDialog("Looking for sessions of this game", lambda told: _others(saves, own, taken))
+        self.app.push_screen(looking, lambda found: self._ask(own, found))
 
-    def _ask(self, own: Played, others: Sequence[Played]) -> None:
+    def _ask(self, own: Played, others: Sequence[Played] | None) -> None:
+        if others is None:
+            return
         if not others:
             self.notify("There is no other session of this game.", timeout=3)
         else:
@@ -134,11 +146,13 @@ class CurvesScreen(Dialog[None]):
     def _chosen(self, name: str | None, others: Sequence[Played]) -> None:
         one = next((other for other in others if other.name == name), None)
         if one is not None:
-            _in_thread(self.app, lambda: (one, history.rows_of(one.recording)), self._add)
+            reading = WaitDialog(f"Reading {one.name}", lambda told: (one, history.rows_of(one.recording)))
+            self.app.push_screen(reading, self._add)
 
-    def _add(self, one: Past) -> None:
-        self._added.append(one)
-        self._draw()
+    def _add(self, one: Past | None) -> None:
+        if one is not None:
+            self._added.append(one)
+            self._draw()
 
     def action_clear(self) -> None:
         """Take away the sessions that were added."""
@@ -160,14 +174,14 @@ class CurvesScreen(Dialog[None]):
         own = self._own()
         title = f"Learning curves of {own.started.environment.title}" if own is not None else "Learning curves"
 
-        def write() -> str:
+        def write(told: Told) -> str:
             try:
                 curves.export(target, title, found)
             except JitrlError as error:
                 return f"Not written: {error}"
             return f"Written: {target.absolute()}"
 
-        _in_thread(self.app, write, lambda told: self.notify(told, timeout=6))
+        self.app.push_screen(WaitDialog("Writing", write), lambda told: told and self.notify(told, timeout=6))
 
 
 class SessionDialog(PickDialog):
@@ -240,7 +254,12 @@ class WithCurves(Screen[int]):
         if started is None or saves is None or self._looked:
             return
         self._looked = True
-        _in_thread(self.app, lambda: history.earlier(saves, started.session, started), self._found_earlier)
+        self._looking_for = Background(self)
+        self._looking_for.begin(
+            lambda told: history.earlier(saves, started.session, started),
+            self._found_earlier,
+            lambda sentence: self.notify(sentence, severity="warning", timeout=6),
+        )
 
     def _found_earlier(self, found: Sequence[Past]) -> None:
         scores = history.means_of([[row.score for row in rows] for _, rows in found])
@@ -253,8 +272,3 @@ def _others(saves: Path, own: Played, taken: set[str]) -> list[Played]:
     return [
         one for one in history.played(saves) if one.started.environment.scope == game and one.name not in taken
     ]
-
-
-def _in_thread(app: App[Any], work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-    """Do work in a thread that does not keep the app from ending, and hand its result to `then` in the app's thread."""
-    threading.Thread(target=lambda: app.call_later(then, work()), name="curves", daemon=True).start()

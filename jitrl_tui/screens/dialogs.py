@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.fuzzy import Matcher
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -22,6 +22,8 @@ from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 
 Result = TypeVar("Result")
+OWN = "Ctrl-O"
+"""The key that answers with the typed text, as people write it."""
 
 
 class Dialog(ModalScreen[Result]):
@@ -39,9 +41,14 @@ class Dialog(ModalScreen[Result]):
 
 
 class PickDialog(Dialog[str]):
-    """A list that is filtered by typing. In some dialogs the typed text itself may be the answer."""
+    """A list that is filtered by typing. Enter answers with the highlighted line.
 
+    Where `free` says what the typed text itself does, it is the last line, and Ctrl-O answers with it.
+    """
+
+    free = ""
     BINDINGS: ClassVar = [
+        Binding("ctrl+o", "own", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("tab", "complete", show=False, priority=True),
@@ -54,7 +61,10 @@ class PickDialog(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         """Lay out hint, input and list."""
-        with self.box(self._title):
+        box = self.box(self._title)
+        if self.free:
+            box.border_subtitle = Content(f"Enter takes the marked line · {OWN} {self.free} · Esc closes")
+        with box:
             yield Static(Content(self._hint), classes="hint")
             yield Entry(self._typed, placeholder=self._placeholder, select_on_focus=False)
             yield OptionList(markup=False)
@@ -74,12 +84,17 @@ class PickDialog(Dialog[str]):
     def fill(self, typed: str) -> None:
         """Show the options for the typed text."""
         rows = self.options(typed)
+        if self.free and typed and all(answer != typed for answer, _ in rows):
+            mark = f"  {self.free}{f' ({OWN})' if rows else ''}"
+            rows = [*rows, (typed, Content.assemble(("  " + fit(typed, 40), HUMAN), (mark, MUTED)))]
         self._answers = [answer for answer, _ in rows]
         listing = self.query_one(OptionList)
         listing.clear_options()
         listing.add_options([Option(line) for _, line in rows])
         if rows:
             listing.highlighted = 0
+        elif typed:
+            listing.add_option(Option(Content.styled("  Nothing matches.", MUTED), disabled=True))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter."""
@@ -94,6 +109,12 @@ class PickDialog(Dialog[str]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Answer with the clicked line."""
         self.choose(self._answers[event.option_index])
+
+    def action_own(self) -> None:
+        """Answer with the typed text, where that is possible."""
+        typed = self.query_one(Input).value.strip()
+        if self.free and typed:
+            self.choose(typed)
 
     def choose(self, answer: str) -> None:
         """Close the dialog with this answer."""
@@ -115,12 +136,14 @@ class PickDialog(Dialog[str]):
 
 
 class OverruleDialog(PickDialog):
-    """Pick a candidate or any valid action, or type any command.
+    """Pick a candidate or any valid action; what is typed filters them, or is sent as a command.
 
     Args:
         meaning: On web pages, replaces the number of an element by its action, and returns other texts
             unchanged.
     """
+
+    free = "sends what is typed"
 
     def __init__(
         self, decision: Decision, typed: str = "", meaning: Callable[[str], str] | None = None
@@ -131,46 +154,34 @@ class OverruleDialog(PickDialog):
             "↑↓ choose, Enter does it; memory learns from it as yours.",
             "a number of the page, such as 7 or 7 some text; or type to filter"
             if meaning
-            else "type to filter, or any command",
+            else "type words of an action, or any command",
             typed,
         )
         self._decision = decision
         self._meaning = meaning
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the candidates, then the other valid actions, then the command as typed."""
-        decision = self._decision
-        matcher = Matcher(typed) if typed else None
-        rows: list[tuple[float, str, Content]] = []
+        """Return the candidates and the other valid actions that have all typed words; those that begin so first."""
+        decision, words = self._decision, typed.casefold().split()
+        found: list[tuple[str, Content]] = []
         for index, candidate in enumerate(decision.candidates):
-            score = matcher.match(candidate.action) if matcher else 1.0
-            if score > 0:
-                here = "▸ " if index == decision.chosen else "  "
-                line = Content.assemble(
-                    (here + fit(candidate.action, 40), STRONG),
-                    (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
-                )
-                rows.append((score + 0.001, candidate.action, line))
+            here = "▸ " if index == decision.chosen else "  "
+            line = Content.assemble(
+                (here + fit(candidate.action, 40), STRONG),
+                (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
+            )
+            found.append((candidate.action, line))
         known = {candidate.action for candidate in decision.candidates}
         for action in decision.valid_actions:
-            if action not in known and (score := matcher.match(action) if matcher else 1.0) > 0:
-                line = Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))
-                rows.append((score, action, line))
-        if matcher:
-            rows.sort(key=lambda row: (row[1] != typed, -row[0]))
-        found = [(action, line) for _, action, line in rows]
+            if action not in known:
+                found.append((action, Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))))
+        found = [row for row in found if all(word in row[0].casefold() for word in words)]
+        found.sort(key=lambda row: (row[0] != typed, not row[0].casefold().startswith(typed.casefold())))
         meant = self._meaning(typed) if self._meaning and typed else typed
         if meant != typed:
             more = "  add its text: " + typed.split()[0] + " some text" if meant.endswith("'')") else ""
             line = Content.assemble(("  " + meant, HUMAN), ("  on the page" + more, MUTED))
             return [(typed, line), *found]
-        if typed and all(action != typed for action, _ in found):
-            own = Content.assemble(("  " + fit(typed, 40), HUMAN), ("  as typed", MUTED))
-            # A typed command of several words is probably meant literally, even if it resembles an action.
-            if found and not any(action.startswith(typed) for action, _ in found):
-                found.insert(0, (typed, own))
-            else:
-                found.append((typed, own))
         return found
 
 
@@ -252,27 +263,27 @@ class FindDialog(PickDialog):
     def __init__(self, paragraphs: Sequence[Paragraph]) -> None:
         super().__init__("find", "Every place in the transcript; Enter goes there.", "what to look for")
         self._paragraphs = paragraphs
+        self.wanted = ""
+        """What is looked for."""
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the latest hundred paragraphs that contain the typed text."""
-        wanted = typed.casefold()
+        self.wanted = typed
         rows: list[tuple[str, Content]] = []
-        for index in range(len(self._paragraphs) - 1, -1, -1):
+        for index in islice(places_of(typed, self._paragraphs), 100):
             paragraph = self._paragraphs[index]
-            at = paragraph.text.casefold().find(wanted) if wanted else -1
-            if at >= 0:
-                text = paragraph.text.replace("\n", " ")
-                start = max(0, at - 16)
-                where = f"episode {paragraph.episode}"
-                rows.append(
-                    (
-                        str(index),
-                        Content.assemble((f"{where:<12} ", MUTED), fit(text[start : start + 52], 52)),
-                    )
-                )
-                if len(rows) == 100:
-                    break
+            text = paragraph.text.replace("\n", " ")
+            start = max(0, text.casefold().find(typed.casefold()) - 16)
+            where = Content.styled(f"episode {paragraph.episode:<5} ", MUTED)
+            rows.append((str(index), Content.assemble(where, fit(text[start : start + 52], 52))))
         return rows
+
+
+def places_of(wanted: str, paragraphs: Sequence[Paragraph]) -> Iterator[int]:
+    """Yield the indices of the paragraphs that contain a text, the latest first; none for an empty text."""
+    for index in range(len(paragraphs) - 1, -1, -1):
+        if wanted and wanted.casefold() in paragraphs[index].text.casefold():
+            yield index
 
 
 class _CallsPane(LinePane):
@@ -346,7 +357,6 @@ class ErrorDialog(Dialog[str]):
     """
 
     BINDINGS: ClassVar = [
-        Binding("enter", "dismiss('look')", show=False),
         Binding("q", "dismiss('leave')", show=False),
         Binding("y", "copy", show=False),
     ]
@@ -367,7 +377,7 @@ class ErrorDialog(Dialog[str]):
                 for title, text in self._parts:
                     yield Static(Content.styled(title, MUTED))
                     yield Static(Content(text), classes="message")
-            keys = ("Enter", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
+            keys = ("Esc", ACCENT), " look around   ", ("y", ACCENT), " copy   ", ("q", ACCENT), " leave"
             yield Static(Content.assemble(*keys))
 
     def action_copy(self) -> None:
@@ -377,19 +387,22 @@ class ErrorDialog(Dialog[str]):
 
 
 class ConfirmDialog(Dialog[bool]):
-    """A question. Enter or q answers yes, Esc closes it.
+    """A question. Enter answers yes, Esc closes it.
 
     Args:
         title: Title of the box.
         message: What will happen, in a sentence.
         yes: What Enter does, in a word or two.
+        key: The key that asked, which answers yes, too; "" for none.
     """
 
-    BINDINGS: ClassVar = [Binding("enter,q", "dismiss(True)", show=False)]
+    BINDINGS: ClassVar = [Binding("enter", "dismiss(True)", show=False)]
 
-    def __init__(self, title: str, message: str, yes: str) -> None:
+    def __init__(self, title: str, message: str, yes: str, key: str = "") -> None:
         super().__init__()
-        self._title, self._message, self._yes = title, message, yes
+        self._title, self._message, self._yes, self._key = title, message, yes, key
+        if key:
+            self._bindings.bind(key, "dismiss(True)", show=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the sentence and the keys."""
@@ -397,4 +410,5 @@ class ConfirmDialog(Dialog[bool]):
         box.border_subtitle = ""
         with box:
             yield Static(Content(self._message), classes="message")
-            yield Static(Content.assemble(("Enter", ACCENT), f" {self._yes}   ", ("Esc", ACCENT), " go on"))
+            keys = f"Enter or {self._key}" if self._key else "Enter"
+            yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", ("Esc", ACCENT), " go on"))

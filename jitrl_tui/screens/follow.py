@@ -82,7 +82,7 @@ class FollowScreen(WatchScreen):
             return f"Following, read-only. {self._not_played()}"
         where = f"Played on {sign.place.told()}"
         if source.held:
-            keys = "n takes one step, o overrules, space hands it back"
+            keys = ". takes one step, o overrules, space hands it back"
             return f"The session is in your hand: {keys}. {where}."
         if sign.holder:
             return f"Following, read-only: {sign.holder} holds the session. {where}."
@@ -182,6 +182,10 @@ class FollowScreen(WatchScreen):
     # -------------------------------------------------------------------------------------- leaving
 
     def action_leave(self) -> None:
+        """Leave. The session goes on, so there is no question."""
+        self.leave_properly()
+
+    def leave_properly(self) -> None:
         """Hand the session back, and go to the screen below, or leave."""
         self.source.stop()
         if self._over:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.errors import JitrlError
 from engine.memory.search import CLEAR, Correction, Lens
 from engine.records import Neighbour
-from jitrl_tui.background import Background
+from jitrl_tui.background import STORING, Background, Told
 from jitrl_tui.panes.memory import NO_NOTES, MemoryPane, Notes
 from jitrl_tui.screens.recorded import Recorded, Running
 from jitrl_tui.view import Choice, signed
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.session.whatif import Influence
     from jitrl_tui.host import Host
 
-WAYS = "u undoes, S keeps, Esc drops"
+WAYS = "Backspace undoes, S keeps, Esc drops"
 PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
 PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
 
@@ -75,7 +75,8 @@ class Hands:
         self._now: Choice | None = None
         self._influence: dict[int, str] = {}
         self.recorded = Recorded(screen, lambda sentence: self._say(sentence, severity="error"))
-        self._work: Background | None = None
+        self.work = Background(screen)
+        """The work in the background."""
 
     # -------------------------------------------------------------------------------------- showing
 
@@ -86,28 +87,24 @@ class Hands:
 
     def shown(self, choice: Choice | None) -> Choice | None:
         """Return the choice to show: the trial in place of the one that it is of."""
-        if choice is None or self._at != _place(choice):
+        if choice is None or (self._at != _place(choice) and not self.work.storing):
             if self._edits:
                 self._say("The trial was dropped, because another choice is on show. Memory is unchanged.")
             if self._at is not None:
                 self._forget_trial()
             return choice
-        return self._now or choice
+        return self._now if self._now is not None and self._at == _place(choice) else choice
 
     @property
     def banner(self) -> str:
         """A line about the trial, "" without one."""
         work = self.work
-        if self._edits and work.busy:
-            count = f" ({work.done:,} decisions)" if work.done > 20 else ""
-            return f"TRIAL: deciding again{count}… Memory is unchanged. {WAYS}"
+        if work.busy:
+            return f"TRIAL, memory is unchanged. {work.told}" if self._edits and not work.storing else work.told
         if self._edits:
             number = len(self._edits)
-            return f"TRIAL, {number} change{'s' if number > 1 else ''}: memory is unchanged. {WAYS}"
-        if work.busy:
-            return (
-                f"Working… {work.done:,} decisions made again. Esc cancels" if work.done > 20 else "Working…"
-            )
+            state = "the choice could not be made again" if self._now is None else "memory is unchanged"
+            return f"TRIAL, {number} change{'s' if number > 1 else ''}: {state}. {WAYS}"
         return ""
 
     def notes(self) -> Notes:
@@ -121,13 +118,6 @@ class Hands:
         return frozenset(entry for entry, one in self.lens.corrections.items() if one.pinned)
 
     @property
-    def work(self) -> Background:
-        """The work in the background."""
-        if self._work is None:
-            self._work = Background(lambda then: self._screen.app.call_later(then))
-        return self._work
-
-    @property
     def lens(self) -> Lens:
         """Memory as it would be."""
         gone = frozenset(edit.hit.entry for edit in self._edits if edit.what == "forget")
@@ -139,7 +129,9 @@ class Hands:
     def asked(self, event: MemoryPane.Asked) -> None:
         """Do what a key in the memory pane asks for."""
         what, hit = event.what, event.hit
-        if what == "undo":
+        if self.work.storing:
+            self._say(STORING)
+        elif what == "undo":
             self._edits.pop()
             self._again()
         elif what == "drop":
@@ -199,7 +191,7 @@ class Hands:
 
     def _add(self, edit: Edit) -> None:
         choice = self._screen.shown_choice
-        if choice is None:
+        if choice is None or self.work.storing:
             return
         if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
             self._screen.source.pause()  # so that the decision stays while something is tried out
@@ -214,30 +206,32 @@ class Hands:
         self._screen.redraw()
 
     def _forget_trial(self) -> None:
-        self._edits, self._at, self._now, self._influence = [], None, None, {}
         self.work.cancel()
+        if not self.work.storing:
+            self._edits, self._at, self._now, self._influence = [], None, None, {}
 
     # ------------------------------------------------------------------------------------- deciding
 
     def _again(self) -> None:
         """Make the choice again as if memory were changed."""
         choice, at, lens = self._screen.shown_choice, self._at, self.lens
-        self._influence = {}
+        self._influence, self._now = {}, None
         if not self._edits or choice is None or at is None:
             self.drop()
             return
 
-        def work(told: Callable[[int, int], None]) -> Again | None:
+        def work(told: Told) -> Again | None:
             from engine.session import whatif
 
-            return whatif.trial(self.recorded.run().run(), at, lens=lens, check=_counted(told))
+            run = self.recorded.run().run()
+            return whatif.trial(run, at, lens=lens, check=_counted(told, _until(run, at)))
 
         def finished(again: Again | None) -> None:
             if again is not None:
                 self._now = dataclasses.replace(choice, decision=again.now)
             self._screen.redraw()
 
-        self._begin(work, finished)
+        self._begin(work, finished, "Deciding again")
 
     def _rank(self) -> None:
         """Rank the remembered steps by what they do to the choice."""
@@ -247,11 +241,14 @@ class Hands:
             return
         at = _place(choice)
         lens = self.lens if self._edits else CLEAR
+        hits = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
 
-        def work(told: Callable[[int, int], None]) -> list[Influence]:
+        def work(told: Told) -> list[Influence]:
             from engine.session import whatif
 
-            return whatif.influence(self.recorded.run().run(), at, lens=lens, check=_counted(told))
+            run = self.recorded.run().run()
+            check = _counted(told, _until(run, at) * (1 + len(hits)))
+            return whatif.influence(run, at, lens=lens, check=check)
 
         def finished(found: list[Influence]) -> None:
             self._at = at
@@ -264,7 +261,7 @@ class Hands:
                 )
             self._screen.redraw()
 
-        self._begin(work, finished)
+        self._begin(work, finished, "Deciding without each remembered step")
 
     def keep(self) -> None:
         """Store the changes. A running session decides again from them."""
@@ -272,7 +269,7 @@ class Hands:
         if not self._edits:
             return
 
-        def work(told: Callable[[int, int], None]) -> str:
+        def work(told: Told) -> str:
             from engine.session import whatif
 
             opened = self.recorded.run()
@@ -290,10 +287,10 @@ class Hands:
             self._say(f"{sentence} Memory is changed.")
             screen.redraw()
 
-        self._begin(work, finished)
+        self._begin(work, finished, "Changing memory", must_end=True)
 
     def _begin(
-        self, work: Callable[[Callable[[int, int], None]], object], finished: Callable[..., None]
+        self, work: Callable[[Told], object], finished: Callable[..., None], what: str, *, must_end: bool = False
     ) -> None:
         def failed(sentence: str) -> None:
             self._say(sentence, severity="error")
@@ -302,7 +299,7 @@ class Hands:
         if self.recorded.opened() is None:
             self._forget_trial()
             return
-        self.work.begin(work, finished, failed)
+        self.work.begin(work, finished, failed, what=what, unit="decisions", must_end=must_end)
         self._screen.redraw()
 
     # -------------------------------------------------------------------------------------- looking
@@ -351,7 +348,7 @@ class Hands:
             self._say("There is no decision yet.")
             return
 
-        def work(told: Callable[[int, int], None]) -> RecordedRun:
+        def work(told: Told) -> RecordedRun:
             return opened.run()
 
         def finished(run: RecordedRun) -> None:
@@ -364,11 +361,11 @@ class Hands:
 
         if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
             self._screen.source.pause()
-        self._begin(work, finished)
+        self._begin(work, finished, "Reading the recording")
 
     def close(self) -> None:
         """Cancel the work and close the memory."""
-        self.work.cancel()
+        self.work.close()
         self.recorded.close()
 
     def _say(self, sentence: str, severity: str = "information") -> None:
@@ -379,14 +376,29 @@ def _place(choice: Choice) -> tuple[int, int]:
     return choice.episode, choice.decision.step
 
 
-def _counted(told: Callable[[int, int], None]) -> Callable[[], None]:
-    """Return a function that counts its calls."""
+def _until(run: RecordedRun, at: tuple[int, int]) -> int:
+    """Return how many decisions have to be made again for one: all before it if the estimator follows a plan."""
+    if not run.plans:
+        return 1
+    made = 0
+    for past in run.episodes:
+        for take in past.takes:
+            decided = [one.decided for one in take.steps] + [take.decided]
+            last = past.started.episode == at[0] and take is past.takes[-1]
+            made += sum(one is not None and not (last and one.step > at[1]) for one in decided)
+        if past.started.episode >= at[0]:
+            break
+    return made
+
+
+def _counted(told: Told, total: int) -> Callable[[], None]:
+    """Return a function that counts its calls; there are about `total`."""
     done = 0
 
     def check() -> None:
         nonlocal done
+        told(done, max(done, total))
         done += 1
-        told(done, 0)
 
     return check
 

@@ -96,9 +96,9 @@ class HitDialog(Dialog[str]):
     BINDINGS: ClassVar = [
         Binding("equals_sign,r", "dismiss('edit')", show=False),
         Binding("p", "dismiss('pin')", show=False),
-        Binding("delete,backspace", "dismiss('forget')", show=False),
+        Binding("delete,x", "dismiss('forget')", show=False),
         Binding("R", "replay", show=False),
-        Binding("q,enter", "dismiss(None)", show=False),
+        Binding("q,v", "dismiss(None)", show=False),
     ]
 
     def __init__(self, about: About, *, replayable: bool) -> None:

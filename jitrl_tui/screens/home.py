@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
 from jitrl_tui import keymap
+from jitrl_tui.background import Background
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.offer import BenchRow, Offer, SessionRow
@@ -99,13 +99,6 @@ class HomeScreen(Screen[int]):
 
     app: Host
 
-    class Loaded(Message):
-        """The contents of the screen were loaded."""
-
-        def __init__(self, offer: Offer) -> None:
-            super().__init__()
-            self.offer = offer
-
     def __init__(self, actions: HomeActions, games: str | None = None) -> None:
         super().__init__()
         self.key_table = keymap.of("home")
@@ -113,6 +106,7 @@ class HomeScreen(Screen[int]):
         self._actions, self._games = actions, games
         self._offer: Offer | None = None
         self._section = ""
+        self._work = Background(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the sections, the list and the form."""
@@ -148,28 +142,26 @@ class HomeScreen(Screen[int]):
 
     def reload(self) -> None:
         """Load the contents anew."""
-        self.run_worker(self._find, thread=True, exit_on_error=False)
+        self._work.begin(
+            lambda told: self._actions.load(), self._loaded, lambda said: self._loaded(Offer((), message=said)),
+            what="Looking for games and sessions",
+        )  # fmt: skip
+
+    def on_unmount(self) -> None:
+        """Take no contents any more."""
+        self._work.close()
 
     @property
     def listing(self) -> OptionList:
         """The list of the open section."""
         return self.query_one("#games", OptionList)
 
-    def _find(self) -> None:
-        try:
-            offer = self._actions.load()
-        except JitrlError as error:
-            offer = Offer((), message=str(error))
-        except Exception as error:
-            offer = Offer((), message=f"The games could not be listed ({type(error).__name__}: {error}).")
-        self.post_message(self.Loaded(offer))
-
-    def on_home_screen_loaded(self, event: Loaded) -> None:
+    def _loaded(self, offer: Offer) -> None:
         """Show the contents: the sessions to resume if there are some, else the games."""
-        self._offer = event.offer
-        self._open(self._section or ("resume" if event.offer.unfinished else "start"))
-        if event.offer.message:
-            self._say(event.offer.message)
+        self._offer = offer
+        self._open(self._section or ("resume" if offer.unfinished else "start"))
+        if offer.message:
+            self._say(offer.message)
 
     # --------------------------------------------------------------------------------------- sections
 

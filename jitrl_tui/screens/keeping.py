@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.errors import JitrlError
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.branching import OWN, SHARED, BranchDialog
-from jitrl_tui.screens.running import RunningScreen
+from jitrl_tui.screens.running import KEPT, RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
 
@@ -168,10 +168,18 @@ class KeepingScreen(RunningScreen):
     # --------------------------------------------------------------------------------------- leaving
 
     def action_leave(self) -> None:
-        """End the session properly, then the app. The second call ends the app at once."""
-        self.leave(self.app.leave_now)
+        """Leave, after a question if the session goes on. The second call while it ends leaves at once."""
+        self.ask_to_leave(f"The session stops here. {KEPT}", "leave", self.app.leave_now)
 
     def action_home(self) -> None:
-        """End the session properly and show the home screen."""
+        """Show the home screen, after a question if the session goes on."""
         if self.app.has_home and not self.leaving:
-            self.leave(self.app.go_home)
+            self.ask_to_leave(f"The session stops here. {KEPT}", "choose another game", self.app.go_home, "h")
+
+    def goes_on(self) -> bool:
+        """Return whether the session is being played here."""
+        return super().goes_on() and self.view.activity != "ended"
+
+    def leave_properly(self) -> None:
+        """End the session, then the app, without a question."""
+        self.leave(self.app.leave_now)

@@ -17,6 +17,7 @@ from engine.memory import report
 from engine.memory.table import SORTS, Counts, Filter, listed, parsed
 from engine.session import whatif
 from jitrl_tui import keymap
+from jitrl_tui.background import STORING
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs
@@ -89,7 +90,7 @@ class MemoryScreen(ChangingScreen):
 
     def on_unmount(self) -> None:
         """Cancel the work."""
-        self.work.cancel()
+        self.work.close()
 
     def _open(self, name: str) -> None:
         """Show a scope."""
@@ -138,7 +139,7 @@ class MemoryScreen(ChangingScreen):
         typed = one_line(self.query_one("#filter", Input).value)
         sign = "↓" if self.descending else "↑"
         parts = [
-            f"{len(self.edits)} not kept: S keeps, u undoes" if self.edits else "",
+            f"{len(self.edits)} not kept: S keeps, Backspace undoes" if self.edits else "",
             f"{shown} steps",
             f"by {self.sort} {sign}",
             typed and f"with {typed}",
@@ -205,8 +206,7 @@ class MemoryScreen(ChangingScreen):
         work = self.work
         said.display = work.busy
         if work.busy:
-            of = f" {work.done:,} of {work.total:,}" if work.total else f" {work.done:,}" if work.done else ""
-            said.update(Content(f"Working…{of}  (Esc cancels)"))
+            said.update(Content(work.told))
 
     # ------------------------------------------------------------------------------------- the list
 
@@ -237,23 +237,24 @@ class MemoryScreen(ChangingScreen):
         self._list()
 
     def _search(self, words: Sequence[str]) -> None:
-        scope, gamma = self._scope, self._gamma
-        if scope is None:
+        scope, gamma, table = self._scope, self._gamma, self.table
+        if scope is None or table is None:
             return
+        entries = np.sort(table.entry)
         self._found = np.zeros(0, np.int64)
 
         def work(told: Callable[[int, int], None]) -> list[int]:
             found = []
             for hit in islice(report.search(scope, words, gamma=gamma), _FOUND):
                 found.append(hit.entry)
-                told(len(found), 0)
+                told(len(entries) - int(np.searchsorted(entries, hit.entry)), len(entries))
             return found
 
         def finished(found: list[int]) -> None:
             self._found = np.array(found, np.int64)
             self._list()
 
-        self.work.begin(work, finished, self._failed)
+        self.work.begin(work, finished, self._failed, what="Searching", unit="steps")
 
     def action_sort(self) -> None:
         """Sort by the next column."""
@@ -273,7 +274,7 @@ class MemoryScreen(ChangingScreen):
         names = self._memory.scopes()
         if self.edits:
             self.notify(
-                "Keep the changes with S, or undo them with u, before you look at another game.",
+                "Keep the changes with S, or undo them with Backspace, before you look at another game.",
                 severity="warning",
             )
         elif len(names) > 1:
@@ -290,8 +291,9 @@ class MemoryScreen(ChangingScreen):
             self._list(self.entry)
 
         self.work.begin(
-            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self._failed
-        )
+            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self._failed,
+            what="Reading recordings", unit="sessions",
+        )  # fmt: skip
 
     # -------------------------------------------------------------------------------------- windows
 
@@ -322,8 +324,7 @@ class MemoryScreen(ChangingScreen):
     def action_present(self) -> None:
         """Cancel the work, close the filter, show all rows, or leave."""
         field = self.query_one("#filter", Input)
-        if self.work.busy:
-            self.work.cancel()
+        if self.work.cancel():
             self._say_work()
         elif field.display or field.value:
             field.value, field.display = "", False
@@ -335,6 +336,9 @@ class MemoryScreen(ChangingScreen):
 
     def action_leave(self) -> None:
         """Leave, after a question if changes would be lost."""
+        if self.work.storing:
+            self.notify(STORING, severity="warning")
+            return
         if not self.edits:
             self._leave()
             return

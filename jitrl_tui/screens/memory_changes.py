@@ -54,7 +54,7 @@ class ChangingScreen(Screen[int]):
         self.rows: Sequence[int] = ()
         self.edits: dict[int, Correction | None] = {}
         self._before: list[tuple[int, Correction | None]] = []
-        self.work = Background(lambda then: self.app.call_later(then))
+        self.work = Background(self)
         self._changed: Callable[[], None] = lambda: None
 
     def _draw(self) -> None:
@@ -170,7 +170,7 @@ class ChangingScreen(Screen[int]):
         """Put back what was forgotten last."""
         memory = self._memory
         if self.edits:
-            self.notify("Keep the changes with S, or undo them with u, before that.", severity="warning")
+            self.notify("Keep the changes with S, or undo them with Backspace, before that.", severity="warning")
             return
 
         def work(told: Callable[[int, int], None]) -> str:
@@ -189,7 +189,7 @@ class ChangingScreen(Screen[int]):
             self._reload()
             self._changed()
 
-        self.work.begin(work, finished, self._failed)
+        self.work.begin(work, finished, self._failed, what="Changing memory", must_end=True)
 
     def _failed(self, sentence: str) -> None:
         self.notify(sentence, severity="error", timeout=8)
@@ -207,7 +207,7 @@ class ChangingScreen(Screen[int]):
             path = Path(text).expanduser()
             if self.edits:
                 self.notify(
-                    "Keep the changes with S, or undo them with u, before you merge.", severity="warning"
+                    "Keep the changes with S, or undo them with Backspace, before you merge.", severity="warning"
                 )
                 return
 
@@ -246,7 +246,7 @@ class ChangingScreen(Screen[int]):
             def finished(lines: list[str]) -> None:
                 self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
 
-            self.work.begin(work, finished, self._failed)
+            self.work.begin(work, finished, self._failed, what="Comparing")
 
         self.app.push_screen(PathDialog("compare", "Compare with another memory, episode by episode."), given)
 
@@ -266,10 +266,12 @@ class ChangingScreen(Screen[int]):
                 episodes, records = exchange.export_to(path, [scope])
                 return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
 
-            self.work.begin(work, lambda said: self.notify(said, timeout=6), self._failed)
+            self.work.begin(
+                work, lambda said: self.notify(said, timeout=6), self._failed, what="Writing", must_end=True
+            )
 
         self.app.push_screen(
-            PathDialog("export", "A new file for all of this game's memory, one JSON object a line."), given
+            PathDialog("export", "A new file for all of this game's memory, one JSON object a line.", new=True), given
         )
 
 

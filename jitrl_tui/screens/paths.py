@@ -22,14 +22,18 @@ class PathDialog(PickDialog):
     Args:
         title: Title of the box.
         hint: What the path is for.
+        new: Whether it is to be made. Then the typed path is the first line.
     """
 
-    def __init__(self, title: str, hint: str) -> None:
+    free = "takes what is typed"
+
+    def __init__(self, title: str, hint: str, *, new: bool = False) -> None:
         super().__init__(title, hint, "a path; Tab completes")
+        self._new = new
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the typed path, then those that begin with it."""
-        rows = [(typed, Content("  " + typed))] if typed else []
+        """Return the typed path if it is there or to be made, and those that begin with it."""
+        rows = [(typed, Content("  " + typed))] if typed and (self._new or _is_there(typed)) else []
         path = Path(typed or ".").expanduser()
         folder, start = (path, "") if typed.endswith("/") or not typed else (path.parent, path.name)
         try:
@@ -38,9 +42,17 @@ class PathDialog(PickDialog):
             return rows
         before = typed[: len(typed) - len(start)]
         for name in names:
-            if name.startswith(start) and (start.startswith(".") or not name.startswith(".")):
+            hidden = name.startswith(".") and not start.startswith(".")
+            if name.startswith(start) and name.rstrip("/") != start and not hidden:
                 rows.append((before + name, Content("  " + before + name)))
         return rows[:_SHOWN]
+
+
+def _is_there(typed: str) -> bool:
+    try:
+        return Path(typed).expanduser().exists()
+    except (OSError, RuntimeError):  # a name too long, or the home of nobody
+        return False
 
 
 class _Text(LinePane):
@@ -60,7 +72,7 @@ class TextDialog(Dialog[None]):
         lines: The text.
     """
 
-    BINDINGS: ClassVar = [Binding("q,enter", "dismiss(None)", show=False)]
+    BINDINGS: ClassVar = [Binding("q", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, lines: Sequence[str]) -> None:
         super().__init__(classes="-page")

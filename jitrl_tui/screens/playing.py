@@ -55,7 +55,7 @@ class PlayingScreen(KeepingScreen):
             top = f" of {points(most)}" if most else ""
             self.notify(f"Score {score}{top}, step {self.view.step}, episode {self.view.episode}.")
         elif name == "quit":
-            self.action_leave()
+            self.leave_properly()
         else:
             super().command(text)
 

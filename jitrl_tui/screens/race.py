@@ -22,7 +22,7 @@ from jitrl_tui.race_source import RaceSource
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.compare import open_comparison
-from jitrl_tui.screens.running import RunningScreen
+from jitrl_tui.screens.running import KEPT, RunningScreen
 from jitrl_tui.widgets.curves import ArmCurves
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
@@ -244,7 +244,15 @@ class RaceScreen(RunningScreen):
         self.app.next_theme()
 
     def action_leave(self) -> None:
-        """End the sessions properly, then the app. The second call ends the app at once."""
+        """Leave, after a question if the race is being run. The second call while it ends leaves at once."""
+        self.ask_to_leave(f"The race stops here. {KEPT}", "leave", self.app.leave_now)
+
+    def goes_on(self) -> bool:
+        """Return whether a racer plays here."""
+        return super().goes_on() and any(racer.state == "running" for racer in self.view.racers)
+
+    def leave_properly(self) -> None:
+        """End the sessions, then the app, without a question."""
         self.leave(self.app.leave_now)
 
 

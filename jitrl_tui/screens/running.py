@@ -13,11 +13,14 @@ from textual.widgets import Static
 
 from jitrl_tui.host import Host
 from jitrl_tui.keymap import Key
+from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.source import Ending, Inbox
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
 FRAME_S, HURRIED_S = 1 / 15, 1 / 4
 """Shortest time between two drawings in seconds, usually and in fast-forward, where keys must not wait for drawings."""
+KEPT = "What was played is kept, and it goes on from here next time."
+"""What a question before leaving says."""
 PATIENCE_S = 1.5
 """Seconds after which the screen says what it waits for."""
 LONGEST_S = 60.0
@@ -111,6 +114,25 @@ class RunningScreen(Screen[int]):
             )
 
     # -------------------------------------------------------------------------------------- leaving
+
+    def goes_on(self) -> bool:
+        """Return whether something runs that leaving would stop."""
+        return self._ending.live and not self.leaving and not self._ending.wait(0)
+
+    def ask_to_leave(self, question: str, yes: str, then: Callable[[], None], key: str = "q") -> None:
+        """Leave, after a question if something runs that this would stop. Asked twice, there is one question.
+
+        Args:
+            question: What will happen, in sentences.
+            yes: What Enter does, in a word or two.
+            then: Called in the app's thread when the source has ended.
+            key: The key that asks, as people write it.
+        """
+        if not self.goes_on():
+            self.leave(then)
+        elif not any(isinstance(screen, ConfirmDialog) for screen in self.app.screen_stack):
+            dialog = ConfirmDialog("leave?", question, yes, key)
+            self.app.push_screen(dialog, lambda agreed: agreed and self.leave(then))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Stop the source, wait for its end, and call `then` in the app's thread; when called again, at once."""

@@ -283,17 +283,23 @@ class SettingsScreen(Screen[None]):
             self.notify(str(error), severity="error")
 
     def action_take_out(self) -> None:
-        """Take the setting out of the config file."""
+        """Take the setting out of the config file, after a question."""
         row = self.row
         if row is None:
             return
         if row.found.source != "file":
             self.notify(f"{row.name} is not set by the config file; it comes from: {row.found.told}.", timeout=4)
             return
-        try:
-            self._write(row, row.key, None)
-        except JitrlError as error:
-            self.notify(str(error), severity="error")
+
+        def take_out(yes: bool | None) -> None:
+            try:
+                if yes:
+                    self._write(row, row.key, None)
+            except JitrlError as error:
+                self.notify(str(error), severity="error")
+
+        text = f"{row.name} = {row.value} is taken out of the config file."
+        self.app.push_screen(dialogs.ConfirmDialog("take out?", text, "take it out", "delete"), take_out)
 
     def _write(self, row: Row, key: str, value: object) -> None:
         """Write a value to the config file, and follow it."""

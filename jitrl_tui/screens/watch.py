@@ -282,7 +282,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                 continue
             keys.append((key.written, label, key.keys.split(",")[0], key.rank))
         if self.view.activity == "ended" and self.app.has_home:
-            keys = [("h", "another game", "h", 0), *(k for k in keys if k[2] not in ("space", "n", "o", "f"))]
+            keys = [("h", "another game", "h", 0), *(k for k in keys if k[2] not in ("space", "full_stop", "o", "f"))]
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if self._play and isinstance(self.focused, CommandLine):
@@ -312,7 +312,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if self._play and self.view.activity == "paused":
             self.query_one(CommandLine).focus()
             if self.view.pending:
-                self.notify("It is your turn. n lets the agent take one step, f more of them.", timeout=3)
+                self.notify("It is your turn. The key . lets the agent take one step, f more of them.", timeout=3)
             else:
                 self.source.step_once()  # try again what failed, and wait for the person then
         elif self.view.activity == "paused":

@@ -202,6 +202,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "whatif.tcss"]
     BINDINGS: ClassVar = [
+        Binding("escape", "back", show=False),
         Binding("q", "dismiss(None)", show=False),
         Binding("tab", "app.focus_next", show=False),
         Binding("question_mark", "help", show=False),
@@ -213,7 +214,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         self._outcome: Outcome | None = None
         self._problem = ""
         self._unlike: int | None = None
-        self._work: Background | None = None
+        self._work = Background(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the window."""
@@ -230,24 +231,29 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
     def on_mount(self) -> None:
         """Make the decisions again with the recorded settings."""
         self.query_one(Sliders).focus()
-        self._work = Background(lambda then: self.app.call_later(then))
         self.set_interval(0.25, self._tell)
         self._again()
 
     def on_unmount(self) -> None:
         """Cancel the work."""
-        if self._work is not None:
-            self._work.cancel()
+        self._work.close()
 
     @property
     def busy(self) -> bool:
         """Whether decisions are being made again."""
-        return self._work is not None and self._work.busy
+        return self._work.busy
 
     @property
     def outcome(self) -> Outcome | None:
         """The result for the whole run, None until there is one."""
         return self._outcome
+
+    def action_back(self) -> None:
+        """Cancel the work, or close the window."""
+        if self._work.cancel():
+            self._tell()
+        else:
+            self.dismiss(None)
 
     def on_sliders_changed(self) -> None:
         """Make the decisions again with the present settings."""
@@ -261,7 +267,8 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
 
         def work(told: Callable[[int, int], None]) -> tuple[Again | None, Outcome]:
             one = whatif.trial(run, place, settings=settings, check=lambda: told(0, 0))
-            self.app.call_later(lambda: self.query_one(_Decision).show(one))
+            told(0, 0)  # raises if the window was closed
+            self.app.call_later(self._show, one)
             asks = True if first and run.scope is not None else None
             return one, whatif.what_if(run, settings, from_memory=asks, checks=first, progress=told)
 
@@ -280,9 +287,12 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
             self.query_one(RowList).show(0)
             self._tell()
 
-        assert self._work is not None
-        self._work.begin(work, finished, failed)
+        self._work.begin(work, finished, failed, what="Making the decisions again", unit="decisions")
         self._tell()
+
+    def _show(self, one: Again | None) -> None:
+        for decision in self.query(_Decision):  # there is none any more once the window was closed
+            decision.show(one)
 
     def _tell(self) -> None:
         """Say how many choices would differ, or how far the work is."""
@@ -290,8 +300,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         if self._problem:
             lines = [self._problem]
         elif outcome is None:
-            done = f" {work.done:,} of {work.total:,} decisions" if work is not None and work.total else ""
-            lines = [f"Making the decisions again…{done}"]
+            lines = [work.told if work.busy else "Cancelled. 0 or another value begins again."]
         else:
             total = outcome.decisions
             moved = f"; in {outcome.moved:,} more the probabilities would" if outcome.moved else ""

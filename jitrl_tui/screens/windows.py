@@ -14,6 +14,8 @@ class WindowsScreen(PlayingScreen):
 
     _kinds: tuple[PaneKind, ...]
     _play = False
+    _sought = ""
+    _found_at = 0
 
     @property
     def panes(self) -> Panes:
@@ -36,11 +38,28 @@ class WindowsScreen(PlayingScreen):
 
     def action_find(self) -> None:
         """Search the transcript."""
-        transcript = self.panes.transcript
         self.action_pane("transcript")
-        self.app.push_screen(
-            dialogs.FindDialog(transcript.paragraphs), lambda at: at and transcript.go_to_paragraph(int(at))
-        )
+        dialog = dialogs.FindDialog(self.panes.transcript.paragraphs)
+
+        def found(at: str | None) -> None:
+            if at is not None:
+                self._sought = dialog.wanted
+                self._go_to_found(int(at))
+
+        self.app.push_screen(dialog, found)
+
+    def action_find_next(self) -> None:
+        """Go to the place before, of those that were found last."""
+        paragraphs = self.panes.transcript.paragraphs
+        before = next(dialogs.places_of(self._sought, list(paragraphs)[: self._found_at]), None)
+        if before is None:
+            self.notify("No earlier place was found. / searches the transcript.", timeout=3)
+        else:
+            self._go_to_found(before)
+
+    def _go_to_found(self, at: int) -> None:
+        self._found_at = at
+        self.panes.transcript.go_to_paragraph(at)
 
     def action_help(self) -> None:
         """Show the help."""

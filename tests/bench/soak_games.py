@@ -28,10 +28,7 @@ _GAMES = Path(__file__).resolve().parents[3] / "shared" / "games"
 def solved(folder: Path | None) -> list[tuple[Story, list[str], int]]:
     """Return every story there is with its solution and the seed for it."""
     found = []
-    for story in [
-        *shipped(),
-        *(read_story(path) for path in (sorted(folder.glob("*.z5")) if folder else [])),
-    ]:
+    for story in [*shipped(), *map(read_story, faults.others(folder))]:
         known = known_solution(story)
         if known is not None:
             found.append((story, list(known[1]), known[0]))

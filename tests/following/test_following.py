@@ -374,7 +374,7 @@ def test_keys_that_steer_say_why_they_cannot(session):
 
     async def gone(pilot, app, screen):
         assert "It was left in the middle" in screen_text(app)
-        for key in ("space", "n", "o", "S"):
+        for key in ("space", "full_stop", "o", "E"):
             await pilot.press(key)
         assert said(app) == {"Nobody plays this session now, so there is nothing to steer."}
         assert app.screen is screen

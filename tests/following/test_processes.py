@@ -152,7 +152,7 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
             assert "dance" in screen_text(app)
 
             before = steps_of(session)
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, lambda: steps_of(session) == before + 1)
             await pilot.press("space")
             await until(pilot, lambda: not screen.source.held and steps_of(session) > before + 10)

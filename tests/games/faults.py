@@ -24,6 +24,8 @@ from engine.games.zmachine.story import StoryFile
 from engine.records import Observation
 
 Tell = Callable[[str], None]
+OTHERS = ("library.z5", "zork1.z5", "zork3.z5")
+"""Stories that tests take besides those that are shipped, where they are there."""
 LONGEST_S = 150.0
 """What one broken story may take before it counts as a freeze."""
 _WORDS = (
@@ -36,8 +38,14 @@ _WORDS = (
 
 
 def sources(folder: Path | None) -> list[Path]:
-    """Return the stories to harm: the shipped ones, and those in `folder` if it is there."""
-    return [story.path for story in shipped()] + (sorted(folder.glob("*.z5")) if folder else [])
+    """Return the stories to harm: the shipped ones, and those of `OTHERS` in `folder` if it is there."""
+    return [story.path for story in shipped()] + others(folder)
+
+
+def others(folder: Path | None) -> list[Path]:
+    """Return the stories of `OTHERS` that are in a folder. Whatever else lies there is left alone."""
+    paths = [folder / name for name in OTHERS] if folder is not None else []
+    return [path for path in paths if path.is_file()]
 
 
 def mend_header(data: bytearray) -> None:

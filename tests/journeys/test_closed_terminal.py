@@ -83,7 +83,9 @@ def nothing_lost(saves: Path) -> None:
         terminal.wait_for("Press Enter to go on where this session stood", 60)
         terminal.send("\r")
         terminal.wait_for("Taken up again", 60)
-        terminal.send("n")
+        terminal.send(".")
+        terminal.send("q")
+        terminal.wait_for("The session stops here")
         terminal.send("q")
         assert terminal.wait_for_exit() == 0
     assert steps(saves)[: len(before)] == before

@@ -45,8 +45,10 @@ def test_watch_pause_overrule_forward_leave_and_take_up_again(tmp_path):
         terminal.wait_for(status(r"episode 2/4"))
         terminal.wait_for("PAUSED")
         assert "6 remembered" in terminal.text
-        terminal.send("n")
+        terminal.send(".")
         terminal.wait_for(status(r"step 1/6"))
+        terminal.send("q")
+        terminal.wait_for("The session stops here")
         terminal.send("q")
         assert terminal.wait_for_exit() == 0
         assert b"Traceback" not in terminal.raw
@@ -146,6 +148,8 @@ def test_a_program_killed_at_a_question_asks_again_and_spaces_in_one_burst_appro
         terminal.wait_for(status("step 2/6"))
         terminal.wait_for("ASKS YOU")
         terminal.send("q")
+        terminal.wait_for("The session stops here")
+        terminal.send("q")
         assert terminal.wait_for_exit() == 0
     assert len(stepped(tmp_path)) == 2
 
@@ -162,6 +166,8 @@ def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):
         terminal.send("\r")
         terminal.wait_for(status(r"episode 1/50"), 60)
         terminal.wait_for(status("prior/uniform"))
+        terminal.send("q")
+        terminal.wait_for("The session stops here")
         terminal.send("q")
         assert terminal.wait_for_exit() == 0
 

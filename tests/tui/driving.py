@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +16,11 @@ from jitrl_tui.source import LiveSource
 from tests.tui import stream
 from tests.tui.screen_text import screen_text
 
+PATIENCE_S = 60.0
+"""Seconds after which a test stops waiting."""
 
-async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 60.0) -> None:
+
+async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = PATIENCE_S) -> None:
     """Let the app work until `condition` holds."""
     end = time.monotonic() + seconds
     while not condition():
@@ -25,7 +29,35 @@ async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 
     await settled(pilot)
 
 
-async def settled(pilot: Pilot, seconds: float = 5.0) -> str:
+async def press(pilot: Pilot, *keys: str) -> None:
+    """Press keys, each when the screen that should take it is ready, and wait until all of them were taken.
+
+    `tests/conftest.py` puts it in the place of `Pilot.press` for all tests.
+    """
+    await taken(pilot)
+    for key in keys:
+        await pilot.app._press_keys([key])
+        await taken(pilot)
+
+
+async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
+    """Wait until the screen on top is mounted, and none of its parts has a message that waits: all keys were taken."""
+    app, end = pilot.app, time.monotonic() + seconds
+
+    def still() -> bool:
+        parts = [app, *app.screen.walk_children(with_self=True)]
+        return app.screen.is_mounted and all(part._message_queue.empty() for part in parts)
+
+    while app._running and app._exception is None and app.screen_stack:
+        assert time.monotonic() < end, "keys are not taken; the screen shows:\n" + screen_text(app)
+        if still():
+            await pilot._wait_for_screen(seconds)  # for what is being done
+            if not app._running or not app.screen_stack or still():
+                return
+        await asyncio.sleep(0)
+
+
+async def settled(pilot: Pilot, seconds: float = PATIENCE_S) -> str:
     """Wait until the screen stands still, and return its text."""
     end = time.monotonic() + seconds
     before, now = "", "x"

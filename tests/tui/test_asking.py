@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 
 import pytest
 
@@ -14,10 +15,11 @@ from engine.session import store as sessions
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from engine.session.rules import parse
 from engine.settings import SessionConfig
-from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.app import JitrlApp, _watch, live_source
 from jitrl_tui.screens.breakpoints import BreakpointsDialog
+from jitrl_tui.source import Inbox
 from tests.tui import stream
-from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.driving import PATIENCE_S, live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
 
 SIZES = [(80, 24), (140, 45), (200, 60)]
@@ -75,7 +77,7 @@ def test_each_step_is_shown_and_waits_for_enter_space_another_or_a_veto(tmp_path
             await until(pilot, asked(screen, 1))
             await pilot.press("space")
             await until(pilot, asked(screen, 2))
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, asked(screen, 3))
             await pilot.press("o", *"sing", "enter")
             await until(pilot, asked(screen, 4))
@@ -107,8 +109,9 @@ def test_one_burst_of_approvals_approves_one_step(tmp_path):
 
 
 def test_random_keys_make_no_move_that_nobody_asked_for(tmp_path):
-    keys = ["space", "n", "enter", "a", "x", "X", "u", "U", "o", "escape", "plus", "left", "right", "z", "down", "up",
-            "tab", "w", "m", "t", "c", "1", "d", "question_mark", "slash", "y", "backspace", "s", "p"]  # fmt: skip
+    keys = ["space", "full_stop", "n", "enter", "a", "x", "X", "u", "U", "o", "escape", "plus", "left", "right", "z",
+            "down", "up", "tab", "w", "m", "t", "c", "1", "d", "question_mark", "slash", "y", "backspace", "s",
+            "p"]  # fmt: skip
 
     async def go():
         app, saved = real(tmp_path, Orders(ALWAYS), steps=60)
@@ -128,6 +131,23 @@ def test_random_keys_make_no_move_that_nobody_asked_for(tmp_path):
         assert {one.by for one in made} == {"person"}
 
     drive(go())
+
+
+def test_a_key_that_comes_before_the_session_has_begun_keeps_its_breakpoints(tmp_path):
+    _, saved = real(tmp_path, Orders(NEVER, (parse("episode=2"),)))
+    source = live_source(saved, tmp_path)  # nothing runs yet
+    assert source.control.orders == Orders(NEVER, (parse("episode=2"),))
+    source.control.order(Orders(NEVER))
+    source.pause()
+    source.start(Inbox(lambda: None))
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while orders.load(saved.folder) != Orders(NEVER):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    finally:
+        source.stop()
+        assert source.wait(PATIENCE_S)
 
 
 def test_a_changes_when_it_asks_and_the_session_remembers_it(tmp_path):
@@ -304,7 +324,7 @@ def test_an_action_drawn_at_random_is_told_in_transcript_status_and_reasons():
             transcript = " ".join(paragraph.text for paragraph in screen.view.paragraphs)
             assert "drawn at random from the valid actions: the model gave no usable option" in transcript
             assert text.count("was drawn at random from") == 2
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, lambda: screen.view.choice.decision.step == 1)
             assert "drawn at random 1×" in screen_text(app)
             assert "also now" not in screen_text(app)

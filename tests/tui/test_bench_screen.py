@@ -279,7 +279,7 @@ def test_an_error_of_the_run_is_told_and_gives_the_exit_code(error, code, senten
     async def look(pilot, app):
         await until(pilot, lambda: isinstance(app.screen, ErrorDialog))
         assert sentence in " ".join(screen_text(app).split())
-        await pilot.press("enter")
+        await pilot.press("escape")
         assert "ended by an error" in await settled(pilot)
         await pilot.press("q")
 
@@ -355,7 +355,7 @@ def test_s_begins_no_more_cells():
 
     async def look(pilot, app):
         assert not source.run_.finishing
-        await pilot.press("s")
+        await pilot.press("s", "s")
         assert source.run_.finishing
         assert "1 running, then it stops" in await settled(pilot)
 

@@ -118,9 +118,9 @@ def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(fo
             assert "TRIAL" in screen_text(pilot.app)
             assert "forget" in pane.plain_text()
             assert stored(folder) == before
-            await pressed(pilot, "delete", "u")
+            await pressed(pilot, "delete", "backspace")
             assert screen.choice.decision == shown
-            await pressed(pilot, "u")
+            await pressed(pilot, "backspace")
             assert screen.choice.decision == made
             assert "TRIAL" not in screen_text(pilot.app)
             await pressed(pilot, "delete", "escape")
@@ -174,7 +174,7 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
     async def go():
         async with watching(folder) as (pilot, screen):
             hit = screen.query_one(MemoryPane).hit
-            await pressed(pilot, "enter")
+            await pressed(pilot, "v")
             assert isinstance(pilot.app.screen, HitDialog)
             text = screen_text(pilot.app)
             assert f"episode {hit.episode}, step {hit.step + 1}" in text
@@ -185,7 +185,7 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
             await until(pilot, lambda: replay.view.episode == hit.episode and replay.view.activity == "paused")
             await pressed(pilot, "q")
             await until(pilot, lambda: pilot.app.screen is screen)
-            await pressed(pilot, "enter", "delete")
+            await pressed(pilot, "v", "delete")
             assert screen.hands.trying
 
     asyncio.run(go())
@@ -257,7 +257,7 @@ def test_the_memory_screen_filters_sorts_edits_and_undoes(folder):
             edited = window.entry
             await pressed(pilot, "equals_sign")
             await typed(pilot, "3.5", "enter")
-            await pressed(pilot, "delete", "u")
+            await pressed(pilot, "delete", "backspace")
             before = stored(folder)[0]
             await pressed(pilot, "S")
             assert stored(folder) == (before - {gone}, {edited: Correction(g=3.5)})

@@ -165,7 +165,7 @@ def test_what_cannot_be_is_said_and_nothing_breaks():
 
         app = app_with(Opened(), broken)
         async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: "could not be listed (RuntimeError: boom)" in screen_text(app))
+            await until(pilot, lambda: "Looking for games and sessions failed (RuntimeError: boom)" in screen_text(app))
             await pilot.press("q")
             await until(pilot, lambda: app._exit)
 

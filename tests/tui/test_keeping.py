@@ -89,7 +89,7 @@ def test_keys_undo_save_load_and_branch_from_the_step_on_show(tmp_path):
             await until(pilot, lambda: waiting(pilot, watch(pilot).view.step)())
             start = watch(pilot).view.step
             for step in (start + 1, start + 2):
-                await pilot.press("n")
+                await pilot.press(".")
                 await until(pilot, waiting(pilot, step))
             await pilot.press("u")
             await until(pilot, waiting(pilot, start + 1))

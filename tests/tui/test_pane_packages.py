@@ -192,7 +192,7 @@ def test_a_pane_that_fails_is_a_sentence_in_its_place_and_the_run_goes_on(packag
             assert "0 [guest]" in flat(app)
             await pilot.press("d")  # everything is drawn anew
             await pilot.resize_terminal(*NORMAL)
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, lambda: len(session.carried_out) == 1)
             await until(pilot, lambda: screen.view.pending)
             assert sentence in flat(app)

@@ -115,7 +115,7 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: source._moments)
             for _ in range(3):
-                await pilot.press("n")
+                await pilot.press(".")
             await until(pilot, lambda: [racer.view.step for racer in app.screen.view.racers] == [2, 2, 2])
             await pilot.press("left")
             await until(pilot, lambda: [racer.view.step for racer in app.screen.view.racers] == [1, 1, 1])
@@ -171,7 +171,7 @@ def test_a_race_is_run_on_the_screen_and_one_that_fails_is_marked(tmp_path, caps
             racers = app.screen.view.racers
             await pilot.press("space")
             await until(pilot, lambda: all(racer.view.pending for racer in racers))
-            await pilot.press("n")
+            await pilot.press(".")
             await until(pilot, lambda: [racer.view.step for racer in racers] == [1, 1])
             await pilot.press("left")
             await until(pilot, lambda: "cannot be undone" in screen_text(app))

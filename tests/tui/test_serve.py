@@ -103,6 +103,7 @@ def test_a_browser_shows_the_app_and_reaches_nothing_but_the_server(server):
         visitor = children(process.pid)
         page.wait_for_function("document.activeElement.className.includes('xterm')")
         page.keyboard.press("q")
+        page.keyboard.press("q")
         page.wait_for_selector("text=This has ended")
         browser.close()
     assert len(visitor) == 1

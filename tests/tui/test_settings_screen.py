@@ -62,7 +62,7 @@ def test_a_number_is_searched_changed_with_validation_and_taken_out_again(file):
         assert file.read_text().startswith("# mine\n")
         await until(pilot, lambda: f"from: file {file}"[:30] in " ".join(screen_text(app).split()))
         assert used().settings() == {"beta": 2.5}
-        await pilot.press("delete")
+        await pilot.press("delete", "enter")
         await until(pilot, lambda: read(file) == {"settings": {}})
         assert used().settings() == {}
 

@@ -111,7 +111,7 @@ def test_space_pauses_and_goes_on_and_n_makes_one_step():
             assert "go on" in screen_text(app)
             assert not session.carried_out
             for count in (1, 2):
-                await pilot.press("n")
+                await pilot.press(".")
                 await until(pilot, lambda: len(session.carried_out) == count)  # noqa: B023
                 await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
             await pilot.press("space")
@@ -282,7 +282,7 @@ def test_an_error_notice_and_a_crash_become_one_clear_sentence_in_a_window(tmp_p
             await until(pilot, lambda: "this cannot go on" in screen_text(app))
             for part in sentence.split("; "):
                 assert part in " ".join(screen_text(app).split())
-            await pilot.press("enter")
+            await pilot.press("escape")
             await until(pilot, lambda: "this cannot go on" not in screen_text(app))
             assert "stopped by an error" in screen_text(app)
             await pilot.press("q")
@@ -324,18 +324,18 @@ def test_a_window_that_is_too_small_says_so_and_recovers(size):
 
 
 def test_q_stops_the_session_and_leaves_at_any_moment():
-    async def go(key):
+    async def go(*keys):
         app, session = live_app(delay=600.0)
         async with app.run_test(size=SMALL) as pilot:
             await until(pilot, lambda: watch(pilot).view.pending)
-            await pilot.press(key)
+            await pilot.press(*keys)
             await asyncio.to_thread(session.ended.wait, 10)
             assert session.ended.is_set()
             await until(pilot, lambda: app._exit)
             assert app.return_value == 0
 
-    for key in ("q", "ctrl+q", "ctrl+c"):
-        drive(go(key))
+    for keys in (("q", "q"), ("q", "enter"), ("ctrl+q",), ("ctrl+c",)):
+        drive(go(*keys))
 
 
 def test_slash_finds_a_place_in_the_transcript_and_goes_there():

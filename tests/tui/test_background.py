@@ -1,0 +1,176 @@
+"""Work in the background of the screens ends with a result or a sentence, or is cancelled, whatever it raises."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+import jitrl_tui
+from engine.errors import UsageError
+from engine.session import whatif
+from jitrl_tui.background import STORING, Background
+from jitrl_tui.panes.memory import MemoryPane
+from jitrl_tui.screens.waiting import WaitDialog
+from tests.tui.driving import PATIENCE_S, replay_app, settled, until, watch
+from tests.tui.screen_text import screen_text
+from tests.tui.test_hands import folder, original, pressed, watching  # noqa: F401
+
+
+def done(work: Background, do, **how) -> list[str]:
+    """Do work, and return what came of it."""
+    told, over = [], threading.Event()
+
+    def end(what):
+        told.append(str(what))
+        over.set()
+
+    work.begin(do, end, end, **how)
+    assert over.wait(PATIENCE_S)
+    return told
+
+
+def raising(error):
+    def work(told, *_, **__):
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (KeyError("place:pantry"), "Deciding again failed (KeyError: 'place:pantry')."),
+        (RecursionError("too deep"), "Deciding again failed (RecursionError: too deep)."),
+        (UsageError("this run is not on the disk"), "this run is not on the disk"),
+        (OSError("no space"), "no space"),
+    ],
+)
+def test_whatever_is_raised_ends_the_work_with_a_sentence(error, sentence):
+    work = Background(None)
+    assert done(work, raising(error), what="Deciding again") == [sentence]
+    assert (work.busy, work.told) == (False, "")
+    assert done(work, lambda told: "made") == ["made"]
+
+
+def test_it_is_told_how_far_it_is_and_how_it_is_cancelled():
+    work, go, going = Background(None), threading.Event(), threading.Event()
+
+    def count(told):
+        told(17, 40)
+        going.set()
+        go.wait(PATIENCE_S)
+        told(18, 40)
+        raise AssertionError("it was not cancelled")
+
+    results: list[object] = []
+    work.begin(count, results.append, results.append, what="Deciding again", unit="decisions")
+    assert going.wait(PATIENCE_S)
+    assert work.told == "Deciding again… 17 of 40 decisions. Esc cancels"
+    assert work.cancel()
+    assert (work.busy, work.told, work.cancel()) == (False, "", False)
+    go.set()
+    assert done(work, lambda told: "next") == ["next"]
+    assert results == []
+
+
+def test_what_is_being_stored_is_not_cancelled_and_other_work_waits():
+    work, go = Background(None), threading.Event()
+    stored: list[str] = []
+    work.begin(lambda told: str(go.wait(PATIENCE_S)), stored.append, stored.append, what="Changing", must_end=True)
+    assert work.told == "Changing…"
+    assert not work.cancel()
+    refused: list[str] = []
+    work.begin(lambda told: "other", refused.append, refused.append)
+    assert refused == [STORING]
+    go.set()
+    with work._turn:
+        pass
+    assert done(work, lambda told: "then") == ["then"]
+    assert stored == ["True"]
+
+
+def test_screens_do_all_their_work_in_the_background_with_this():
+    root = Path(jitrl_tui.__file__).parent
+    own = re.compile(r"run_worker|run_in_executor|to_thread|Thread\(|@work\b|create_task")
+    allowed = {
+        "app.py": "begins the pictures, and leaves when the terminal closes", "background.py": "this",
+        "closing.py": "ends the process", "pictures/overlay.py": "catches everything", "source.py": "InThread",
+        "plain/terminal.py": "no screen", "screens/running.py": "waits for the end of the session; q again leaves",
+    }  # fmt: skip
+    found = {str(path.relative_to(root)) for path in root.rglob("*.py") if own.search(path.read_text("utf-8"))}
+    assert found == set(allowed)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "what"),
+    [("delete", "trial", "Deciding again"), ("i", "influence", "Deciding without each remembered step")],
+)
+def test_an_exception_in_a_trial_leaves_a_sentence_and_no_banner_that_waits(folder, monkeypatch, key, name, what):  # noqa: F811
+    monkeypatch.setattr(whatif, name, raising(KeyError("place:pantry")))
+
+    async def go():
+        async with watching(folder) as (pilot, _):
+            told = []
+            pilot.app.notify = lambda sentence, **how: told.append(sentence)
+            await pressed(pilot, key)
+            assert any(f"{what} failed (KeyError: 'place:pantry')." in sentence for sentence in told)
+            text = screen_text(pilot.app)
+            assert "Deciding" not in text
+            assert ("the choice could not be made again" in text) == (key == "delete")
+            await pressed(pilot, "escape")
+            assert "TRIAL" not in screen_text(pilot.app)
+
+    asyncio.run(go())
+
+
+def test_a_trial_counts_its_decisions_and_esc_cancels_it(folder, monkeypatch):  # noqa: F811
+    go_on, totals, made = threading.Event(), [], whatif.trial
+
+    def slow(run, at, **how):
+        check = how["check"]
+        check()
+        go_on.wait(PATIENCE_S)
+        return made(run, at, **how)
+
+    monkeypatch.setattr(whatif, "trial", slow)
+
+    async def go():
+        async with watching(folder, size=(140, 32)) as (pilot, screen):
+            before = screen.choice.decision
+            await pilot.press("delete")
+            await until(pilot, lambda: re.search(r"TRIAL, memory is unchanged. Deciding again… 0 of \d+ decisions. "
+                                                 "Esc cancels", screen.hands.banner))  # fmt: skip
+            totals.append(screen.hands.banner)
+            await pilot.press("escape")
+            go_on.set()
+            await settled(pilot)
+            assert (screen.hands.banner, screen.hands.trying) == ("", False)
+            assert screen.choice.decision == before
+            assert screen.query_one(MemoryPane).notes.edits == ()
+
+    asyncio.run(go())
+
+
+def test_a_window_waits_for_work_and_esc_cancels_it():
+    answers: list[object] = []
+    go_on = threading.Event()
+
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.app.push_screen(WaitDialog("Reading", lambda told: "read"), answers.append)
+            await until(pilot, lambda: answers == ["read"])
+            await pilot.app.push_screen(WaitDialog("Reading", raising(KeyError("x"))), answers.append)
+            await until(pilot, lambda: answers == ["read", None])
+            await pilot.app.push_screen(WaitDialog("Reading", lambda told: go_on.wait(PATIENCE_S)), answers.append)
+            await until(pilot, lambda: "Reading… Esc cancels" in screen_text(pilot.app))
+            await pilot.press("escape")
+            await until(pilot, lambda: answers == ["read", None, None])
+            go_on.set()
+
+    asyncio.run(go())

@@ -1,0 +1,124 @@
+"""No key that costs a step, ends or discards something stands for something harmless on the same screen."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import pkgutil
+
+import pytest
+from textual.widget import Widget
+
+import jitrl_tui.screens
+from jitrl_tui import keymap
+from jitrl_tui.panes.registry import kinds
+from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog, places_of
+from jitrl_tui.widgets.cells import CellList
+from jitrl_tui.widgets.command import CommandLine
+from jitrl_tui.widgets.options import Options
+from jitrl_tui.widgets.picker import Picker
+from jitrl_tui.widgets.rows import RowList
+from tests.tui.driving import live_app, settled, until, watch
+
+PARTS: dict[str, list[type[Widget]]] = {
+    "watch": [CommandLine], "follow": [], "home": [Options, Picker], "bench": [CellList], "memory": [RowList],
+    "compare": [], "race": [],
+}  # fmt: skip
+"""By screen: what else may have the focus there, besides the panes of the watch screens."""
+SENDS = ("submit",)
+"""The action of the command line that takes a step."""
+
+
+def bindings(part: type[Widget]) -> list[tuple[str, str]]:
+    """Return the keys of a part of a screen with their actions, those of its classes above included."""
+    found = part._merge_bindings().key_to_bindings.items()
+    return [(key, binding.action) for key, several in found for binding in several]
+
+
+def modes(screen: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the keys and actions of a screen, by what has the focus."""
+    table = keymap.follow(kinds()) if screen == "follow" else keymap.tables(kinds())[screen]
+    found = {"the screen": [(key, one.action) for one in table for key in one.keys.split(",")]}
+    parts = [type(kind.make()) for kind in kinds()] if screen in ("watch", "follow") else []
+    return found | {part.__name__: bindings(part) for part in (*parts, *PARTS[screen])}
+
+
+def doubled(found: dict[str, list[tuple[str, str]]]) -> list[str]:
+    """Return the keys that cost something in one mode and nothing in another."""
+    uses: dict[str, set[tuple[bool, str]]] = {}
+    for mode, pairs in found.items():
+        for key, action in pairs:
+            costs = action in keymap.COSTS or (mode == CommandLine.__name__ and action in SENDS)
+            uses.setdefault(key, set()).add((costs, f"{action} in {mode}"))
+    return [f"{key}: {sorted(of)}" for key, of in uses.items() if len({costs for costs, _ in of}) > 1]
+
+
+@pytest.mark.parametrize("screen", PARTS)
+def test_a_key_that_costs_something_does_nothing_else_on_its_screen(screen):
+    assert doubled(modes(screen)) == []
+
+
+def test_a_doubled_key_would_be_found():
+    assert doubled({"the screen": [("u", "take_back")], "MemoryPane": [("u", "ask('undo')")]})
+
+
+def test_all_screens_with_a_table_are_looked_at():
+    assert {*keymap.tables(kinds())} <= {*PARTS}
+    actions = {key.action for table in keymap.tables(kinds()).values() for key in table} | {
+        action for kind in kinds() for _, action in bindings(type(kind.make()))
+    }
+    assert {*keymap.COSTS} <= actions
+
+
+def test_a_key_that_closes_a_window_costs_nothing_on_the_watch_screen_below():
+    for module in pkgutil.iter_modules(jitrl_tui.screens.__path__):
+        importlib.import_module(f"jitrl_tui.screens.{module.name}")
+    costing = {key for key, action in modes("watch")["the screen"] if action in keymap.COSTS}
+    windows, found = [Dialog], []
+    for window in windows:
+        windows += window.__subclasses__()
+        closing = {key for key, action in bindings(window) if action.startswith("dismiss")}
+        found += [(window.__name__, key) for key in closing & costing if window is not ConfirmDialog]
+    assert len(windows) > 15
+    assert found == []
+
+
+@pytest.mark.parametrize(("key", "yes"), [("q", "q"), ("q", "enter"), ("h", "h")])
+def test_leaving_a_session_that_goes_on_asks_first(key, yes, monkeypatch):
+    async def go():
+        app, session = live_app(delay=600.0)
+        homes = []
+        monkeypatch.setattr(type(app), "has_home", True)
+        app.go_home = lambda: homes.append(1)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.pending)
+            await pilot.press(key)
+            assert isinstance(app.screen, ConfirmDialog)
+            assert "The session stops here." in await settled(pilot)
+            await pilot.press("escape")
+            assert app.screen is watch(pilot)
+            assert not session.ended.is_set()
+            await pilot.press(key, yes)
+            await until(pilot, lambda: app._exit or homes)
+            assert session.ended.is_set()
+
+    asyncio.run(go())
+
+
+def test_n_after_a_search_goes_to_the_place_before_and_takes_no_step():
+    async def go():
+        app, _ = live_app(delay=600.0)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.pending)
+            screen = watch(pilot)
+            shown, step = list(screen.panes.transcript.paragraphs), screen.view.step
+            places = list(places_of("e", shown))
+            assert len(places) > 1
+            await pilot.press("slash", "e", "enter")
+            assert screen._found_at == places[0]
+            await pilot.press("n")
+            assert screen._found_at == places[1]
+            await pilot.press(*["n"] * len(places))
+            assert (screen._found_at, screen.view.step) == (places[-1], step)
+
+    asyncio.run(go())

@@ -1,0 +1,109 @@
+"""Lists that are filtered by typing: Enter takes the marked line, and what is typed is sent by a key of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+
+from engine.session.orders import Orders
+from engine.session.rules import parse
+from jitrl_tui.screens.branching import OWN, BranchDialog
+from jitrl_tui.screens.breakpoints import BreakpointsDialog
+from jitrl_tui.screens.dialogs import OverruleDialog
+from jitrl_tui.screens.paths import PathDialog
+from tests.tui import stream
+from tests.tui.driving import replay_app, until, watch
+from tests.tui.screen_text import screen_text
+
+ACTIONS = ("look", "look under the table", "take the sliced zucchini", "eat the raw zucchini", "go north")
+
+
+def decision():
+    """Return a decision whose valid actions are `ACTIONS`."""
+    made = next(event.decision for event in stream.run() if hasattr(event, "decision"))
+    return dataclasses.replace(made, valid_actions=ACTIONS)
+
+
+def answered(*cases):
+    """Return what each of several (dialog, keys) answers, None for nothing, and what it shows before the last key."""
+    found = []
+
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            for dialog, *keys in cases:
+                answers: list[object] = []
+                await app.push_screen(dialog, answers.append)
+                await pilot.press(*keys[:-1])
+                shown = screen_text(app)
+                await pilot.press(keys[-1])
+                found.append((answers[0] if answers else None, shown))
+                if not answers:
+                    await pilot.press("escape")
+
+    asyncio.run(go())
+    return found
+
+
+def test_the_marked_action_wins_and_other_commands_are_sent_by_their_key():
+    cases = [
+        ((*"zucc", "enter"), "take the sliced zucchini"),
+        ((*"zucc", "down", "enter"), "eat the raw zucchini"),
+        ((*"raw z", "enter"), "eat the raw zucchini"),
+        ((*"look", "enter"), "look"),
+        ((*"look u", "enter"), "look under the table"),
+        ((*"zucc", "ctrl+o"), "zucc"),
+        ((*"zucc", "up", "enter"), "zucc"),
+        ((*"sing", "enter"), "sing"),
+        ((*"sing", "ctrl+o"), "sing"),
+    ]
+    found = answered(*((OverruleDialog(decision()), *keys) for keys, _ in cases))
+    assert [made for made, _ in found] == [chosen for _, chosen in cases]
+    for _, shown in found:
+        assert "Enter takes the marked line · Ctrl-O sends what is typed" in shown
+    assert "sends what is typed (Ctrl-O)" in found[0][1]
+    assert "(Ctrl-O)" not in found[-1][1]  # nothing matches, so Enter sends it
+
+
+def test_the_marked_breakpoint_wins():
+    changes: list[Orders] = []
+    scored = Orders(rules=(parse("score"),))
+    answered(
+        (BreakpointsDialog(scored, changes.append), *"sc", "enter"),
+        (BreakpointsDialog(Orders(), changes.append), *"ent", "enter", *"1.2", "enter"),
+        (BreakpointsDialog(Orders(), changes.append), *"ent", "ctrl+o"),
+    )
+    assert changes == [Orders(), Orders(rules=(parse("entropy>1.2"),))]
+
+
+def test_the_marked_memory_of_a_branch_wins_and_nothing_else_is_sent():
+    (own, _), (none, shown) = answered((BranchDialog(1, 2), *"own", "enter"), (BranchDialog(1, 2), *"mine", "enter"))
+    assert (own, none) == (OWN, None)
+    assert "Nothing matches." in shown
+
+
+def test_the_marked_path_wins_unless_what_is_typed_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("kept.jsonl").write_text("")
+    found = answered(
+        (PathDialog("merge", ""), *"ke", "enter"),
+        (PathDialog("merge", ""), *"ke", "ctrl+o"),
+        (PathDialog("merge", ""), *"kept.jsonl", "enter"),
+        (PathDialog("export", "", new=True), *"ke", "enter"),
+    )
+    assert [made for made, _ in found] == ["kept.jsonl", "ke", "kept.jsonl", "ke"]
+
+
+def test_the_marked_command_of_the_palette_wins():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            await pilot.press("ctrl+p")
+            await until(pilot, lambda: type(app.screen).__name__ == "CommandPalette")
+            await pilot.press(*"curves", "enter")
+            await until(pilot, lambda: "learning curves:" in screen_text(app))
+
+    asyncio.run(go())
