@@ -66,6 +66,11 @@ def signed(value: float, decimals: int = 2) -> str:
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
+def gained(value: float) -> str:
+    """Return points that were gained or lost, with a sign: no decimals where there are none."""
+    return signed(value, 0 if value == int(value) else 1)
+
+
 def percents(before: float, after: float) -> int:
     """Return the change of a probability in percentage points, as the difference of the two rounded values."""
     return round(after * 100) - round(before * 100)
@@ -321,8 +326,7 @@ class RunView:
             limit = f" of {points(self.max_score)}" if self.max_score else ""
             now = f"score {points(event.observation.score)}{limit}"
             word = "point" if abs(change) == 1 else "points"
-            amount = signed(change, 0 if change == int(change) else 1)
-            self._write("gain" if change > 0 else "loss", f"{amount} {word}, {now}")
+            self._write("gain" if change > 0 else "loss", f"{gained(change)} {word}, {now}")
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine import explain, jitrl
+from engine import explain, jitrl, worked
 from engine.agents.base import Prior, Turn
 from engine.agents.static import NO_OPTION, StaticAgent, tally
 from engine.records import (
@@ -142,9 +142,9 @@ class JitrlAgent(StaticAgent):
             normalisation=settings.normalisation,
         )
         knows = not set(valuation.how) <= {jitrl.PRIOR}
-        chosen = self.select(update.z_prime, update.posterior, draw)
+        chosen, taken = self.select(update.z_prime, update.posterior, draw), settings.selection
         if not knows:
-            chosen = self.best(proposal, candidates, chosen)
+            chosen, taken = self.best(proposal, candidates, chosen)
         # The choice of the same draw by the model alone: actions that it did not propose are not candidates
         # then.
         own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
@@ -158,6 +158,7 @@ class JitrlAgent(StaticAgent):
             tuple(map(float, update.advantage)),
             without,
             preferred=bool(update.posterior[chosen] >= update.posterior.max() - 1e-9),
+            taken=taken,
         )
         part = Update(
             neighbours=valuation.hits or neighbours,
@@ -167,7 +168,7 @@ class JitrlAgent(StaticAgent):
             z_prime=tuple(map(float, update.z_prime)),
             beta=beta,
             without_memory=without,
-            equation=explain.equation(
+            equation=worked.equation(
                 z[chosen],
                 beta,
                 float(update.advantage_normalised[chosen]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import worked
 from engine.errors import JitrlError
 from jitrl_tui import hits, typed
 from jitrl_tui.exporting import export
@@ -104,8 +105,8 @@ class Commands:
         match name:
             case "why":
                 say(f"Why: {decision.why}")
-                if decision.update is not None and decision.update.equation:
-                    say(decision.update.equation)
+                if equation := worked.update(decision):
+                    say(equation)
                 self._telling.say_more(choice)
             case "options":
                 for line in candidate_lines(choice):
