@@ -180,7 +180,7 @@ class FollowSource(InThread):
 
     def _catch_up(self, session: Followed) -> None:
         """Show everything that was played so far, as one view."""
-        view = RunView()
+        view = RunView(tape=Tape(DECISIONS))
         while True:
             for event in session.new():
                 view.fold(event)
@@ -196,7 +196,7 @@ class FollowSource(InThread):
         sign, lives = session.sign(), session.lives()
         events = session.new()
         if session.restarted:
-            view = RunView()
+            view = RunView(tape=Tape(DECISIONS))
             view.fold_all(events)
             self._passing = None
             self.put(view)

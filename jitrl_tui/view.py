@@ -41,6 +41,7 @@ from jitrl_tui import steered
 from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.places import Places
+from jitrl_tui.tape import Tape
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -164,6 +165,7 @@ class RunView:
         pages: What was seen on the web, oldest first; empty in games.
         calls: Calls of the model outside decisions, oldest first: for states, rewards, what an agent writes.
         places: The places seen so far, and the ways between them.
+        tape: What shows it as it was earlier; None if nobody looks back.
     """
 
     previous: tuple[float, ...] = ()
@@ -200,14 +202,23 @@ class RunView:
     error_kind: str = ""
     warning: str = ""
     resuming: bool = False
+    tape: Tape | None = None
 
     def copy(self) -> RunView:
-        """Return an independent copy."""
+        """Return an independent copy without a tape."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         for name in ("scores", "choices", "pages", "calls", "paragraphs", "places"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.ledger = self.ledger.copy()
+        twin.ledger, twin.tape = self.ledger.copy(), None
         return twin
+
+    def at(self, choice: Choice) -> RunView | None:
+        """Return the run as it was when a choice of it was shown; None if that is too far back."""
+        then = self.tape.at(choice) if self.tape is not None else None
+        if then is not None:
+            then.previous = self.previous
+            then.memory_entries = then.memory_entries if choice.remembered is None else choice.remembered
+        return then
 
     def page_at(self, choice: Choice | None) -> PageShown | None:
         """Return the page that a decision was made on, the latest for None; None where there is none."""
@@ -249,6 +260,8 @@ class RunView:
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
+        if self.tape is not None:
+            self.tape.add(event, self)
         self.places.fold(event)
         self.ledger.fold(event)
         handler = _HANDLERS.get(type(event))

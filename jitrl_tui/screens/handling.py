@@ -79,11 +79,11 @@ class HandsScreen(KeepingScreen):
             self.source.pause()
             self.source.seek_step(episode, step)
             return
-        for index, choice in enumerate(self.view.choices):
+        for choice in self.view.choices:
             if (choice.episode, choice.decision.step) == (episode, step):
-                self._look_at(index)
+                self._look_at(choice)
                 return
-        self.notify("That step is too far back for the screen: open the recording with jitrl replay.")
+        self.notify(FAR_BACK)
 
     def on_unmount(self) -> None:
         """Close the memory that the hands have opened."""

@@ -82,14 +82,14 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.keeper = keeper
         self.files = files
         self.recorded = recorded
-        self.view = RunView()
+        self.view = RunView(tape=Tape(DECISIONS) if source.live else None)
         self._pages = pages
         self._delay = delay
         self._play = play
         self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
-        self._looking: int | None = None
+        self._looking: RunView | None = None
         self._wants_overrule = False
         self._typed = ""
         self._resume_after = False
@@ -217,9 +217,12 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     @property
     def shown_choice(self) -> Choice | None:
         """The displayed choice as it was made: an earlier one that was selected, or the latest."""
-        if self._looking is not None and self.view.choices:
-            return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
-        return self.view.choice
+        return self.shown_view.choice
+
+    @property
+    def shown_view(self) -> RunView:
+        """The run as it is displayed: as it was at an earlier choice that was selected, or as it is."""
+        return self.view if self._looking is None else self._looking
 
     def _draw(self) -> None:
         if not self.is_mounted or self not in self.app.screen_stack:  # Others may ask for it after it was left.
@@ -233,8 +236,9 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             if not self.has_class("-web"):
                 self._arrange()
         self.query_one(MemoryPane).note(self.hands.notes())
+        self.panes.transcript.look(view, choice, How())  # it goes on below what is looked at
         self.panes.show(
-            view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+            self.shown_view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
         )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
@@ -252,7 +256,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     def _draw_status(self) -> None:
         looking = self.choice if self._looking is not None else None
         self.query_one(StatusBar).show(
-            self.view,
+            self.shown_view,
             Mode(
                 waited=int(self._clock() - self._thinking_since),
                 delay=self._delay,
@@ -404,14 +408,15 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.source.pause()
             self.source.seek(by)
             return
-        count = len(self.view.choices)
-        if not count:
+        choices, shown = list(self.view.choices), self.shown_choice
+        if shown is None:
             return
-        at = (count - 1 if self._looking is None else self._looking) + by
-        if at >= count - 1:
+        places = [(one.episode, one.decision.step) for one in choices]
+        at = max(0, bisect_right(places, (shown.episode, shown.decision.step)) - 1 + by)
+        if at >= len(choices) - 1:
             self._present()
         else:
-            self._look_at(max(0, at))
+            self._look_at(choices[at])
 
     def action_episode(self, by: int) -> None:
         """Go to another episode of a recording."""
@@ -420,19 +425,19 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
 
     def on_transcript_step_clicked(self, event: Transcript.StepClicked) -> None:
         """Show the decision behind a command."""
-        for index, choice in enumerate(self.view.choices):
-            if (choice.episode, choice.decision.step) == (event.episode, event.step):
-                self._look_at(index)
-                return
+        self.go_to_step(event.episode, event.step)
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
         """Go to a position in the recording."""
         if isinstance(self.source, ReplaySource):
             self.source.seek_to(event.share)
 
-    def _look_at(self, index: int) -> None:
-        self._looking = index
-        choice = self.view.choices[index]
+    def _look_at(self, choice: Choice) -> None:
+        then = self.view.at(choice)
+        if then is None:
+            self.notify(FAR_BACK)
+            return
+        self._looking = then
         self.panes.transcript.mark_step((choice.episode, choice.decision.step))
         self._draw()
 
