@@ -15,7 +15,8 @@ from engine.session.remote.commands import who
 from engine.session.remote.followed import Followed, Hand, refusal
 from engine.session.remote.presence import Presence
 from jitrl_tui.source import InThread
-from jitrl_tui.view import RunView
+from jitrl_tui.tape import Tape
+from jitrl_tui.view import DECISIONS, RunView
 
 POLL_S, HELD_POLL_S = 0.2, 0.05
 """Seconds between two looks for what is new: usually, and while the session is held from here."""

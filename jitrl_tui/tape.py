@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Generic, Protocol, Self, TypeVar
 
 from engine.records import Decided, Event
-
-if TYPE_CHECKING:
-    from jitrl_tui.view import Choice, RunView
 
 APART = 200
 """Events between two views that are kept."""
 
 
-class Tape:
+class Folding(Protocol):
+    """What is made of events."""
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        ...
+
+    def fold_all(self, events: Iterable[Event]) -> None:
+        """Take in events."""
+        ...
+
+
+View = TypeVar("View", bound=Folding)
+
+
+class Tape(Generic[View]):
     """The events of the latest decisions, and a view before some of them.
 
     Args:
@@ -26,12 +39,12 @@ class Tape:
         self._events: deque[Event] = deque()
         self._end = 0
         """Number of all events so far."""
-        self._views: deque[tuple[int, RunView]] = deque()
+        self._views: deque[tuple[int, View]] = deque()
         """Views, each with the number of events before it."""
         self._decided: deque[int] = deque(maxlen=decisions)
         """Numbers of the latest events that are decisions."""
 
-    def add(self, event: Event, before: RunView) -> None:
+    def add(self, event: Event, before: View) -> None:
         """Take in an event.
 
         Args:
@@ -48,9 +61,9 @@ class Tape:
             for _ in range(self._views[0][0] - dropped):
                 self._events.popleft()
 
-    def at(self, choice: Choice) -> RunView | None:
-        """Return the view just after a choice was made; None if that is too far back."""
-        place, first = (choice.episode, choice.decision.step), self._end - len(self._events)
+    def at(self, episode: int, step: int) -> View | None:
+        """Return the view just after the last decision of a step; None if that is too far back."""
+        place, first = (episode, step), self._end - len(self._events)
         for at in range(len(self._events) - 1, -1, -1):
             event = self._events[at]
             if isinstance(event, Decided) and (event.episode, event.decision.step) == place:

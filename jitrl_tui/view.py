@@ -150,6 +150,7 @@ class RunView:
     """The state of a run as far as it is shown.
 
     Attributes:
+        remembered_as: Number that the episode has in memory; None if it is not remembered, or that is not known.
         activity: "starting", "running", "thinking", "waiting" (for a model's server), "paused" or "ended".
         doing: The present work, or the reason for waiting.
         question: Number of the question about the decision that waits; 0 if none waits.
@@ -172,6 +173,7 @@ class RunView:
     ledger: Ledger = field(default_factory=Ledger)
     started: SessionStarted | None = None
     episode: int = 0
+    remembered_as: int | None = None
     step: int = 0
     seen: Observation | None = None
     activity: str = "starting"
@@ -202,7 +204,7 @@ class RunView:
     error_kind: str = ""
     warning: str = ""
     resuming: bool = False
-    tape: Tape | None = None
+    tape: Tape[RunView] | None = None
 
     def copy(self) -> RunView:
         """Return an independent copy without a tape."""
@@ -214,7 +216,7 @@ class RunView:
 
     def at(self, choice: Choice) -> RunView | None:
         """Return the run as it was when a choice of it was shown; None if that is too far back."""
-        then = self.tape.at(choice) if self.tape is not None else None
+        then = self.tape.at(choice.episode, choice.decision.step) if self.tape is not None else None
         if then is not None:
             then.previous = self.previous
             then.memory_entries = then.memory_entries if choice.remembered is None else choice.remembered
@@ -235,6 +237,12 @@ class RunView:
         last = not any(one.episode == episode and one.decision.step > step for one in self.choices)
         after = [told.call for told in mine if last and told.step > step]
         return (*before, *choice.decision.calls, *after)
+
+    @property
+    def in_memory(self) -> str:
+        """What memory calls the running episode, to be put behind its number; "" where both numbers are the same."""
+        number = self.remembered_as
+        return "" if number in (None, self.episode) else f" (in memory: {number})"
 
     @property
     def max_score(self) -> float | None:
@@ -281,13 +289,14 @@ class RunView:
 
     def _episode_started(self, event: EpisodeStarted) -> None:
         self.episode, self.step, self.flips = event.episode, 0, 0
+        self.remembered_as = event.remembered_as
         self.seen = event.observation
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
         self.tally = self.tally_before
         self.pending = False
         self.activity, self.doing = "running", ""
         total = f" of {self.started.episodes}" if self.started else ""
-        self._write("episode", f"Episode {event.episode}{total}")
+        self._write("episode", f"Episode {event.episode}{total}{self.in_memory}")
         self._write("text", event.observation.text)
 
     def _thinking(self, event: Thinking) -> None:

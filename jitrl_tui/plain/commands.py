@@ -151,7 +151,7 @@ class Commands:
         known = view.places.map.copy()
         remembered = self._files.remembered if self._files is not None else None
         if remembered is not None and view.started is not None:
-            before = remembered.read(view.started.environment.scope)
+            before = remembered.read(view.started, view.places.uids)
             before.merge(known)
             known = before
         decision = view.choice.decision if view.choice is not None and view.pending else None

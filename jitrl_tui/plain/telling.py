@@ -104,7 +104,7 @@ class Telling:
                 )
             case EpisodeStarted():
                 total = f" of {view.started.episodes}" if view.started else ""
-                self.say(f"\nEpisode {event.episode}{total}.")
+                self.say(f"\nEpisode {event.episode}{total}{view.in_memory}.")
                 self.say(event.observation.text.strip())
             case Thinking() if event.what != "thinking":
                 self.say(f"({event.what})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +26,13 @@ from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.curves import WithCurves
-from jitrl_tui.screens.handling import HandsScreen
+from jitrl_tui.screens.handling import FAR_BACK, HandsScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.screens.windows import WindowsScreen
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
-from jitrl_tui.view import Choice, RunView, meant
+from jitrl_tui.tape import Tape
+from jitrl_tui.view import DECISIONS, Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.scrubber import Scrubber
@@ -236,9 +238,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             if not self.has_class("-web"):
                 self._arrange()
         self.query_one(MemoryPane).note(self.hands.notes())
-        self.panes.transcript.look(view, choice, How())  # it goes on below what is looked at
         self.panes.show(
-            self.shown_view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+            self.shown_view, choice, present=view, pages=self._pages, remembered=self._remembered
         )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
@@ -254,7 +255,6 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.query_one(KeyBar).show(self._keys())
 
     def _draw_status(self) -> None:
-        looking = self.choice if self._looking is not None else None
         self.query_one(StatusBar).show(
             self.shown_view,
             Mode(
@@ -262,7 +262,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                 delay=self._delay,
                 hurry=self._hurry,
                 hurry_from=self._hurry_from,
-                looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
+                looking_back=self._looking is not None,
                 recording=not self.source.live,
                 leaving=self.leaving,
                 asks=self.steering(),
