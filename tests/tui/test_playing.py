@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import io
 import os
+import re
 import signal
 import stat
 
@@ -21,19 +22,23 @@ from engine.records import (
     SessionStarted,
     Stepped,
     TakenBack,
+    Valuation,
 )
 from engine.session import store as sessions
 from engine.session.notes import Notes
+from engine.session.store import open_memory
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import typed
+from jitrl_tui import hits, typed
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.hinting import NOTHING_YET, Hints, best
 from jitrl_tui.panes.map import MapPane
 from jitrl_tui.places import Places, Remembered, exits, told
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.typed_history import MOST, TypedHistory, history_of
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
+from tests import playing
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -294,6 +299,37 @@ def test_the_map_of_memory_has_the_points_that_followed_the_steps_of_each_place(
     assert found.places["Kitchen"].count == len(kitchen) > 0
     assert found.places["Kitchen"].value == pytest.approx(sum(kitchen) / len(kitchen))
     assert found.ways == map_of(remembered).ways
+
+
+def test_the_header_and_the_map_count_the_same_steps_and_episodes_have_their_number_in_memory(played):
+    saved = sessions.create(played, dataclasses.replace(CONFIG, seed=5), "watch")
+    files = SessionFiles.of(saved, played)
+    view, checked = RunView(), 0
+    _, events = playing.run(saved, played)
+    for event in events:
+        view.fold(event)
+        if isinstance(event, Decided):
+            known = files.remembered.read(view.started, view.places.uids)
+            known.merge(view.places.map)
+            assert counted(known) == view.memory_entries == hits_remembered(view)
+            checked += 1
+        if isinstance(event, EpisodeStarted):
+            assert f"Episode {event.episode} of 2 (in memory: {event.remembered_as})" in view.paragraphs[-2].text
+    assert checked == 18
+    with open_memory(played, saved) as memory:
+        stored = {one.uid: one.number for one in memory.scope(view.started.environment.scope).episodes()}
+    assert {e.uid: e.remembered_as for e in events if isinstance(e, EpisodeStarted)}.items() <= stored.items()
+    # A replay shows the same map.
+    recorded = SessionFiles.recorded(saved.folder).remembered.read(view.started, view.places.uids)
+    recorded.merge(view.places.map)
+    assert counted(recorded) == view.memory_entries
+
+
+def hits_remembered(view: RunView) -> int:
+    """Return the number of steps that the memory pane and plain lines say."""
+    choice = dataclasses.replace(view.choice, decision=dataclasses.replace(view.choice.decision, parts=(
+        dataclasses.replace(view.choice.decision.update, neighbours=(), valuation=Valuation(0.0, (), (), ())),)))
+    return int(re.search(r"([\d,]+) steps remembered", hits.nothing(choice, 0))[1].replace(",", ""))
 
 
 def test_the_drawing_marks_this_place_tells_values_and_fits_every_width():
