@@ -145,7 +145,7 @@ def why(
     action, how, n = candidates[chosen].action, valuation.how[chosen], len(neighbours)
     q, v, a = worked.difference(valuation.q[chosen], valuation.v)
     if how == jitrl.PRIOR:
-        return f"Nothing like this state is remembered. {by_the_model(chosen, candidates, taken, alone=' alone')}"
+        return f"Nothing like this state was remembered. {by_the_model(chosen, candidates, taken, alone=' alone')}"
     if valuation.terms:
         return _planned(chosen, candidates, valuation, without_memory, preferred=preferred)
     visits = f"{n} similar visit{'s' if n != 1 else ''}"
@@ -228,7 +228,7 @@ def _planned(
     how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
     if chosen == first and explores(valuation):
         sentence = (
-            f"Nothing is remembered yet, so exploration within this episode decided: it begins with '{action}' ({how})"
+            f"Nothing was remembered yet, so exploration within this episode decided: it begins with '{action}' ({how})"
         )
     elif chosen == first:
         sentence = f"The best plan found for the steps left begins with '{action}' ({how})"

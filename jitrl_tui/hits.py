@@ -11,8 +11,8 @@ from jitrl_tui.view import Choice, gained, signed, steps
 REPEATED = "The plan repeats these remembered steps"
 KNOWN = "The plan goes through these steps (this: the running episode)"
 ALSO = "Also done in this place before"
-EMPTY = "Memory is empty. It fills at the end of each episode."
-EXPLORES = "Nothing is remembered yet: exploration within this episode decides."
+EMPTY = "Memory was empty. It fills at the end of each episode."
+EXPLORES = "Nothing was remembered yet: exploration within the episode decided."
 ORIGINS = 6
 """Largest number of origins in a line."""
 TRIES = 3
@@ -185,7 +185,7 @@ def nothing(choice: Choice, entries: int) -> str:
     """
     update = choice.decision.update
     entries = entries if choice.remembered is None else choice.remembered
-    count = f"{steps(entries)} remembered"
+    count = f"{steps(entries)} {'was' if entries == 1 else 'were'} remembered"  # by now it may be more
     if choice.agent in explain.MEMORYLESS:
         return "This agent has no memory."
     if update is None:
@@ -201,8 +201,8 @@ def nothing(choice: Choice, entries: int) -> str:
     if not entries:
         return EMPTY
     if choice.settings.get("estimator") == "graph":
-        return f"Nothing that is remembered bears on this choice ({count})."
-    return f"No remembered state is similar enough ({count})."
+        return f"Nothing that was remembered bears on this choice ({count})."
+    return f"No remembered state was similar enough ({count})."
 
 
 def ahead(neighbour: Neighbour) -> str:

@@ -95,7 +95,8 @@ class Transcript(Pane):
         if 0 <= index < len(self._starts):
             self._follow = False
             height = self.scrollable_content_region.height
-            top = max(0, self._starts[index] - (height - 1 if last else height // 3))
+            end = self._starts[index + 1] if index + 1 < len(self._starts) else len(self._lines)
+            top = max(0, end - height if last else self._starts[index] - height // 3)
             self.scroll_to(y=top, animate=False, force=True)
             self._tell_unread()
 

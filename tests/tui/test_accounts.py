@@ -161,7 +161,7 @@ def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_don
 def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
     choice = Choice(2, planned(), started(), 60)
     text = " ".join(memory_text(choice).split())
-    assert text.startswith("The plan repeats nothing that is known: it tries something new. 60 steps remembered.")
+    assert text.startswith("The plan repeats nothing that is known: it tries something new. 60 steps were remembered.")
     assert hits.told(choice, 0)[0] in text
     first = memory_text(Choice(1, planned(), started(), 0))
     assert " ".join(first.split()).startswith(hits.EXPLORES)
@@ -191,9 +191,9 @@ def test_neighbours_are_shown_with_their_similarity_and_columns_line_up():
 @pytest.mark.parametrize(
     ("settings", "agent", "remembered", "memory", "candidates"),
     [
-        (PAPER, "jitrl", 0, "Memory is empty. It fills at the end of each episode.", "Nothing similar remembered"),
-        (PAPER, "jitrl", 1, "No remembered state is similar enough (1 step remembered).", "Nothing similar"),
-        (DEFAULT, "jitrl", 0, "Memory is empty.", "Nothing to plan with yet: the model alone decides."),
+        (PAPER, "jitrl", 0, "Memory was empty. It fills at the end of each episode.", "Nothing similar remembered"),
+        (PAPER, "jitrl", 1, "No remembered state was similar enough (1 step was remembered).", "Nothing similar"),
+        (DEFAULT, "jitrl", 0, "Memory was empty.", "Nothing to plan with yet: the model alone decides."),
         (DEFAULT, "static", 60, "This agent has no memory.", "No memory: the model alone decides."),
         (DEFAULT, "random", 60, "This agent has no memory.", "No memory, no model: drawn at random."),
     ],
@@ -387,7 +387,7 @@ def test_a_drawn_action_is_not_called_the_models_decision(taken, said):
     nobody = Valuation(0.0, (0.0,) * 3, (0,) * 3, ("prior",) * 3)
     candidates = (Candidate("wait", 0.5), Candidate("look", 0.5), Candidate("dig", -1.0))
     sentence = explain.why(0, candidates, nobody, (), (0.0,) * 3, "wait", taken=taken)
-    assert sentence == f"Nothing like this state is remembered. {said}"
+    assert sentence == f"Nothing like this state was remembered. {said}"
     assert explain.by_the_model(0, candidates, taken) == said
     made = dataclasses.replace(stream.decision(np.random.default_rng(3), 2, 0))
     for selection, decides in (("sample", "a draw by the model's probabilities"), ("greedy", "the model")):

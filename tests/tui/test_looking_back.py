@@ -89,7 +89,8 @@ def test_everything_on_the_screen_is_as_a_replay_has_it_at_that_step():
             transcript = screen.panes.transcript
             bottom = round(transcript.scroll_y) + transcript.scrollable_content_region.height
             index = next(n for n, p in enumerate(transcript._paragraphs) if (p.episode, p.step) == PLACES[-1])
-            assert bottom == transcript._starts[index] + 1
+            assert bottom == transcript._starts[index + 1]
+            assert transcript._lines[bottom - 1].startswith("> ")
             await pilot.press("left")
             await settled(pilot)
             assert (screen.choice.episode, screen.choice.decision.step) == (3, 2)

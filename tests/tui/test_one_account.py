@@ -127,7 +127,7 @@ def test_before_anything_is_remembered_exploration_is_said_to_decide():
     assert "exploration within this episode decided" in " ".join(why.split())
     assert hits.EXPLORES in memory
     for text in (candidates, why, memory):
-        assert "Memory is empty" not in text
+        assert "Memory was empty" not in text
         assert "plans through memory" not in text
 
 

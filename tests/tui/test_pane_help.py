@@ -64,7 +64,7 @@ def test_all_terms_of_memory_are_in_its_help():
     head = next(line for line in text.splitlines() if "ep/step" in line)
     near = memory_text(paper_choice(), 120).splitlines()[0]
     has("memory", *(f"**{word}**" for word in {*head.split(), *near.split()}))
-    has("memory", "*now*", "*this*", f"*{hits.ALSO}*", "*Nothing is remembered yet*")
+    has("memory", "*now*", "*this*", f"*{hits.ALSO}*", "*Nothing was remembered yet*")
     for _, what, remark in hits.account(made)[1:]:
         assert what in " ".join(PAGES["memory"].replace("*", "").split())
         assert not remark or remark in ("dig",) or what.startswith("for ")
