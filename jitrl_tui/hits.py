@@ -160,21 +160,21 @@ def without_values(choice: Choice) -> str:
     if choice.agent == "human":
         return "No memory, no model: the recording decides."
     if choice.agent in explain.MEMORYLESS:
-        return f"No memory: {_the_model(choice)} alone decides."
+        return f"No memory: {_by_the_model(choice, ' alone')}."
     if bases := texts(choice.decision):
-        return f"{_the_model(choice).capitalize()} decides. {' '.join(map(rests_on, bases))}"
+        return f"{_by_the_model(choice).capitalize()}. {' '.join(map(rests_on, bases))}"
     if choice.decision.update is None:
-        return f"Nothing kept bears on this choice: {_the_model(choice)} alone decides."
+        return f"Nothing kept bears on this choice: {_by_the_model(choice, ' alone')}."
     if choice.settings.get("estimator") == "graph":
-        return f"Nothing to plan with yet: {_the_model(choice)} alone decides."
-    return f"Nothing similar remembered: {_the_model(choice)} alone decides."
+        return f"Nothing to plan with yet: {_by_the_model(choice, ' alone')}."
+    return f"Nothing similar remembered: {_by_the_model(choice, ' alone')}."
 
 
-def _the_model(choice: Choice) -> str:
-    """Return what decides where nothing is added to the model's logits."""
+def _by_the_model(choice: Choice, alone: str = "") -> str:
+    """Return how a choice is made where nothing is added to the model's logits."""
     settings, count = choice.settings, len(choice.decision.candidates)
     by_draw = settings.get("selection") == explain.SAMPLED and settings.get("unremembered") != "best_action"
-    return "a draw by the model's probabilities" if by_draw and count > 1 else "the model"
+    return "drawn by the model's odds" if by_draw and count > 1 else f"the model{alone} decides"
 
 
 def nothing(choice: Choice, entries: int) -> str:

@@ -390,9 +390,9 @@ def test_a_drawn_action_is_not_called_the_models_decision(taken, said):
     assert sentence == f"Nothing like this state was remembered. {said}"
     assert explain.by_the_model(0, candidates, taken) == said
     made = dataclasses.replace(stream.decision(np.random.default_rng(3), 2, 0))
-    for selection, decides in (("sample", "a draw by the model's probabilities"), ("greedy", "the model")):
+    for selection, decides in (("sample", "drawn by the model's odds"), ("greedy", "the model alone decides")):
         choice = Choice(1, made, started({"selection": selection}, agent="static"))
-        assert hits.without_values(choice) == f"No memory: {decides} alone decides."
+        assert hits.without_values(choice) == f"No memory: {decides}."
 
 
 def test_how_an_action_was_taken_is_said_with_the_draw():
