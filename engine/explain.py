@@ -1,14 +1,15 @@
-"""Explains a decision in one sentence, puts its values into one unit, and writes its equation with numbers."""
+"""Explains a decision in one sentence, and puts its values into one unit."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine import jitrl, worked
 from engine.records import Candidate, Decision, Neighbour, Update, Valuation
+from engine.worked import number
 
 _METHODS = {
     "graph": ("values: plans through memory", "plans"),
@@ -22,13 +23,14 @@ EXPECTED, HOPED, SPARE = "expected", "hoped", "spare"
 TERMS = {"gain": EXPECTED, "discovery": HOPED, "delay": "delay", "risk": "risk"}
 """The terms of Q from plans, and what they are called on screens, where `SPARE` is apart from `HOPED`."""
 
+SAMPLED, GREEDY, NAMED = "sample", "greedy", "named"
+"""How an action is taken: drawn from the policy, the most probable one, or the one that the model named the best."""
+
+NEUTRAL = ("memory", "valid", "random")
+"""Sources of candidates that the model said nothing about: their logit is the neutral 0 (Algorithm 1, step 3)."""
+
 MEMORYLESS = ("static", "random")
 """Agents of this project that remember nothing."""
-
-
-def number(x: float) -> str:
-    """Return x with a sign and two decimals. It uses a minus sign instead of a hyphen, so that columns line up."""
-    return _signed(x, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Shown:
         terms: The terms of Q by the names that screens use.
         total: What the plan is worth to the decision, before the cut; 0 if there is none.
         left: What it was cut to, the points that are left to gain; None if nothing was cut.
+        share: The factor by which the cut has scaled A, and delay and risk with it; 1 if nothing was cut.
     """
 
     unit: str
@@ -49,15 +52,26 @@ class Shown:
     terms: Mapping[str, tuple[float, ...]]
     total: float = 0.0
     left: float | None = None
+    share: float = 1.0
 
 
-def shown(valuation: Valuation, advantage: Sequence[float]) -> Shown:
-    """Return values and advantages as they are shown.
+def knows(update: Update | None) -> bool:
+    """Return whether memory, or what was done in this episode, gave a decision its values."""
+    return update is not None and not set(update.valuation.how) <= {"prior"}
+
+
+def shown(update: Update) -> Shown:
+    """Return the values of a decision as they are shown: on screens, in lines, as JSON, in files.
 
     What a plan hopes from untried actions is optimistic, so that it is tried: it may be more than there is to gain.
     Then the whole value of the plan is shown as the points that are left. Delay and risk, which are shares of that
     value, shrink in proportion. So do advantages, and normalised advantages are the same as before.
     """
+    return in_one_unit(update.valuation, update.advantage)
+
+
+def in_one_unit(valuation: Valuation, advantage: Sequence[float]) -> Shown:
+    """Return values and advantages as `shown` does, for a decision that is being made."""
     v, q, a = valuation.v, valuation.q, tuple(advantage)
     if not valuation.terms:
         return Shown(RETURN, v, q, a, {})
@@ -86,7 +100,32 @@ def shown(valuation: Valuation, advantage: Sequence[float]) -> Shown:
         terms,
         total,
         left,
+        share,
     )
+
+
+def outside(decision: Decision) -> list[float]:
+    """Return A of the neighbours' actions that are no candidates, by their mean return; [] for plans."""
+    update = decision.update
+    if update is None or update.valuation.terms:
+        return []
+    named = {candidate.action for candidate in decision.candidates}
+    means = jitrl.mean_returns([n.action for n in update.neighbours], [n.g for n in update.neighbours])
+    return [mean - update.valuation.v for action, mean in means.items() if action not in named]
+
+
+def told_terms(seen: Shown, index: int) -> list[str]:
+    """Return the terms of a candidate's Q with their names, written so that they add up to it; none that is 0."""
+    terms = {name: values[index] for name, values in seen.terms.items() if values[index]}
+    _, *amounts = worked.sum_of(seen.q[index], list(terms.values()))
+    return [f"{name} {amount}" for name, amount in zip(terms, amounts, strict=True) if float(amount[1:])]
+
+
+def tried(update: Update, index: int) -> tuple[int, int]:
+    """Return how often a candidate was tried here in what is remembered, and in the running episode."""
+    n, plan = update.valuation.n[index], update.valuation.plan
+    here = plan.now[index] if plan is not None and index < len(plan.now) else 0
+    return n - here, here
 
 
 def explores(valuation: Valuation) -> bool:
@@ -103,18 +142,20 @@ def why(
     without_memory: str,
     *,
     preferred: bool = True,
+    taken: str = GREEDY,
 ) -> str:
     """Return why `candidates[chosen]` was chosen, as one sentence for people.
 
     Args:
         preferred: Whether no other candidate was more probable.
+        taken: How it was taken from the policy: `SAMPLED`, `GREEDY` or `NAMED`.
     """
     from engine import jitrl  # not at the top: screens import this module before they need numpy
 
     action, how, n = candidates[chosen].action, valuation.how[chosen], len(neighbours)
-    q, v = number(valuation.q[chosen]), number(valuation.v)
+    q, v, a = worked.difference(valuation.q[chosen], valuation.v)
     if how == jitrl.PRIOR:
-        return _unremembered(chosen, candidates)
+        return f"Nothing like this state was remembered. {by_the_model(chosen, candidates, taken, alone=' alone')}"
     if valuation.terms:
         return _planned(chosen, candidates, valuation, without_memory, preferred=preferred)
     visits = f"{n} similar visit{'s' if n != 1 else ''}"
@@ -122,8 +163,7 @@ def why(
         took = valuation.n[chosen]
         sentence = (
             f"'{action}' was tried in {took} of {visits}{_elsewhere(action, neighbours)} and "
-            f"returned G = {q} on average, against V = {v}: "
-            f"{number(advantage[chosen])}"
+            f"returned G = {q} on average, against V = {v}: {a}"
         )
     elif how == jitrl.OPTIMISTIC:
         sentence = f"'{action}' was never tried in {visits}: benefit of the doubt, Q = {q} against V = {v}"
@@ -140,27 +180,27 @@ def why(
     return f"{sentence}; without memory the choice would have been the same."
 
 
-def by_the_model(chosen: int, candidates: Sequence[Candidate]) -> str:
-    """Return why `candidates[chosen]` was chosen by a method that leaves the model's logits as they are."""
-    action = candidates[chosen].action
+def by_the_model(chosen: int, candidates: Sequence[Candidate], taken: str = GREEDY, alone: str = "") -> str:
+    """Return why `candidates[chosen]` was chosen where nothing was added to the model's logits.
+
+    Args:
+        taken: As in `why`.
+        alone: " alone" where the model read nothing that is remembered either.
+    """
+    action, z = candidates[chosen].action, [candidate.z for candidate in candidates]
     if candidates[chosen].source == "random":
         return f"The model had nothing to offer here: '{action}' was drawn from the valid actions."
-    if len(candidates) > 1 and len({candidate.z for candidate in candidates}) == 1:
-        return f"Nothing speaks for one candidate more than for another; '{action}' was taken."
-    return f"The model's opinion decided: '{action}'."
-
-
-def _unremembered(chosen: int, candidates: Sequence[Candidate]) -> str:
-    """Return why an action was chosen that memory knows nothing about."""
-    action = candidates[chosen].action
-    if candidates[chosen].source == "random":
-        return f"Neither the model nor memory had anything to offer here: '{action}' was drawn from the valid actions."
-    if len(candidates) > 1 and len({candidate.z for candidate in candidates}) == 1:
-        return (
-            f"Nothing like this state is remembered, and nothing speaks for one candidate more than for another; "
-            f"'{action}' was taken."
-        )
-    return f"Nothing like this state is remembered, so the model's opinion alone decided: '{action}'."
+    if taken == NAMED:
+        return f"The model named '{action}' the best."
+    if len(candidates) > 1 and len(set(z)) == 1:
+        return f"Nothing speaks for one candidate more than for another: '{action}' was drawn."
+    if taken == SAMPLED and len(candidates) > 1:
+        return f"'{action}' was drawn, with the probabilities that the model's opinion gives to the candidates."
+    if z.count(max(z)) > 1:
+        return f"The model rates {z.count(max(z))} candidates alike and the highest: '{action}' was drawn among them."
+    if candidates[chosen].source in NEUTRAL:
+        return f"The model rates what it proposed lower than the neutral logit 0: '{action}', of which it said nothing."
+    return f"The model's opinion{alone} decided: '{action}'."
 
 
 def _elsewhere(action: str, neighbours: Sequence[Neighbour]) -> str:
@@ -193,12 +233,12 @@ def _planned(
 ) -> str:
     """Return why an action with a value from a plan was chosen: the parts of its value, and what it beat."""
     action, first = candidates[chosen].action, first_of_plan(valuation)
-    seen = shown(valuation, (0.0,) * len(candidates))
-    parts = [f"{name} {number(x[chosen])}" for name, x in seen.terms.items() if abs(x[chosen]) >= 0.005]
+    seen = in_one_unit(valuation, (0.0,) * len(candidates))
+    parts = told_terms(seen, chosen)
     how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
     if chosen == first and explores(valuation):
         sentence = (
-            f"Nothing is remembered yet, so exploration within this episode decided: it begins with '{action}' ({how})"
+            f"Nothing was remembered yet, so exploration within this episode decided: it begins with '{action}' ({how})"
         )
     elif chosen == first:
         sentence = f"The best plan found for the steps left begins with '{action}' ({how})"
@@ -244,7 +284,7 @@ def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
     selection = settings.get("selection")
     if decision.provenance != "agent" or i < 0 or decision.vetoed or selection is None:
         return ""
-    remembered = update is not None and not set(update.valuation.how) <= {"prior"}
+    remembered = knows(update)
     if settings.get("unremembered") == "best_action" and not remembered:
         return ""  # the action that the model named as best need not have its highest probability
     draw = "" if update is None or update.draw is None else f" {update.draw:.2f}"
@@ -261,53 +301,6 @@ def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
     if policy[i] >= policy[top]:
         return f"{said}, the most probable one."
     return f"{said}; '{decision.candidates[top].action}' had {policy[top]:.0%}."
-
-
-def logit(candidate: Candidate, settings: Mapping[str, Any], model: str = "") -> str:
-    """Return the equation, with numbers, that made a confidence into a logit; "" if there is none.
-
-    Args:
-        candidate: The candidate.
-        settings: Settings of the run.
-        model: Name of the model. A mixture of two models ("+") has logits of another kind.
-    """
-    c, transform = candidate.confidence, settings.get("transform")
-    if c is None or "+" in model or transform not in ("linear", "log"):
-        return ""
-    c = min(max(c, 0.0), 100.0)
-    if transform == "linear":
-        return f"z = c / 100 = {c:g} / 100 = {number(candidate.z)}"
-    from engine.logits import LEAST_CONFIDENCE
-
-    c = max(c, LEAST_CONFIDENCE)
-    # If k confidences sum to 100, their mean is 100 / k; this is then the same as ln(c k / 100).
-    return f"z = ln(c / mean c) = ln({c:g} / {c / math.exp(candidate.z):.4g}) = {number(candidate.z)}"
-
-
-def difference(q: float, v: float, a: float) -> tuple[str, str, str]:
-    """Return Q, V and A = Q - V with as many decimals as needed for the written difference to be right."""
-    places = next((n for n in (2, 3) if abs(round(q, n) - round(v, n) - round(a, n)) < 0.1 ** (n + 1)), 4)
-    return _signed(q, places), _signed(v, places), _signed(a, places)
-
-
-def _signed(x: float, places: int) -> str:
-    return f"{x:+.{places}f}".replace("-", "\N{MINUS SIGN}")
-
-
-def equation(
-    z: float, beta: float, advantage_normalised: float, z_prime: float, before: float, after: float
-) -> str:
-    """Return z' = z + beta * A with its numbers, and the probability before and after.
-
-    A is written with as many decimals as needed for the written sum to be right.
-    """
-    sign = "+" if z_prime >= z else "\N{MINUS SIGN}"
-    a, moved = abs(advantage_normalised), abs(round(z_prime, 2) - round(z, 2))
-    decimals = next((n for n in (2, 3) if abs(beta * round(a, n) - moved) <= 0.0101), 4)
-    return (
-        f"z' = z + β·Ã = {number(z)} {sign} {beta:g}·{a:.{decimals}f} = {number(z_prime)}"
-        f"   π {before:.0%} → {after:.0%}"
-    )
 
 
 def overrule(decision: Decision, action: str) -> Decision:

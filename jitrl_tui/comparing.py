@@ -21,8 +21,9 @@ from engine.session.compare import (
     reason,
     weighed,
 )
+from jitrl_tui.hits import tried
 from jitrl_tui.output import one_line
-from jitrl_tui.view import points, signed
+from jitrl_tui.view import gained, points, signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,16 +75,16 @@ def done(side: Side | None) -> str:
     """Return what was done, with the points that it gave."""
     if side is None:
         return "-"
-    gain = f" {signed(side.reward, 0)}" if side.reward else ""
+    gain = f" {gained(side.reward)}" if side.reward else ""
     person = " (a person)" if side.provenance == "human" else ""
     return one_line(side.action) + gain + person
 
 
-def chance(option: Option | None) -> str:
-    """Return the probabilities of an action before and after memory, and its value."""
+def chance(option: Option | None, unit: str) -> str:
+    """Return the probabilities of an action before and after memory, its value, and how often it was tried."""
     if option is None:
         return "no candidate"
-    value = f", Q {signed(option.q)}, N {option.n}" if option.q is not None else ""
+    value = f", Q {signed(option.q)} {unit}, N {tried(option.n, option.now)}" if option.q is not None else ""
     return f"{option.before:.0%} to {option.after:.0%}{value}"
 
 
@@ -126,8 +127,10 @@ def first_lines(comparison: Comparison) -> Iterator[str]:
     row = comparison.rows[comparison.first]
     yield f"They first differ in episode {row.episode}, step {row.step + 1}. {reason(row)}"
     if row.kind == ACTION:
-        for action, left, right in weighed(row):
-            yield f"  {one_line(action)}: A {chance(left)}; B {chance(right)}"
+        units = [side.unit if side is not None else "" for side in (row.left, row.right)]
+        for action, *both in weighed(row):
+            left, right = map(chance, both, units)
+            yield f"  {one_line(action)}: A {left}; B {right}"
 
 
 def as_json(comparison: Comparison, names: Sequence[str]) -> dict[str, Any]:
@@ -174,11 +177,12 @@ def _side(side: Side | None) -> dict[str, Any] | None:
     if side is None:
         return None
     return {
-        "action": side.action, "provenance": side.provenance, "score": side.score, "reward": side.reward, "v": side.v
+        "action": side.action, "provenance": side.provenance, "score": side.score, "reward": side.reward, "v": side.v,
+        "unit": side.unit,
     }  # fmt: skip
 
 
 def _option(option: Option | None) -> dict[str, Any] | None:
     if option is None:
         return None
-    return {"before": option.before, "after": option.after, "q": option.q, "n": option.n}
+    return {"before": option.before, "after": option.after, "q": option.q, "n": option.n, "now": option.now}

@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from engine import explain
+from engine import explain, worked
 from engine.records import Candidate, Decision, Neighbour, Update
 from jitrl_tui import hits
 from jitrl_tui.view import Choice, signed
@@ -85,43 +86,68 @@ def derived(choice: Choice, index: int) -> list[Derived]:
 def _logit(choice: Choice, candidate: Candidate) -> Derived:
     from engine import jitrl, logits
 
-    model = choice.started.model if choice.started is not None else ""
     value, code = signed(candidate.z), None
-    paper, worked = "Sec. 5: the logits of the base model", (f"as the model gave it: {value}",)
+    paper = "Sec. 5: the logits of the base model"
+    lines = (hits.logit(choice, candidate) or f"as the model gave it: {value}",)
     if hits.is_neutral(candidate):
         paper = "Algorithm 1, step 3; Eq. 23: an action that the model did not propose has the neutral logit 0"
-        code, worked = jitrl.candidate_set, ("z = 0",)
+        code, lines = jitrl.candidate_set, ("z = 0",)
     elif candidate.confidence is not None:
         code = logits.from_confidences
         paper = "Sec. 5, verbalized logit: the paper transforms confidences to logits and gives no formula"
-        worked = (explain.logit(candidate, choice.settings, model) or worked[0],)
     elif candidate.logprob is not None:
-        code = logits.from_logprobs
+        token = choice.started is not None and choice.started.reading == "token"
+        code = logits.from_index_logprobs if token else logits.from_logprobs
         paper = "Sec. 5, token-level logit: from the log-likelihood, shifted so that 0 is the mean"
-        worked = (f"z = (ln p − mean ln p) / temperature, with ln p = {signed(candidate.logprob)}: {value}",)
-    return Derived("z", "logit of the prior", value, paper, code, worked)
+    return Derived("z", "logit of the prior", value, paper, code, lines)
 
 
 def _prior(decision: Decision, index: int) -> Derived:
     from engine import jitrl
 
-    worked = _softmax("z", [candidate.z for candidate in decision.candidates], index, decision.prior[index])
+    lines = _softmax("z", [candidate.z for candidate in decision.candidates], index, decision.prior[index])
     paper = "Sec. 4.3: π_θ(a|s) = softmax(z(s, a))"
-    return Derived("π_θ", "probability by the prior", f"{decision.prior[index]:.1%}", paper, jitrl.softmax, worked)
+    return Derived("π_θ", "probability by the prior", f"{decision.prior[index]:.1%}", paper, jitrl.softmax, lines)
 
 
 def _posterior(decision: Decision, index: int) -> Derived:
     from engine import jitrl
 
     assert decision.update is not None
-    worked = _softmax("z′", decision.update.z_prime, index, decision.posterior[index])
+    z, action = decision.update.z_prime, decision.candidates[index].action
+    left = [i for i, candidate in enumerate(decision.candidates) if candidate.action not in decision.vetoed]
+    if index in left:
+        lines = _softmax("z′", [z[i] for i in left], left.index(index), decision.posterior[index])
+    else:
+        lines = (f"'{action}' is vetoed: 0",)
     paper = "Eq. 9: π*(a|s) ∝ π_θ(a|s) exp(β A(s, a)), which is softmax(z′)"
-    return Derived("π*", "probability now", f"{decision.posterior[index]:.1%}", paper, jitrl.softmax, worked)
+    return Derived("π*", "probability now", f"{decision.posterior[index]:.1%}", paper, jitrl.softmax, lines)
 
 
 def _softmax(name: str, logits: Sequence[float], index: int, share: float) -> tuple[str, ...]:
-    terms = " + ".join(f"e^{signed(z)}" for z in logits[:MOST]) + (" + …" if len(logits) > MOST else "")
-    return (f"softmax({name}) = e^{signed(logits[index])} / ({terms}) = {share:.4f}",)
+    """Return a probability as a fraction of powers of e, those beyond the first ones as one power."""
+    own, first, rest = logits[index], list(logits[:MOST]), logits[MOST:]
+    top = max(logits)
+    if rest:
+        first.append(top + log(sum(exp(z - top) for z in rest)))
+    result, *powers = worked.written(
+        share, (own, *first), lambda x: exp(x[0] - top) / sum(exp(z - top) for z in x[1:]), 4
+    )
+    terms = [f"e^{power}" for power in powers[1:]]
+    if rest:
+        terms[-1] += f" (the {len(rest)} others)"
+    return (f"softmax({name}) = e^{powers[0]} / ({' + '.join(terms)}) = {result.lstrip('+')}",)
+
+
+def _mean(name: str, value: float, numbers: Sequence[float]) -> str:
+    """Return a mean with the numbers that it is of, those beyond the first ones as their sum."""
+    count, first, rest = len(numbers), list(numbers[:MOST]), numbers[MOST:]
+    if rest:
+        first.append(sum(rest))
+    result, *terms = worked.written(value, first, lambda x: sum(x) / count)
+    if rest:
+        terms[-1] += f" (the {len(rest)} others)"
+    return f"{name} = ({' '.join(terms)}) / {count} = {result}"
 
 
 def _neighbours(choice: Choice, update: Update, index: int) -> list[Derived]:
@@ -129,78 +155,84 @@ def _neighbours(choice: Choice, update: Update, index: int) -> list[Derived]:
     from engine import jitrl
     from engine.values.knn import KnnEstimator
 
-    settings, value, near = choice.settings, update.valuation, update.neighbours
-    action, count = choice.decision.candidates[index].action, len(update.neighbours)
+    settings, near, seen = choice.settings, update.neighbours, explain.shown(update)
+    how, value = update.valuation.how, seen.q[index]
+    candidates, count = choice.decision.candidates, len(update.neighbours)
     gamma = settings.get("gamma")
     returns = [neighbour.g for neighbour in near]
-    mean = f"V̂ = ({_sum(returns)}) / {count} = {signed(value.v)}"
-    if settings.get("baseline") == "candidates" and set(value.how) != {jitrl.KNOWN}:
-        mean = f"V̂ = mean of Q̂ over the neighbours' actions and the candidates = {signed(value.v)}"
-    own = [neighbour.g for neighbour in near if neighbour.action == action]
-    q = signed(value.q[index])
-    if value.how[index] == jitrl.KNOWN:
-        paper, worked = "Eq. 5: the mean return of the neighbours that took it", f"Q̂ = ({_sum(own)}) / {len(own)} = {q}"
-    elif value.how[index] == jitrl.OPTIMISTIC:
-        alpha = settings.get("alpha", "α")
-        paper = "Eq. 6: V̂ + α / |N(s)|, with probability λ, for an action that no neighbour took"
-        worked = f"Q̂ = {signed(value.v)} + {alpha} / {count} = {q}"
+    by_action = {n.action: [m.g for m in near if m.action == n.action] for n in near}
+    mean = _mean("V̂", seen.v, returns)
+    if settings.get("baseline") == "candidates" and set(how) != {jitrl.KNOWN}:
+        known = {action: sum(g) / len(g) for action, g in by_action.items()}
+        known.update({candidate.action: q for candidate, q in zip(candidates, seen.q, strict=True)})
+        mean = f"of Q̂ of the neighbours' actions and the candidates: {_mean('V̂', seen.v, list(known.values()))}"
+    if how[index] == jitrl.KNOWN:
+        paper = "Eq. 5: the mean return of the neighbours that took it"
+        line = _mean("Q̂", value, by_action.get(candidates[index].action, []))
+    elif how[index] == jitrl.OPTIMISTIC:
+        alpha = float(settings.get("alpha", 0.0))
+        paper = "Eq. 6: mean G + α / |N(s)|, with probability λ, for an action that no neighbour took"
+        result, g = worked.written(value, (value - alpha / count,), lambda x: x[0] + alpha / count)
+        line = f"Q̂ = {g} + {alpha:g} / {count} = {result}"
     else:
-        paper, worked = "Sec. 4.2: 0 with probability 1 − λ, for an action that no neighbour took", "Q̂ = 0"
+        paper, line = "Sec. 4.2: 0 with probability 1 − λ, for an action that no neighbour took", "Q̂ = 0"
     discount = f" with γ = {gamma:g}" if isinstance(gamma, int | float) else ""
     return [
         Derived("N(s)", "neighbours of the state", f"{count}", "Algorithm 1, step 1; App. E, Eq. 24",
                 KnnEstimator.neighbours, (f"{count} remembered steps, listed in the memory pane",)),
         Derived("G", "discounted returns", f"{count} numbers", "Eq. 3: the sum of γ^(u−t) r_u over the steps from t on",
                 jitrl.discounted_returns, (f"of the neighbours{discount}: {_listed(returns)}",)),
-        Derived("V̂", "state value", signed(value.v), "Eq. 4: the mean return of the neighbours",
+        Derived("V̂", "state value", signed(seen.v), "Eq. 4: the mean return of the neighbours",
                 jitrl.estimate_values, (mean,)),
-        Derived("Q̂", "action value", q, paper, jitrl.estimate_values, (worked,)),
+        Derived("Q̂", "action value", signed(value), paper, jitrl.estimate_values, (line,)),
     ]  # fmt: skip
 
 
 def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
-    """Return V and Q from a plan: as the estimator has them, and as they are shown."""
+    """Return V and Q from a plan, in the unit in which they are shown."""
     from engine.values.graph import GraphEstimator
     from engine.values.plans import Terms
 
-    value, seen = update.valuation, hits.shown(update)
-    prior, q = choice.decision.prior, value.q[index]
-    sums = " ".join(f"{name} {signed(values[index])}" for name, values in value.terms.items())
-    v = " + ".join(f"{p:.2f}·({signed(x)})" for p, x in list(zip(prior, value.q, strict=True))[:MOST])
-    found = [
-        Derived("Q̂", "value of the plan", signed(q), "not in the paper: plans through memory",
-                Terms.of, (f"Q̂ = {sums} = {signed(q)}",)),
-        Derived("V̂", "state value", signed(value.v), "not in the paper: the mean of Q̂ by the prior's probabilities",
-                GraphEstimator.value, (f"V̂ = {v}{' + …' if len(prior) > MOST else ''} = {signed(value.v)}",)),
-    ]  # fmt: skip
+    seen, prior = explain.shown(update), choice.decision.prior
+    parts = explain.told_terms(seen, index)
+    lines = [f"Q̂ = {' '.join(parts) or '0'} = {signed(seen.q[index])} {hits.unit(seen)}"]
     if seen.left is not None:
-        share = seen.left / seen.total
-        lines = tuple(
-            f"{name} = {signed(seen.left)} + {share:.3f}·({signed(raw)} − {signed(seen.total)}) = {signed(points)}"
-            for name, raw, points in (("Q̂", q, seen.q[index]), ("V̂", value.v, seen.v))
+        lines.append(
+            f"the search counted {seen.total:.2f} points, and {seen.left:.2f} are left to gain: the plan counts as "
+            f"these, and delay and risk as {seen.share:.3f} of theirs"
         )
-        paper = "not in the paper: the plan counts as no more than what is left to gain. It scales Â, and Ã stays"
-        found.append(Derived("Q̂", "on the screen, in points", signed(seen.q[index]), paper, explain.shown, lines))
-    return found
+    first = list(zip(prior, seen.q, strict=True))[:MOST]
+    rest = sum(p * q for p, q in list(zip(prior, seen.q, strict=True))[MOST:])
+    numbers = [x for pair in first for x in pair]
+    result, *told = worked.written(
+        seen.v, [*numbers, rest], lambda x: sum(p * q for p, q in zip(x[:-1:2], x[1:-1:2], strict=True)) + x[-1]
+    )
+    terms = [f"{p.lstrip('+')}·({q})" for p, q in zip(told[:-1:2], told[1:-1:2], strict=True)]
+    terms += [f"({told[-1]}, of the {len(prior) - MOST} others)"] if len(prior) > MOST else []
+    paper = "not in the paper: plans through memory. A plan counts as no more than what is left; that scales Â, not Ã"
+    return [
+        Derived("Q̂", "value of the plan", signed(seen.q[index]), paper, Terms.of, tuple(lines)),
+        Derived("V̂", "state value", signed(seen.v), "not in the paper: the mean of Q̂ by the prior's probabilities",
+                GraphEstimator.value, (f"V̂ = {' + '.join(terms)} = {result}",)),
+    ]  # fmt: skip
 
 
 def _update(choice: Choice, update: Update, index: int) -> list[Derived]:
     """Return the advantage, the normalised one, and the new logit."""
     from engine import jitrl
 
-    beta = update.beta
-    seen, scaled = hits.shown(update), update.advantage_normalised[index]
-    a = seen.advantage[index]
-    q, v, makes = explain.difference(seen.q[index], seen.v, a)
-    z, z_prime = choice.decision.candidates[index].z, update.z_prime[index]
-    largest, name = hits.divisor(choice)
+    seen, scaled, beta = explain.shown(update), update.advantage_normalised[index], update.beta
+    q, v, a = worked.difference(seen.q[index], seen.v)
+    others = explain.outside(choice.decision)
+    normalised = worked.normalised(seen.advantage, index, choice.settings, others, seen.share, 3)
+    z, by, z_prime = worked.moved(choice.decision.candidates[index].z, beta, scaled, update.z_prime[index])
     return [
-        Derived("Â", "advantage", signed(a), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
-                (f"Â = {q} − ({v}) = {makes}",)),
+        Derived("Â", "advantage", signed(seen.advantage[index]), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
+                (f"Â = {q} − ({v}) = {a}",)),
         Derived("Ã", "normalised advantage", signed(scaled, 3), "App. E, Eq. 25: Ã = Â / (max |Â| + ε)",
-                jitrl.normalise, (f"Ã = Â / {name} = {signed(a, 4)} / {largest:.4f} = {signed(scaled, 3)}",)),
-        Derived("z′", "new logit", signed(z_prime), "Eq. 10: z′(s, a) = z(s, a) + β·Ã(s, a)", jitrl.update_logits,
-                (f"z′ = {signed(z)} + {beta:g}·({signed(scaled, 4)}) = {signed(z_prime)}",)),
+                jitrl.normalise, (normalised,)),
+        Derived("z′", "new logit", signed(update.z_prime[index]), "Eq. 10: z′(s, a) = z(s, a) + β·Ã(s, a)",
+                jitrl.update_logits, (f"z′ = {z} + {beta:g}·({by}) = {z_prime}",)),
     ]  # fmt: skip
 
 
@@ -218,10 +250,6 @@ def _choice(choice: Choice) -> Derived:
     return Derived("a", "chosen action", decision.action, paper, jitrl.sample, (said,))
 
 
-def _sum(numbers: Sequence[float]) -> str:
-    return " ".join([signed(x) for x in numbers[:MOST]] + (["…"] if len(numbers) > MOST else []))
-
-
 def _listed(numbers: Sequence[float]) -> str:
     return ", ".join([signed(x) for x in numbers[:MOST]] + (["…"] if len(numbers) > MOST else []))
 
@@ -236,15 +264,18 @@ _SETTINGS = (
 def fixture(choice: Choice) -> dict[str, Any]:
     """Return a decision as plain values: what went in, and what came out.
 
+    Values, and the terms of Q, are those that the screen shows. Where they are scaled, so is epsilon.
+
     Raises:
         ValueError: The method of this choice has no update of the logits.
     """
     decision, update = choice.decision, choice.decision.update
     if update is None:
         raise ValueError("this choice has no update of the logits")
-    value = update.valuation
+    value, seen = update.valuation, explain.shown(update)
+    epsilon = float(choice.settings.get("epsilon", 0.0)) * float(choice.settings.get("epsilon_times", 1))
     return {
-        "format": 1,
+        "format": 2,
         "session": choice.started.session if choice.started is not None else "",
         "episode": choice.episode,
         "step": decision.step,
@@ -256,15 +287,17 @@ def fixture(choice: Choice) -> dict[str, Any]:
             ],
             "neighbours": [_neighbour(neighbour) for neighbour in update.neighbours],
             "how": list(value.how),
-            "terms": {name: list(values) for name, values in value.terms.items()},
+            "unit": seen.unit,
+            "terms": {name: list(values) for name, values in seen.terms.items()},
+            "epsilon": epsilon * seen.share,
             "beta": update.beta,
             "draw": update.draw,
         },
         "outputs": {
-            "v": value.v,
-            "q": list(value.q),
+            "v": seen.v,
+            "q": list(seen.q),
             "n": list(value.n),
-            "advantage": list(update.advantage),
+            "advantage": list(seen.advantage),
             "advantage_normalised": list(update.advantage_normalised),
             "z_prime": list(update.z_prime),
             "prior": list(decision.prior),

@@ -15,7 +15,8 @@ from engine.session.remote.commands import who
 from engine.session.remote.followed import Followed, Hand, refusal
 from engine.session.remote.presence import Presence
 from jitrl_tui.source import InThread
-from jitrl_tui.view import RunView
+from jitrl_tui.tape import Tape
+from jitrl_tui.view import DECISIONS, RunView
 
 POLL_S, HELD_POLL_S = 0.2, 0.05
 """Seconds between two looks for what is new: usually, and while the session is held from here."""
@@ -180,7 +181,7 @@ class FollowSource(InThread):
 
     def _catch_up(self, session: Followed) -> None:
         """Show everything that was played so far, as one view."""
-        view = RunView()
+        view = RunView(tape=Tape(DECISIONS))
         while True:
             for event in session.new():
                 view.fold(event)
@@ -196,7 +197,7 @@ class FollowSource(InThread):
         sign, lives = session.sign(), session.lives()
         events = session.new()
         if session.restarted:
-            view = RunView()
+            view = RunView(tape=Tape(DECISIONS))
             view.fold_all(events)
             self._passing = None
             self.put(view)

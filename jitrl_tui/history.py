@@ -142,21 +142,32 @@ def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
     """Return the sessions before the one called `name` that can be compared with it and have finished episodes.
 
     Branches are left out, because they repeat episodes of another session, and sessions that went on with another
-    model or other settings than they began with.
+    model or other settings than they began with. For a branch, so are the sessions that it comes from: what they have
+    in common with it are its own episodes, and what they played after it parted from them did not come before it.
 
     Args:
         saves: The saves folder.
         name: Name of the session, which begins with the time it was made at.
         started: Its first event.
     """
-    wanted, found = likeness(started), list[Past]()
+    wanted, found, origins = likeness(started), list[Past](), _origins(saves, name)
     for one in played(saves):
-        if one.name < name and not one.branch and likeness(one.started) == wanted:
+        if one.name < name and not one.branch and one.name not in origins and likeness(one.started) == wanted:
             rows, starts = _read(one.recording)
             if rows and all(likeness(start) == wanted for start in starts):
                 found.append((one, rows))
         if len(found) == MOST_EARLIER:
             break
+    return found
+
+
+def _origins(saves: Path, name: str) -> set[str]:
+    """Return the names of the session that a branch comes from, of the one that this is a branch of, and so on."""
+    by_name = {one.name: one.origin for one in sessions.saved(saves)}
+    found, origin = set[str](), by_name.get(name)
+    while origin is not None and origin.session not in found:
+        found.add(origin.session)
+        origin = by_name.get(origin.session)
     return found
 
 

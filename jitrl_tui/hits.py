@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from engine import explain
+from collections.abc import Sequence
+
+from engine import explain, worked
 from engine.records import Basis, Candidate, Decision, Neighbour, Update
-from jitrl_tui.view import Choice, points, signed, steps
+from jitrl_tui.view import Choice, gained, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
 KNOWN = "The plan goes through these steps (this: the running episode)"
 ALSO = "Also done in this place before"
-EMPTY = "Memory is empty. It fills at the end of each episode."
-EXPLORES = "Nothing is remembered yet: exploration within this episode decides."
+EMPTY = "Memory was empty. It fills at the end of each episode."
+EXPLORES = "Nothing was remembered yet: exploration within the episode decided."
 ORIGINS = 6
 """Largest number of origins in a line."""
-NEUTRAL = ("memory", "valid", "random")
-"""Sources of candidates that the model said nothing about: their logit is the neutral 0 (Algorithm 1, step 3)."""
 TRIES = 3
 """Largest number of untried actions named in a line."""
 
@@ -35,43 +35,26 @@ def repeated(decision: Decision) -> tuple[Neighbour, ...]:
     return tuple(found)
 
 
-def shown(update: Update) -> explain.Shown:
-    """Return the values of a choice in the unit in which they are shown."""
-    return explain.shown(update.valuation, update.advantage)
-
-
-def divisor(choice: Choice) -> tuple[float, str]:
-    """Return what the advantages of a choice with an update were divided by (without ε), and its name."""
-    from engine import jitrl
-
-    update = choice.decision.update
-    assert update is not None
-    seen = shown(update)
-    if choice.settings.get("normalisation") != "positive":
-        return max(map(abs, seen.advantage)), "max|Â|"
-    named = {candidate.action for candidate in choice.decision.candidates}
-    near = () if update.valuation.terms else update.neighbours  # the steps of a plan are no neighbours
-    means = jitrl.mean_returns([n.action for n in near], [n.g for n in near])
-    others = [q - seen.v for action, q in means.items() if action not in named]
-    every, of = [*seen.advantage, *others], " of all remembered actions" if others else ""
-    return (max(every), f"max Â{of}") if max(every) > 0 else (max(map(abs, every)), f"max|Â|{of}")
-
-
 def headed(plan: tuple[Neighbour, ...]) -> str:
     """Return the line above the steps of a plan."""
     return REPEATED if all(hit.episode > 0 for hit in plan) else KNOWN
 
 
-def tried(update: Update, index: int) -> str:
-    """Return how often a candidate was tried: in memory, then in the running episode if it was tried there."""
-    n, plan = update.valuation.n[index], update.valuation.plan
-    here = plan.now[index] if plan is not None and index < len(plan.now) else 0
-    return f"{n - here}+{here}" if here else str(n)
+def tried(remembered: int, now: int) -> str:
+    """Return how often an action was tried: in memory, then in the running episode if it was tried there."""
+    return f"{remembered}+{now}" if now else str(remembered)
+
+
+def logit(choice: Choice, candidate: Candidate) -> str:
+    """Return the calculation that made a candidate's logit of what the model said; "" if it is not known."""
+    started = choice.started
+    model, reading = (started.model, started.reading) if started is not None else ("", "")
+    return worked.logit(candidate, choice.decision, choice.settings, model, reading)
 
 
 def is_neutral(candidate: Candidate) -> bool:
     """Return whether the model gave no opinion on a candidate, so that its logit is the neutral 0."""
-    return candidate.source in NEUTRAL and not candidate.z
+    return candidate.source in explain.NEUTRAL and not candidate.z
 
 
 def account(decision: Decision) -> list[tuple[str, str, str]]:
@@ -83,21 +66,30 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
     plan = update.valuation.plan if update is not None else None
     if update is None or plan is None:
         return []
-    seen, first = shown(update), explain.first_of_plan(update.valuation)
+    seen, first = explain.shown(update), explain.first_of_plan(update.valuation)
     if seen.unit != explain.POINTS or first < 0:
         return []
     expected, hoped, spare = (seen.terms.get(name, (0.0,) * len(seen.q))[first]
                               for name in (explain.EXPECTED, explain.HOPED, explain.SPARE))  # fmt: skip
-    listed = sum(hit.expected for hit in repeated(decision))
-    rows = [(listed, "expected of these steps", "")] if repeated(decision) else []
+    plan_steps = repeated(decision)
+    listed = sum(hit.expected for hit in plan_steps)
+    rows = [(listed, "expected of these steps", "")] if plan_steps else []
     rows.append((expected - listed, "for danger and doubt", "earlier plans kept more or less than they promised"))
     rows.append((hoped, "hoped from untried actions", _named(plan.tries)))
     rows.append((spare, "for steps left over", ""))
-    lines = [(signed(amount), what, remark) for amount, what, remark in rows if abs(amount) >= 0.005]
+    whole, *amounts = worked.sum_of(seen.q[first], [amount for amount, _, _ in rows])
+    lines = [(amount, what, remark) for amount, (_, what, remark) in zip(amounts, rows, strict=True)
+             if float(amount[1:])]  # fmt: skip
     remark = ""
     if seen.left is not None:
         remark = f"all that is left to gain (the search counted {seen.total:.1f})"
-    return [(signed(seen.q[first]), f"points, Q̂ of '{decision.candidates[first].action}'", remark), *lines]
+    return [(whole, f"points, Q̂ of '{decision.candidates[first].action}'", remark), *lines]
+
+
+def expected(plan: Sequence[Neighbour]) -> list[str]:
+    """Return the points that are expected of each step of a plan, written so that they add up; "" for none."""
+    _, *each = worked.sum_of(sum(hit.expected for hit in plan), [hit.expected for hit in plan])
+    return [text if hit.expected else "" for hit, text in zip(plan, each, strict=True)]
 
 
 def _named(tries: tuple[str, ...]) -> str:
@@ -125,7 +117,7 @@ def ordered(decision: Decision) -> list[int]:
 
 def says_nothing(update: Update | None) -> bool:
     """Return whether a choice has no values: there is no update of the logits, or nothing remembered for it."""
-    return update is None or set(update.valuation.how) <= {"prior"}
+    return not explain.knows(update)
 
 
 def columns(decision: Decision) -> list[tuple[str, tuple[float, ...]]]:
@@ -168,14 +160,21 @@ def without_values(choice: Choice) -> str:
     if choice.agent == "human":
         return "No memory, no model: the recording decides."
     if choice.agent in explain.MEMORYLESS:
-        return "No memory: the model alone decides."
+        return f"No memory: {_by_the_model(choice, ' alone')}."
     if bases := texts(choice.decision):
-        return f"The model decides. {' '.join(map(rests_on, bases))}"
+        return f"{_by_the_model(choice).capitalize()}. {' '.join(map(rests_on, bases))}"
     if choice.decision.update is None:
-        return "Nothing kept bears on this choice: the model alone decides."
+        return f"Nothing kept bears on this choice: {_by_the_model(choice, ' alone')}."
     if choice.settings.get("estimator") == "graph":
-        return "Nothing to plan with yet: the model alone decides."
-    return "Nothing similar remembered: the model alone decides."
+        return f"Nothing to plan with yet: {_by_the_model(choice, ' alone')}."
+    return f"Nothing similar remembered: {_by_the_model(choice, ' alone')}."
+
+
+def _by_the_model(choice: Choice, alone: str = "") -> str:
+    """Return how a choice is made where nothing is added to the model's logits."""
+    settings, count = choice.settings, len(choice.decision.candidates)
+    by_draw = settings.get("selection") == explain.SAMPLED and settings.get("unremembered") != "best_action"
+    return "drawn by the model's odds" if by_draw and count > 1 else f"the model{alone} decides"
 
 
 def nothing(choice: Choice, entries: int) -> str:
@@ -186,7 +185,7 @@ def nothing(choice: Choice, entries: int) -> str:
     """
     update = choice.decision.update
     entries = entries if choice.remembered is None else choice.remembered
-    count = f"{steps(entries)} remembered"
+    count = f"{steps(entries)} {'was' if entries == 1 else 'were'} remembered"  # by now it may be more
     if choice.agent in explain.MEMORYLESS:
         return "This agent has no memory."
     if update is None:
@@ -202,8 +201,8 @@ def nothing(choice: Choice, entries: int) -> str:
     if not entries:
         return EMPTY
     if choice.settings.get("estimator") == "graph":
-        return f"Nothing that is remembered bears on this choice ({count})."
-    return f"No remembered state is similar enough ({count})."
+        return f"Nothing that was remembered bears on this choice ({count})."
+    return f"No remembered state was similar enough ({count})."
 
 
 def ahead(neighbour: Neighbour) -> str:
@@ -213,8 +212,7 @@ def ahead(neighbour: Neighbour) -> str:
 
 def gain(neighbour: Neighbour) -> str:
     """Return the points that the environment gave for a step, "" for none."""
-    value = neighbour.gain
-    return f"{'+' if value > 0 else ''}{points(value)}" if value else ""
+    return gained(neighbour.gain) if neighbour.gain else ""
 
 
 def told(choice: Choice, entries: int) -> list[str]:
@@ -243,7 +241,7 @@ def _remembered(choice: Choice, entries: int) -> list[str]:
     if hits[0].ahead < 0:
         return [_neighbour(hit) for hit in hits]
     plan = repeated(choice.decision)
-    lines = [f"{headed(plan)}:" if plan else nothing(choice, entries), *map(_planned, plan)]
+    lines = [f"{headed(plan)}:" if plan else nothing(choice, entries), *map(_planned, plan, expected(plan))]
     others = hits[len(plan) :]
     return [*lines, *_accounted(choice.decision), *([f"{ALSO}:"] if others else []), *map(_done, others)]
 
@@ -257,8 +255,8 @@ def _neighbour(n: Neighbour) -> str:
     return f"similarity {n.similarity:.2f}, {n.action}, return {signed(n.g)}, {_where(n)}{taken}"
 
 
-def _planned(n: Neighbour) -> str:
-    due = f", {signed(n.expected)} expected" if n.expected else ""
+def _planned(n: Neighbour, expected: str) -> str:
+    due = f", {expected} expected" if expected else ""
     return f"{f'in {steps(n.ahead)}' if n.ahead else 'now'}, {_done(n)}{due}"
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.explain import number
 from engine.games.map import GameMap, direction
-from engine.records import Decision, EpisodeEnded, EpisodeStarted, Event, Observation, Stepped, TakenBack
+from engine.records import (
+    Decision,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Observation,
+    SessionStarted,
+    Stepped,
+    TakenBack,
+)
+from engine.worked import number
 from jitrl_tui.background import Background
 from jitrl_tui.output import one_line
 
@@ -21,44 +30,46 @@ NO_MAP = "No place is known yet. Places are shown where what is played names the
 
 @dataclass(slots=True)
 class Places:
-    """Places and ways of a run, and the returns of its steps that memory has learnt.
+    """Places and ways of a run, and the points that followed those of its steps that memory has learnt.
 
     Attributes:
         map: All that was seen so far.
         here: The present place, "" if unknown.
         changes: Number of changes so far.
         score: The present score.
-        trail: Place of each step of the running episode.
+        trail: Place of each step of the running episode, with the score before it.
+        uids: Those of the episodes that have begun.
     """
 
     map: GameMap = field(default_factory=GameMap)
     here: str = ""
     changes: int = 0
     score: float = 0.0
-    trail: list[str] = field(default_factory=list)
+    trail: list[tuple[str, float]] = field(default_factory=list)
+    uids: frozenset[str] = frozenset()
 
     def copy(self) -> Places:
         """Return an independent copy."""
-        return Places(self.map.copy(), self.here, self.changes, self.score, list(self.trail))
+        return Places(self.map.copy(), self.here, self.changes, self.score, list(self.trail), self.uids)
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
         match event:
             case EpisodeStarted():
-                self.trail = []
+                self.trail, self.uids = [], self.uids | {event.uid}
                 self._go(event.observation)
                 self.map.arrive(self.here, event.observation.score)
             case Stepped():
                 before, score = self.here, self.score
-                self.trail.append(before)
+                self.trail.append((before, score))
                 self._go(event.observation)
                 self.map.step(before, event.action, self.here, score, self.score)
             case TakenBack():
                 del self.trail[event.step :]
                 self._go(event.observation)
             case EpisodeEnded() if event.entries_added:
-                for place, g in zip(self.trail, event.returns, strict=False):
-                    self.map.judge(place, g)
+                for place, before in self.trail:
+                    self.map.judge(place, event.score - before)
                 self.changes += 1
             case _:
                 pass
@@ -69,11 +80,11 @@ class Places:
 
 
 class Remembered:
-    """The map of all episodes that memory had before a session. It is read in a thread when it is first asked for.
+    """The map of all episodes that memory had when a session began. It is read in a thread when it is asked for.
 
     Args:
         saves: The saves folder.
-        saved: The session; its own episodes are left out.
+        saved: The session.
         loaded: Called from the thread when the map is there.
     """
 
@@ -81,36 +92,39 @@ class Remembered:
         self._saves, self._saved = saves, saved
         self.loaded = loaded
         self._map: GameMap | None = None
-        self._work: Background | None = None
+        self._work = Background(None)
+        self._of: tuple[str, int | None] | None = None
+        """Scope of the map, and the entry number that it goes up to."""
 
-    def map(self, scope: str) -> GameMap | None:
-        """Return the map of a scope of memory, None while it is being read."""
-        if self._work is None:
-            self._work = Background(None)
-            self._work.begin(lambda told: self.read(scope), self._take, lambda sentence: self._take(GameMap()))
+    def map(self, started: SessionStarted, own: Set[str]) -> GameMap | None:
+        """Return what memory had when a session began or was taken up, None while it is being read.
+
+        Args:
+            own: Uids of the episodes that the session itself has played since its first beginning.
+        """
+        wanted = started.environment.scope, started.next_entry
+        if self._of != wanted:
+            self._of, self._map = wanted, None
+            self._work.begin(lambda told: self.read(started, own), self._take, lambda sentence: self._take(GameMap()))
         return self._map
 
     def _take(self, found: GameMap) -> None:
         self._map = found
         self.loaded()
 
-    def read(self, scope: str) -> GameMap:
-        """Return the map of a scope of memory; an empty one if memory cannot be read."""
+    def read(self, started: SessionStarted, own: Set[str]) -> GameMap:
+        """Return the same at once; an empty map if memory cannot be read."""
         from engine.errors import JitrlError
-        from engine.jitrl import discounted_returns
-        from engine.memory.exact.returns import own_returns
         from engine.session.store import open_memory
 
-        found = GameMap()
-        settings = self._saved.config.settings
-        returns = own_returns if settings.zero_rewards == "own" else discounted_returns
+        found, scope, until = GameMap(), started.environment.scope, started.next_entry
         try:
             with open_memory(self._saves, self._saved, follow=False) as memory:
-                episodes = memory.scope(scope).episodes() if scope in memory.scopes() else ()
-                for episode in episodes:
-                    if episode.session != self._saved.name:
-                        rewards = [step.reward for step in episode.steps]
-                        found.add(episode, [float(g) for g in returns(rewards, settings.gamma)])
+                episodes = memory.scope(scope).entered() if scope in memory.scopes() else ()
+                for first, episode in episodes:
+                    mine = episode.uid in own or (until is None and episode.session == self._saved.name)
+                    if not mine and (until is None or first < until):
+                        found.add(episode, judged=True)
         except JitrlError:  # the session reports what is wrong with its memory
             return found
         return found
@@ -138,8 +152,9 @@ def told(known: GameMap, here: str, decision: Decision | None) -> list[str]:
     for name in names:
         place = known.places[name]
         ways = ", ".join(f"{way} to {then}" for way, then in known.ways.get(name, {}).items())
-        worth = "no return yet"
+        worth = "nothing remembered"
         if place.value is not None:
-            worth = f"mean return {number(place.value)} of {place.count} steps"
+            steps = f"{place.count} remembered step{'' if place.count == 1 else 's'}"
+            worth = f"{number(place.value)} points followed on average, {steps}"
         lines.append(f"{name}: {worth}{f'; {ways}' if ways and name != here else ''}.")
     return [one_line(line) for line in lines]

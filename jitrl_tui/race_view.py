@@ -11,7 +11,7 @@ from engine.session.lockstep import Moment
 from engine.session.race import SavedRace, Told
 from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
-from jitrl_tui.view import RunView, points, signed
+from jitrl_tui.view import RunView, gained, points
 
 LETTERS = "ABCD"
 """The letters of the racers, in their order."""
@@ -108,7 +108,7 @@ class RaceView:
 
 def done(event: Stepped) -> str:
     """Return an action with the points that it gave."""
-    return one_line(event.action) + (f" {signed(event.reward, 0)}" if event.reward else "")
+    return one_line(event.action) + (f" {gained(event.reward)}" if event.reward else "")
 
 
 def facts(racer: RacerView) -> list[str]:

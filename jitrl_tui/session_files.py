@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import JitrlError
+from engine.session import store as sessions
 from engine.session.notes import Notes
 from jitrl_tui.places import Remembered
 from jitrl_tui.typed_history import TypedHistory, history_of
@@ -22,7 +24,7 @@ class SessionFiles:
         recording: Its events.
         notes: Its notes.
         typed: What was typed in this game; a recording has none.
-        remembered: The map that memory had before it; None for a recording.
+        remembered: The map that memory had before it; None for a recording that is not of a session.
     """
 
     recording: Path
@@ -39,4 +41,13 @@ class SessionFiles:
     @classmethod
     def recorded(cls, path: Path) -> SessionFiles:
         """Return the files of a recording: a file or its folder."""
-        return cls(path, Notes(path if path.is_dir() else path.parent), TypedHistory())
+        folder = path if path.is_dir() else path.parent
+        return cls(path, Notes(folder), TypedHistory(), _remembered(folder))
+
+
+def _remembered(folder: Path) -> Remembered | None:
+    """Return the map that the memory of a recorded session had before it, None without the session."""
+    try:
+        return Remembered(folder.parent.parent, sessions.load(folder))
+    except (JitrlError, OSError):
+        return None

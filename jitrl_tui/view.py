@@ -41,6 +41,7 @@ from jitrl_tui import steered
 from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.places import Places
+from jitrl_tui.tape import Tape
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -64,6 +65,11 @@ def points(value: float) -> str:
 def signed(value: float, decimals: int = 2) -> str:
     """Return a number with its sign; a minus sign, not a hyphen, so that columns line up."""
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def gained(value: float) -> str:
+    """Return points that were gained or lost, with a sign: no decimals where there are none."""
+    return signed(value, 0 if value == int(value) else 1)
 
 
 def percents(before: float, after: float) -> int:
@@ -144,6 +150,7 @@ class RunView:
     """The state of a run as far as it is shown.
 
     Attributes:
+        remembered_as: Number that the episode has in memory; None if it is not remembered, or that is not known.
         activity: "starting", "running", "thinking", "waiting" (for a model's server), "paused" or "ended".
         doing: The present work, or the reason for waiting.
         question: Number of the question about the decision that waits; 0 if none waits.
@@ -159,12 +166,14 @@ class RunView:
         pages: What was seen on the web, oldest first; empty in games.
         calls: Calls of the model outside decisions, oldest first: for states, rewards, what an agent writes.
         places: The places seen so far, and the ways between them.
+        tape: What shows it as it was earlier; None if nobody looks back.
     """
 
     previous: tuple[float, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
     started: SessionStarted | None = None
     episode: int = 0
+    remembered_as: int | None = None
     step: int = 0
     seen: Observation | None = None
     activity: str = "starting"
@@ -195,14 +204,23 @@ class RunView:
     error_kind: str = ""
     warning: str = ""
     resuming: bool = False
+    tape: Tape[RunView] | None = None
 
     def copy(self) -> RunView:
-        """Return an independent copy."""
+        """Return an independent copy without a tape."""
         twin = RunView(**{name: getattr(self, name) for name in self.__dataclass_fields__})
         for name in ("scores", "choices", "pages", "calls", "paragraphs", "places"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.ledger = self.ledger.copy()
+        twin.ledger, twin.tape = self.ledger.copy(), None
         return twin
+
+    def at(self, choice: Choice) -> RunView | None:
+        """Return the run as it was when a choice of it was shown; None if that is too far back."""
+        then = self.tape.at(choice.episode, choice.decision.step) if self.tape is not None else None
+        if then is not None:
+            then.previous = self.previous
+            then.memory_entries = then.memory_entries if choice.remembered is None else choice.remembered
+        return then
 
     def page_at(self, choice: Choice | None) -> PageShown | None:
         """Return the page that a decision was made on, the latest for None; None where there is none."""
@@ -219,6 +237,12 @@ class RunView:
         last = not any(one.episode == episode and one.decision.step > step for one in self.choices)
         after = [told.call for told in mine if last and told.step > step]
         return (*before, *choice.decision.calls, *after)
+
+    @property
+    def in_memory(self) -> str:
+        """What memory calls the running episode, to be put behind its number; "" where both numbers are the same."""
+        number = self.remembered_as
+        return "" if number in (None, self.episode) else f" (in memory: {number})"
 
     @property
     def max_score(self) -> float | None:
@@ -244,6 +268,8 @@ class RunView:
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
+        if self.tape is not None:
+            self.tape.add(event, self)
         self.places.fold(event)
         self.ledger.fold(event)
         handler = _HANDLERS.get(type(event))
@@ -263,13 +289,14 @@ class RunView:
 
     def _episode_started(self, event: EpisodeStarted) -> None:
         self.episode, self.step, self.flips = event.episode, 0, 0
+        self.remembered_as = event.remembered_as
         self.seen = event.observation
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
         self.tally = self.tally_before
         self.pending = False
         self.activity, self.doing = "running", ""
         total = f" of {self.started.episodes}" if self.started else ""
-        self._write("episode", f"Episode {event.episode}{total}")
+        self._write("episode", f"Episode {event.episode}{total}{self.in_memory}")
         self._write("text", event.observation.text)
 
     def _thinking(self, event: Thinking) -> None:
@@ -321,8 +348,7 @@ class RunView:
             limit = f" of {points(self.max_score)}" if self.max_score else ""
             now = f"score {points(event.observation.score)}{limit}"
             word = "point" if abs(change) == 1 else "points"
-            amount = signed(change, 0 if change == int(change) else 1)
-            self._write("gain" if change > 0 else "loss", f"{amount} {word}, {now}")
+            self._write("gain" if change > 0 else "loss", f"{gained(change)} {word}, {now}")
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 

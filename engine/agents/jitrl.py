@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from engine import explain, jitrl
+from engine import explain, jitrl, worked
 from engine.agents.base import Prior, Turn
 from engine.agents.static import NO_OPTION, StaticAgent, tally
 from engine.errors import EstimatorError
@@ -174,9 +174,9 @@ class JitrlAgent(StaticAgent):
             others=[q for action, q in _means(neighbours).items() if all(c.action != action for c in candidates)],
         )
         knows = not set(valuation.how) <= {jitrl.PRIOR}
-        chosen = self.select(update.z_prime, update.posterior, draw)
+        chosen, taken = self.select(update.z_prime, update.posterior, draw), settings.selection
         if not knows:
-            chosen = self.best(proposal, candidates, chosen)
+            chosen, taken = self.best(proposal, candidates, chosen)
         # The choice of the same draw by the model alone: actions that it did not propose are not candidates
         # then.
         own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
@@ -190,6 +190,7 @@ class JitrlAgent(StaticAgent):
             tuple(map(float, update.advantage)),
             without,
             preferred=bool(update.posterior[chosen] >= update.posterior.max() - 1e-9),
+            taken=taken,
         )
         part = Update(
             neighbours=valuation.hits or neighbours,
@@ -199,7 +200,7 @@ class JitrlAgent(StaticAgent):
             z_prime=tuple(map(float, update.z_prime)),
             beta=beta,
             without_memory=without,
-            equation=explain.equation(
+            equation=worked.equation(
                 z[chosen],
                 beta,
                 float(update.advantage_normalised[chosen]),

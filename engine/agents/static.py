@@ -82,7 +82,7 @@ class StaticAgent:
         z = [c.z for c in candidates]
         policy = jitrl.softmax(np.asarray(z) / recalled.temperature)
         chosen = self.select(z, policy, float(sampling.random()))
-        chosen = self.best(proposal, candidates, chosen)
+        chosen, taken = self.best(proposal, candidates, chosen)
         return Decision(
             step=turn.step,
             state=turn.state,
@@ -92,7 +92,7 @@ class StaticAgent:
             posterior=tuple(map(float, policy)),
             chosen=chosen,
             action=candidates[chosen].action,
-            why=explain.by_the_model(chosen, candidates),
+            why=explain.by_the_model(chosen, candidates, taken),
             calls=proposal.calls,
             note=proposal.note,
             tally=tally(proposal, candidates, knows=False),
@@ -169,15 +169,15 @@ class StaticAgent:
         best = np.flatnonzero(np.asarray(logits) >= np.max(logits) - 1e-12)
         return int(best[0 if self._settings.selection == "first" else min(int(draw * len(best)), len(best) - 1)])
 
-    def best(self, proposal: Proposal, candidates: Sequence[Candidate], chosen: int) -> int:
-        """Return `chosen`, or the candidate that the model called the best if the settings demand it.
+    def best(self, proposal: Proposal, candidates: Sequence[Candidate], chosen: int) -> tuple[int, str]:
+        """Return `chosen`, or the candidate that the model called the best if the settings say so; and how it is taken.
 
         Use this only for choices that the model makes without memory.
         """
         named = [c.action for c in candidates]
         if self._settings.unremembered == "best_action" and proposal.best in named:
-            return named.index(proposal.best)
-        return chosen
+            return named.index(proposal.best), explain.NAMED
+        return chosen, self._settings.selection
 
 
 NO_OPTION = "the model gave no usable option"

@@ -40,7 +40,7 @@ class Place:
         first_score: Score with which it was first reached.
         visits: How often it was reached.
         gained: Highest reward of one action there, in points.
-        total: Sum of the returns G of the remembered steps that were taken there, in points.
+        total: Sum of the points that followed the remembered steps taken there, to the ends of their episodes.
         count: Number of these steps.
     """
 
@@ -53,7 +53,7 @@ class Place:
 
     @property
     def value(self) -> float | None:
-        """Mean return of the remembered steps that were taken there, None if there are none."""
+        """Mean of the points that followed the remembered steps there, those of the step included; None without any."""
         return self.total / self.count if self.count else None
 
 
@@ -119,22 +119,23 @@ class GameMap:
             if place:
                 self.ways.setdefault(place, {})[action] = then
 
-    def judge(self, place: str, g: float) -> None:
-        """Record the return G, in points, of a remembered step at `place`; a place that is not known is ignored."""
+    def judge(self, place: str, points: float) -> None:
+        """Record what followed a remembered step at `place`, in points; a place that is not known is ignored."""
         here = self.places.get(place)
         if here is not None:
-            here.total, here.count = here.total + g, here.count + 1
+            here.total, here.count = here.total + points, here.count + 1
 
-    def add(self, episode: Episode, returns: Sequence[float] = ()) -> None:
-        """Record all steps of an episode, and their returns, in points, if they are given."""
+    def add(self, episode: Episode, *, judged: bool = False) -> None:
+        """Record all steps of an episode; `judged` says whether to record the points that followed them, too."""
         if not episode.steps:
             return
         self.arrive(episode.steps[0].state.place, 0.0)
         following = [step.state.place for step in episode.steps[1:]] + [episode.final.place]
         for step, then in zip(episode.steps, following, strict=True):
             self.step(step.state.place, step.action, then, step.score - step.env_reward, step.score)
-        for step, g in zip(episode.steps, returns, strict=False):
-            self.judge(step.state.place, g)
+        if judged:
+            for step in episode.steps:
+                self.judge(step.state.place, episode.score - (step.score - step.env_reward))
 
     def copy(self) -> GameMap:
         """Return an independent copy."""

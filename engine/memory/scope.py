@@ -131,6 +131,11 @@ class Scope:
         return self._entries.next_entry
 
     @property
+    def next_number(self) -> int:
+        """The number that the next remembered episode gets."""
+        return self._entries.next_number
+
+    @property
     def episode_count(self) -> int:
         """The number of remembered episodes."""
         return len(self._entries.first)

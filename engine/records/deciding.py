@@ -83,7 +83,8 @@ class Candidate:
         source: "llm", "memory", "both", "valid" (added by an estimator), or "random" (drawn because neither the model
             nor memory proposed anything).
         confidence: Verbalized confidence, 0 to 100; None if the model gave none.
-        logprob: Log-likelihood from which the logit was computed, nats per token; None if there is none.
+        logprob: Log-likelihood from which the logit was computed, nats; None if there is none. For an action of several
+            tokens it is their mean times a power of their number, as the setting `length_penalty` says.
         reason: The model's reason, "" if it gave none.
     """
 

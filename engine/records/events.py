@@ -75,6 +75,8 @@ class EpisodeStarted:
         uid: Unique id of the episode, also in memory; "" in old recordings.
         next_entry: Entry number of the first step remembered after this; lower ones were there. None in recordings of
             earlier versions.
+        remembered_as: Number of the episode in memory, unless another session stores one before it ends; None for an
+            episode that is not remembered, and in recordings of earlier versions.
     """
 
     episode: int
@@ -82,6 +84,7 @@ class EpisodeStarted:
     observation: Observation
     uid: str = ""
     next_entry: int | None = None
+    remembered_as: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

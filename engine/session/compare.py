@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from engine import explain
 from engine.records import Decision, EpisodeEnded, Event, SessionStarted, Stepped
 from engine.session.past import Past, Taken, episodes
 
@@ -21,8 +22,9 @@ class Option:
         action: The action.
         before: Its probability without memory.
         after: Its probability with memory.
-        q: Q(s, a), None if memory had no part in it.
-        n: How often the action was remembered there.
+        q: Q(s, a) as `engine.explain.shown` shows it, None if memory had no part in it.
+        n: How often the action is remembered there.
+        now: How often it was tried there in the running episode, as far as the estimator counts that.
     """
 
     action: str
@@ -30,6 +32,7 @@ class Option:
     after: float
     q: float | None = None
     n: int = 0
+    now: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class Side:
         score: Score after it.
         reward: Points that it gave.
         options: What the agent thought of each candidate.
-        v: V(s), None if memory had no part in it.
+        v: V(s) as `engine.explain.shown` shows it, None if memory had no part in it.
+        unit: What V and Q are measured in: "points", "novelty" or "return G"; "" without them.
     """
 
     action: str
@@ -55,6 +59,7 @@ class Side:
     reward: float
     options: tuple[Option, ...]
     v: float | None = None
+    unit: str = ""
 
     def option(self, action: str) -> Option | None:
         """Return what the agent thought of an action, None if it was no candidate."""
@@ -231,7 +236,7 @@ def _last(past: Past) -> list[Taken]:
 def _side(taken: Taken) -> Side:
     decision = taken.decided or taken.decision
     update = decision.update
-    knows = update is not None and not set(update.valuation.how) <= {"prior"}
+    seen = explain.shown(update) if update is not None and explain.knows(update) else None
     return Side(
         action=taken.decision.action,
         provenance=taken.decision.provenance,
@@ -239,23 +244,21 @@ def _side(taken: Taken) -> Side:
         answer=taken.after.text,
         score=taken.after.score,
         reward=taken.after.score - taken.before.score,
-        options=_options(decision, known=knows),
-        v=update.valuation.v if update is not None and knows else None,
+        options=_options(decision, seen),
+        v=seen.v if seen is not None else None,
+        unit=seen.unit if seen is not None else "",
     )
 
 
-def _options(decision: Decision, *, known: bool) -> tuple[Option, ...]:
-    value = decision.update.valuation if decision.update is not None and known else None
-    return tuple(
-        Option(
-            candidate.action,
-            decision.prior[i],
-            decision.posterior[i],
-            value.q[i] if value is not None else None,
-            value.n[i] if value is not None else 0,
-        )
-        for i, candidate in enumerate(decision.candidates)
-    )
+def _options(decision: Decision, seen: explain.Shown | None) -> tuple[Option, ...]:
+    made = []
+    for i, candidate in enumerate(decision.candidates):
+        before, after = decision.prior[i], decision.posterior[i]
+        if seen is None or decision.update is None:
+            made.append(Option(candidate.action, before, after))
+        else:
+            made.append(Option(candidate.action, before, after, seen.q[i], *explain.tried(decision.update, i)))
+    return tuple(made)
 
 
 def _others(left: SessionStarted | None, right: SessionStarted | None) -> dict[str, tuple[str, str]]:

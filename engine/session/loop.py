@@ -358,8 +358,10 @@ class Session:
         observation = parts.environment.reset(self._config.seed)
         if anew:
             known = parts.scope.seen_until()
+            learns = parts.agent.learns and not self._config.frozen
+            remembered_as = parts.scope.next_number if learns else None
             self._uids.add(account.uid)
-            self._tell(EpisodeStarted(number, self._config.seed, observation, account.uid, known))
+            self._tell(EpisodeStarted(number, self._config.seed, observation, account.uid, known, remembered_as))
             self._steering.began(observation)
         self._accounts.open(account)
         abstractor = parts.environment.abstractor().written(

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from engine import explain
 from engine.errors import UsageError
 from engine.records import Decision, Observation
 
@@ -145,7 +146,7 @@ def risk(decision: Decision) -> float:
     update = decision.update
     if update is None or decision.chosen < 0:
         return 0.0
-    terms = update.valuation.terms.get("risk", ())
+    terms = explain.shown(update).terms.get("risk", ())
     return max(0.0, -terms[decision.chosen]) if terms else 0.0
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine import explain
 from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.correcting import correct
@@ -58,8 +59,8 @@ class Influence:
 
     Attributes:
         entry: Entry number of the step.
-        v: Change of V(s) that the step makes: with it minus without it.
-        q: Change of Q of the chosen action, 0.0 if the action is no candidate without the step.
+        v: Change of V(s), as `engine.explain.shown` shows it, that the step makes: with it minus without it.
+        q: The same of Q of the chosen action, 0.0 if the action is no candidate without the step.
         p: Change of the probability of the chosen action.
         decides: Whether another action would be chosen without it.
         instead: The action that would be chosen without it.
@@ -188,11 +189,11 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
     assert one.update is not None
     assert two.update is not None
     index = next((i for i, candidate in enumerate(two.candidates) if candidate.action == one.action), -1)
-    q = one.update.valuation.q[one.chosen]
+    seen, without = explain.shown(one.update), explain.shown(two.update)
     return Influence(
         entry,
-        one.update.valuation.v - two.update.valuation.v,
-        q - two.update.valuation.q[index] if index >= 0 else 0.0,
+        seen.v - without.v,
+        seen.q[one.chosen] - without.q[index] if index >= 0 else 0.0,
         one.posterior[one.chosen] - (two.posterior[index] if index >= 0 else 0.0),
         one.action != two.action,
         two.action,

@@ -113,22 +113,23 @@ class Panes(Container):
         view: RunView,
         choice: Choice | None,
         *,
-        back: bool,
+        present: RunView,
         pages: PageStore | None,
         remembered: Remembered | None = None,
     ) -> None:
         """Draw a view.
 
         Args:
+            view: The run as it is shown: as it is, or as it was at an earlier decision.
             choice: The displayed decision.
-            back: It is an earlier one, not the latest.
+            present: The run as it is. The transcript shows all of it.
             pages: Stored pages.
             remembered: The map that memory had before the run.
         """
-        alone = not self._layout.shown
+        alone, back = not self._layout.shown, present is not view
         for name, pane in self._panes.items():
             how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=remembered)
-            pane.update(view, choice, how)
+            pane.update(present if isinstance(pane, Transcript) else view, choice, how)
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from engine import explain
+from engine import explain, worked
 from engine.records import Candidate, Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.output import one_line
@@ -20,7 +20,7 @@ from jitrl_tui.widgets.pane import How, PaneKind
 Part = str | tuple[str, str]
 
 _FROM, _VALUES = (("from", 7),), (("N", 6), ("Q̂", 7), ("Â", 7))
-_LOGIT, _UPDATED = (("conf", 6), ("z", 8)), (("Ã", 7), ("z′", 7))
+_LOGIT, _UPDATED = (("conf", 6), ("z", 8)), (("Ã", 8), ("z′", 7))
 _ADDED = 8
 """Width in cells of a column that a method adds."""
 _ACTION = 18
@@ -97,7 +97,7 @@ def _headline(choice: Choice, width: int) -> Content:
     update = choice.decision.update
     if update is None or hits.says_nothing(update):
         return Content.styled(fit(hits.without_values(choice), width).rstrip(), MUTED)
-    seen = hits.shown(update)
+    seen = explain.shown(update)
     value = f"V̂(s) = {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}"
     beta = f"β = {update.beta:g}"
     ways = (f"z′ = z + β·Ã,  {beta},  π = softmax z′", f"z′ = z + β·Ã,  {beta}", f"z′ = z + {update.beta:g}·Ã", beta)
@@ -166,8 +166,9 @@ def _numbers_row(decision: Decision, index: int, width: int) -> Content:
         parts += _value_cells(update, index)
     parts += [_opinion(candidate).rjust(6), (_logit(candidate).rjust(8), MUTED if hits.is_neutral(candidate) else "")]
     if update is not None:
-        scaled, tone = update.advantage_normalised[index], _tone(update.advantage_normalised[index])
-        parts.append(((_short(scaled) if _is_valued(update, index) else "–").rjust(7), tone))
+        scaled = update.advantage_normalised[index]
+        told = worked.number(scaled, worked.places_beside(update.beta)) if _is_valued(update, index) else "–"
+        parts.append((told.rjust(8), _tone(scaled)))
         parts.append((_short(update.z_prime[index]).rjust(7), STRONG))
     parts += [_short(values[index]).rjust(_ADDED) for _, values in hits.columns(decision)]
     return Content.assemble(*parts)
@@ -180,11 +181,11 @@ def _is_valued(update: Update, index: int) -> bool:
 def _count(update: Update, index: int) -> str:
     """Return how often a candidate was tried, or how one was treated that never was."""
     how = update.valuation.how[index]
-    return hits.tried(update, index) if update.valuation.n[index] else _HOW.get(how, "0")
+    return hits.tried(*explain.tried(update, index)) if update.valuation.n[index] else _HOW.get(how, "0")
 
 
 def _value_cells(update: Update, index: int) -> list[Part]:
-    seen, valued = hits.shown(update), _is_valued(update, index)
+    seen, valued = explain.shown(update), _is_valued(update, index)
     advantage = seen.advantage[index]
     return [
         _count(update, index).rjust(6),
@@ -288,10 +289,11 @@ def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
 
 def _sums(update: Update, candidate: Candidate, index: int) -> tuple[str, str]:
     """Return the calculations of the advantage and of z′ for narrow rows."""
-    seen, count = hits.shown(update), _count(update, index)
-    q, v, a = explain.difference(seen.q[index], seen.v, seen.advantage[index])
+    seen, count = explain.shown(update), _count(update, index)
+    q, v, a = worked.difference(seen.q[index], seen.v)
+    by, after = update.advantage_normalised[index], update.z_prime[index]
+    z, scaled, z_prime = worked.moved(candidate.z, update.beta, by, after)
     return (
         f"  N {count}  Q̂ {q} − V̂ {v} = Â {a}",
-        f"  z {_logit(candidate)} + {update.beta:g}·Ã {_short(update.advantage_normalised[index])} = "
-        f"z′ {_short(update.z_prime[index])}",
+        f"  z {_logit(candidate) if hits.is_neutral(candidate) else z} + {update.beta:g}·Ã {scaled} = z′ {z_prime}",
     )

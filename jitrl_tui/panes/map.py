@@ -1,4 +1,4 @@
-"""The map: places and ways, with the mean return that memory has of each place."""
+"""The map: places and ways, with the points that followed on average what memory has of each place."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from jitrl_tui.widgets.pane import How, PaneKind
 
 THIN = 3
 """Fewer remembered steps than these are thin memory, which is shown pale."""
-LEGEND = f"[here]   mean return G of what memory has, × steps; pale: fewer than {THIN}"
+LEGEND = f"[here]   mean of the points that followed, × steps remembered; pale: fewer than {THIN}"
 
 
 class MapPane(LinePane):
-    """The map around the present place. Below the name of a place are its mean return G and the number of steps."""
+    """The map around the present place. Below a name: the points that followed on average, and the remembered steps."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
@@ -32,8 +32,8 @@ class MapPane(LinePane):
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Show the places known now."""
-        scope = view.started.environment.scope if view.started is not None else ""
-        before = how.remembered.map(scope) if how.remembered is not None and scope and self.display else None
+        reads = how.remembered is not None and view.started is not None and self.display
+        before = how.remembered.map(view.started, view.places.uids) if reads else None
         decision = view.choice.decision if view.choice is not None and view.pending else None
         seen = (id(view.places), view.places.changes, before, decision)
         if seen != self._seen:
@@ -98,10 +98,10 @@ def _styled(chart: Chart, number: int, styles: Mapping[str, str]) -> Content:
 
 
 def style(place: Place, here: str, best: float) -> str:
-    """Return the style of a place: by its mean return, pale where memory is thin, reversed for the present one.
+    """Return the style of a place: by the points that followed, pale where memory is thin, reversed where it is now.
 
     Args:
-        best: The highest mean return of a place; from half of it on, a place is bold.
+        best: The highest mean of a place; from half of it on, a place is bold.
     """
     if place.name == here:
         return f"{ACCENT} reverse"

@@ -230,8 +230,10 @@ class MemoryPane(LinePane):
         state = "    without it" if self.notes.influence and width - size - len(second) > 44 else state
         lines = [Content.styled(fit(head + state, width), MUTED)] if named else []
         used = size + 28 + len(second)
-        for neighbour in found:
-            row = _row(neighbour, chosen, size, width, excerpt=not self.whole, planned=planned, due=due)
+        for neighbour, expected in zip(found, hits.expected(found), strict=True):
+            row = _row(
+                neighbour, chosen, size, width, excerpt=not self.whole, planned=planned, due=expected if due else None
+            )
             if told := self.notes.influence.get(neighbour.entry):
                 row = Content.assemble(row[:used], (" " + fit(told, max(0, width - used - 1)), STRONG))
             row = _pinned(row, width) if neighbour.entry in self.notes.pinned else row
@@ -273,12 +275,13 @@ def _account(decision: Decision, width: int) -> list[Content]:
 
 
 def _row(
-    neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool, due: bool = False
+    neighbour: Neighbour, chosen: str, size: int, width: int, *, excerpt: bool, planned: bool, due: str | None
 ) -> Content:
+    """Return a row; `due` is what is expected of the step, None for a list without that column."""
     human = neighbour.provenance == "human"
     by = "you" if human else "agent" if neighbour.provenance == "agent" else one_line(neighbour.provenance)
     where = f"{neighbour.episode or 'this'}/{neighbour.step + 1}"
-    expected = (signed(neighbour.expected) if neighbour.expected else "").rjust(7) if due else ""
+    expected = "" if due is None else due.rjust(7)
     used = 14 + len(expected) + size + 14
     shown = fit(neighbour.state, width - used - 1) if excerpt and width - used > 12 else ""
     same = neighbour.action == chosen

@@ -86,16 +86,22 @@ class Transcript(Pane):
         """A copy of the displayed paragraphs, oldest first."""
         return list(self._paragraphs)
 
-    def go_to_paragraph(self, index: int) -> None:
-        """Scroll to a paragraph and stop following the newest line."""
+    def go_to_paragraph(self, index: int, *, last: bool = False) -> None:
+        """Scroll to a paragraph and stop following the newest line.
+
+        Args:
+            last: Whether nothing that comes after it is to be in sight.
+        """
         if 0 <= index < len(self._starts):
             self._follow = False
-            top = max(0, self._starts[index] - self.size.height // 3)
+            height = self.scrollable_content_region.height
+            end = self._starts[index + 1] if index + 1 < len(self._starts) else len(self._lines)
+            top = max(0, end - height if last else self._starts[index] - height // 3)
             self.scroll_to(y=top, animate=False, force=True)
             self._tell_unread()
 
     def mark_step(self, where: tuple[int, int] | None) -> None:
-        """Mark the command of (episode, step) and scroll to it; None to mark none."""
+        """Mark the command of (episode, step) and scroll so that it comes last; None to mark none."""
         if where == self._here:
             return
         self._here = where
@@ -106,7 +112,7 @@ class Transcript(Pane):
             for index in range(len(self._paragraphs) - 1, -1, -1):
                 p = self._paragraphs[index]
                 if p.kind == "command" and (p.episode, p.step) == where:
-                    self.go_to_paragraph(index)
+                    self.go_to_paragraph(index, last=True)
                     break
         self.refresh()
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from engine import explain
+from engine import explain, worked
 from jitrl_tui import hits, steered
-from jitrl_tui.view import Choice, RunView, signed
+from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 
@@ -25,8 +25,7 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
         lines.extend(Content.styled(line, HUMAN) for line in wrap(text, width))
     for line in wrap(d.why, width):
         lines.append(Content(line))
-    if update is not None and update.equation:
-        lines.extend(Content.styled(line, ACCENT) for line in wrap(update.equation, width))
+    lines.extend(Content.styled(line, ACCENT) for line in wrap(worked.update(d), width) if line)
     for basis in hits.texts(d):
         lines.extend(Content(line) for line in wrap(hits.rests_on(basis), width))
     drawn = hits.taken(choice)
@@ -56,16 +55,13 @@ def _derivation(choice: Choice, width: int) -> list[str]:
     """Return the calculation for the chosen action. An equation that fits into a line is not broken."""
     d, settings = choice.decision, choice.settings
     i, update = d.chosen, d.update
-    model = choice.started.model if choice.started is not None else ""
-    parts = [explain.logit(d.candidates[i], settings, model)]
+    parts = [hits.logit(choice, d.candidates[i])]
     if update is not None and update.valuation.how[i] != "prior":
-        seen = hits.shown(update)
-        a = seen.advantage[i]
-        by, less, makes = explain.difference(seen.q[i], seen.v, a)
-        largest, name = hits.divisor(choice)
+        seen = explain.shown(update)
+        by, less, makes = worked.difference(seen.q[i], seen.v)
         parts += [
             f"Â = Q̂ − V̂ = {by} − ({less}) = {makes} {seen.unit}",
-            f"Ã = Â / {name} = {makes} / {largest:.2f} = {signed(update.advantage_normalised[i])}",
+            worked.normalised(seen.advantage, i, settings, explain.outside(d), seen.share),
         ]
     lines: list[str] = []
     for part in filter(None, parts):

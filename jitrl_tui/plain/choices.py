@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine import explain, worked
 from engine.records import Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.view import Choice, percents, signed
@@ -13,7 +14,7 @@ def candidate_lines(choice: Choice) -> list[str]:
     update, columns = decision.update, hits.columns(decision)
     lines = [hits.without_values(choice)]
     if update is not None and not hits.says_nothing(update):
-        seen = hits.shown(update)
+        seen = explain.shown(update)
         lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
     for i in hits.ordered(decision):
         candidate = decision.candidates[i]
@@ -35,11 +36,12 @@ def _values(update: Update | None, i: int) -> str:
     """Return what memory says of a candidate, "" for nothing."""
     if update is None or update.valuation.how[i] == "prior":
         return ""
-    seen, how = hits.shown(update), update.valuation.how[i]
+    seen, how = explain.shown(update), update.valuation.how[i]
     known = "" if how == "known" else f" ({how})"
+    count = hits.tried(*explain.tried(update, i))
     return (
-        f"N {hits.tried(update, i)}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
-        f"scaled {signed(update.advantage_normalised[i])}, "
+        f"N {count}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
+        f"scaled {signed(update.advantage_normalised[i], worked.places_beside(update.beta))}, "
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import worked
 from engine.errors import JitrlError
 from jitrl_tui import hits, typed
 from jitrl_tui.exporting import export
@@ -104,8 +105,8 @@ class Commands:
         match name:
             case "why":
                 say(f"Why: {decision.why}")
-                if decision.update is not None and decision.update.equation:
-                    say(decision.update.equation)
+                if equation := worked.update(decision):
+                    say(equation)
                 self._telling.say_more(choice)
             case "options":
                 for line in candidate_lines(choice):
@@ -150,7 +151,7 @@ class Commands:
         known = view.places.map.copy()
         remembered = self._files.remembered if self._files is not None else None
         if remembered is not None and view.started is not None:
-            before = remembered.read(view.started.environment.scope)
+            before = remembered.read(view.started, view.places.uids)
             before.merge(known)
             known = before
         decision = view.choice.decision if view.choice is not None and view.pending else None

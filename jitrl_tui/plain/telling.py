@@ -25,7 +25,7 @@ from engine.records import (
 from jitrl_tui import hits
 from jitrl_tui.output import clean
 from jitrl_tui.steered import drawn_at_random, from_elsewhere
-from jitrl_tui.view import Choice, RunView, noticed, points, signed, steps
+from jitrl_tui.view import Choice, RunView, gained, noticed, points, steps
 
 
 class Telling:
@@ -104,7 +104,7 @@ class Telling:
                 )
             case EpisodeStarted():
                 total = f" of {view.started.episodes}" if view.started else ""
-                self.say(f"\nEpisode {event.episode}{total}.")
+                self.say(f"\nEpisode {event.episode}{total}{view.in_memory}.")
                 self.say(event.observation.text.strip())
             case Thinking() if event.what != "thinking":
                 self.say(f"({event.what})")
@@ -123,7 +123,7 @@ class Telling:
                 self.say(f"\n{who}: > {event.action}")
                 self.say(event.observation.text.strip())
                 if event.reward:
-                    self.say(f"Score {signed(event.reward, 0)}. {self.score()}")
+                    self.say(f"Score {gained(event.reward)}. {self.score()}")
             case TakenBack():
                 self.say(f"\nTaken back: {event.action}. Step {event.step}.")
                 self.say(event.observation.text.strip())

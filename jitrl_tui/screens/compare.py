@@ -214,7 +214,7 @@ def _seen(row: Row, side: Side | None, width: int) -> list[tuple[str, str]]:
     """Return what a session did and saw at a step, as lines with their styles."""
     if side is None:
         return [("-", MUTED)]
-    v = f"V̂ {signed(side.v)}, " if side.v is not None else ""
+    v = f"V̂ {signed(side.v)} {side.unit}, " if side.v is not None else ""
     lines = [(f"> {done(side)}", ACCENT), (f"{v}score {points(side.score)}", MUTED)]
     lines += [(line, "") for line in wrap(side.answer.strip(), width)]
     if row.left is None or row.right is None or row.left.seen != row.right.seen:

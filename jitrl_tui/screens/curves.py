@@ -234,6 +234,7 @@ class WithCurves(Screen[int]):
     keeper: Keeper | None
     recorded: tuple[Path, Path] | None
     view: RunView
+    shown_view: RunView
     earlier_scores: tuple[float, ...] = ()
     _looked = False
 
@@ -246,7 +247,7 @@ class WithCurves(Screen[int]):
 
     def action_curves(self) -> None:
         """Open the window with the curves."""
-        self.app.push_screen(CurvesScreen(lambda: self.view, self._beside))
+        self.app.push_screen(CurvesScreen(lambda: self.shown_view, self._beside))
 
     def look_for_earlier(self) -> None:
         """Once the session has begun, look for earlier ones in a thread, for the pane with the learning curve."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from jitrl_tui.source import Source
 
 
+FAR_BACK = "That step is too far back for the screen: open the recording with jitrl replay."
+
+
 class HandsScreen(KeepingScreen):
     """A screen of a run whose memory a person can try out changes on."""
 
@@ -31,7 +34,7 @@ class HandsScreen(KeepingScreen):
         """Draw everything."""
         raise NotImplementedError
 
-    def _look_at(self, index: int) -> None:
+    def _look_at(self, choice: Choice) -> None:
         """Show an earlier choice."""
         raise NotImplementedError
 
@@ -79,11 +82,11 @@ class HandsScreen(KeepingScreen):
             self.source.pause()
             self.source.seek_step(episode, step)
             return
-        for index, choice in enumerate(self.view.choices):
+        for choice in self.view.choices:
             if (choice.episode, choice.decision.step) == (episode, step):
-                self._look_at(index)
+                self._look_at(choice)
                 return
-        self.notify("That step is too far back for the screen: open the recording with jitrl replay.")
+        self.notify(FAR_BACK)
 
     def on_unmount(self) -> None:
         """Close the memory that the hands have opened."""

@@ -18,7 +18,7 @@ from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.screens.dialogs import Dialog
-from jitrl_tui.view import points, signed
+from jitrl_tui.view import gained, points, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, LinePane, fit, wrap
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Around(LinePane):
             step = steps[at]
             action = "(forgotten)" if step.provenance == FORGOTTEN else step.action
             mark = "▸" if at == self._step else " "
-            gain = signed(step.env_reward, 0) if step.env_reward else "·"
+            gain = gained(step.env_reward) if step.env_reward else "·"
             head = f"{mark} {at + 1:>4}  {gain:>6}  {signed(self._returns[at]):>6}  {action}"
             tone = GOOD if step.env_reward > 0 else BAD if step.env_reward < 0 else ""
             lines.append(Content.styled(fit(head, width), ACCENT if at == self._step else tone))

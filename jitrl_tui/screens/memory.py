@@ -23,7 +23,7 @@ from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.hit import HitDialog, about_step
 from jitrl_tui.screens.memory_changes import ChangingScreen
-from jitrl_tui.view import signed
+from jitrl_tui.view import gained, signed
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
 from jitrl_tui.widgets.rows import RowList
@@ -189,7 +189,7 @@ class MemoryScreen(ChangingScreen):
         place = f"{table.episode[row]}/{table.step[row] + 1}"
         action = fit(table.actions[table.action[row]], self._action_width(width))
         by = one_line(table.provenances[table.provenance[row]])[:6]
-        gain = signed(points, 0) if points else "·"
+        gain = gained(points) if points else "·"
         text = f"{sign}{pin} {entry:>6} {place:>8} {signed(g):>7} {gain:>5}  {action} {by:<6}"
         if width >= 66 and self._counts is not None:
             text += f"{self._counts.hits.get(entry, 0):>6}{self._counts.decided.get(entry, 0):>5}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +26,13 @@ from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.curves import WithCurves
-from jitrl_tui.screens.handling import HandsScreen
+from jitrl_tui.screens.handling import FAR_BACK, HandsScreen
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.screens.windows import WindowsScreen
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
-from jitrl_tui.view import Choice, RunView, meant
+from jitrl_tui.tape import Tape
+from jitrl_tui.view import DECISIONS, Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.scrubber import Scrubber
@@ -82,14 +84,14 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.keeper = keeper
         self.files = files
         self.recorded = recorded
-        self.view = RunView()
+        self.view = RunView(tape=Tape(DECISIONS) if source.live else None)
         self._pages = pages
         self._delay = delay
         self._play = play
         self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
-        self._looking: int | None = None
+        self._looking: RunView | None = None
         self._wants_overrule = False
         self._typed = ""
         self._resume_after = False
@@ -217,9 +219,12 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     @property
     def shown_choice(self) -> Choice | None:
         """The displayed choice as it was made: an earlier one that was selected, or the latest."""
-        if self._looking is not None and self.view.choices:
-            return self.view.choices[min(self._looking, len(self.view.choices) - 1)]
-        return self.view.choice
+        return self.shown_view.choice
+
+    @property
+    def shown_view(self) -> RunView:
+        """The run as it is displayed: as it was at an earlier choice that was selected, or as it is."""
+        return self.view if self._looking is None else self._looking
 
     def _draw(self) -> None:
         if not self.is_mounted or self not in self.app.screen_stack:  # Others may ask for it after it was left.
@@ -234,7 +239,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                 self._arrange()
         self.query_one(MemoryPane).note(self.hands.notes())
         self.panes.show(
-            view, choice, back=self._looking is not None, pages=self._pages, remembered=self._remembered
+            self.shown_view, choice, present=view, pages=self._pages, remembered=self._remembered
         )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
@@ -250,15 +255,14 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.query_one(KeyBar).show(self._keys())
 
     def _draw_status(self) -> None:
-        looking = self.choice if self._looking is not None else None
         self.query_one(StatusBar).show(
-            self.view,
+            self.shown_view,
             Mode(
                 waited=int(self._clock() - self._thinking_since),
                 delay=self._delay,
                 hurry=self._hurry,
                 hurry_from=self._hurry_from,
-                looking_back=(looking.episode, looking.decision.step + 1) if looking else None,
+                looking_back=self._looking is not None,
                 recording=not self.source.live,
                 leaving=self.leaving,
                 asks=self.steering(),
@@ -404,14 +408,15 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.source.pause()
             self.source.seek(by)
             return
-        count = len(self.view.choices)
-        if not count:
+        choices, shown = list(self.view.choices), self.shown_choice
+        if shown is None:
             return
-        at = (count - 1 if self._looking is None else self._looking) + by
-        if at >= count - 1:
+        places = [(one.episode, one.decision.step) for one in choices]
+        at = max(0, bisect_right(places, (shown.episode, shown.decision.step)) - 1 + by)
+        if at >= len(choices) - 1:
             self._present()
         else:
-            self._look_at(max(0, at))
+            self._look_at(choices[at])
 
     def action_episode(self, by: int) -> None:
         """Go to another episode of a recording."""
@@ -420,19 +425,19 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
 
     def on_transcript_step_clicked(self, event: Transcript.StepClicked) -> None:
         """Show the decision behind a command."""
-        for index, choice in enumerate(self.view.choices):
-            if (choice.episode, choice.decision.step) == (event.episode, event.step):
-                self._look_at(index)
-                return
+        self.go_to_step(event.episode, event.step)
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
         """Go to a position in the recording."""
         if isinstance(self.source, ReplaySource):
             self.source.seek_to(event.share)
 
-    def _look_at(self, index: int) -> None:
-        self._looking = index
-        choice = self.view.choices[index]
+    def _look_at(self, choice: Choice) -> None:
+        then = self.view.at(choice)
+        if then is None:
+            self.notify(FAR_BACK)
+            return
+        self._looking = then
         self.panes.transcript.mark_step((choice.episode, choice.decision.step))
         self._draw()
 

@@ -15,11 +15,13 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
+from engine import explain
 from engine.errors import UsageError
 from engine.session import whatif
 from engine.session.retold import Again, RecordedRun
 from engine.session.whatif import OpenRun, Outcome
 from engine.settings import Settings
+from jitrl_tui import hits
 from jitrl_tui.background import Background
 from jitrl_tui.screens.dialogs import Dialog, HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
@@ -173,18 +175,19 @@ class _Decision(LinePane, can_focus=False):
         if again is None:
             return [Content.styled(fit("This choice is not in the recording.", width), MUTED)]
         was, now = again.recorded, again.now
-        then = f" → '{now.action}'" if again.differs else ", the same"
-        head = wrap(f"This choice: '{was.action}'{then}", width)
+        other = f" → '{now.action}'" if again.differs else ", the same"
+        head = wrap(f"This choice: '{was.action}'{other}", width)
         lines = [Content.styled(line, STRONG if again.differs else "") for line in head]
-        if now.update is not None and was.update is not None:
-            v = f"V̂ {signed(was.update.valuation.v)} → {signed(now.update.valuation.v)}"
+        then, seen = (explain.shown(one.update) if explain.knows(one.update) else None for one in (was, now))
+        if then is not None and seen is not None:
+            v = f"V̂ {signed(then.v)} → {signed(seen.v)} {hits.unit(seen)}"
             lines.append(Content.styled(fit(v, width), MUTED))
         before = {c.action: p for c, p in zip(was.candidates, was.posterior, strict=True)}
         name = max(8, width - 23)
         lines.append(Content.styled(fit(f"  {'action':<{name}} {'Q̂':>7}  {'π was':>5}  now", width), MUTED))
         for index in sorted(range(len(now.candidates)), key=lambda i: -now.posterior[i]):
             action = now.candidates[index].action
-            q = signed(now.update.valuation.q[index]) if now.update is not None else ""
+            q = signed(seen.q[index]) if seen is not None else ""
             old = f"{before[action]:4.0%}" if action in before else "   –"
             mark = "▸ " if index == now.chosen else "○ " if action == was.action else "  "
             row = f"{mark}{fit(action, name)} {q:>7}  {old:>5} {now.posterior[index]:4.0%}"

@@ -30,7 +30,7 @@ class Mode:
     Attributes:
         waited: Whole seconds since the present work began.
         hurry: Last episode of a fast-forward, 0 if there is none. `hurry_from` is its first.
-        looking_back: Displayed episode and step (from 1), None for the present.
+        looking_back: Whether an earlier decision is displayed.
         recording: Whether a recording is played back.
         asks: When the session asks before a step, "" for never.
         following: How a session of another process is shown, "" for one of this process.
@@ -40,7 +40,7 @@ class Mode:
     delay: float = 1.0
     hurry: int = 0
     hurry_from: int = 0
-    looking_back: tuple[int, int] | None = None
+    looking_back: bool = False
     recording: bool = False
     leaving: str = ""
     asks: str = ""
@@ -130,7 +130,7 @@ class StatusBar(Widget):
         room = max(16, self.size.width // 2 - len(missing) - 3) if missing else max(20, self.size.width // 2)
         parts = [
             (int(bool(missing)), fit(task, room).rstrip(), ""),
-            (0, f"episode {view.episode}/{started.episodes}", STRONG),
+            (0, f"episode {view.episode}/{started.episodes}{view.in_memory}", STRONG),
             (4, started.agent, MUTED),
             (1, model, MUTED),
             (2, _READINGS.get(started.reading, started.reading), MUTED),
@@ -162,10 +162,8 @@ class StatusBar(Widget):
             return Content.styled(mode.leaving, HUMAN)
         if view.error:
             return Content.styled("■ stopped by an error", BAD)
-        if mode.looking_back is not None:
-            return Content.styled(
-                f"◂ looking back: episode {mode.looking_back[0]} step {mode.looking_back[1]}", HUMAN
-            )
+        if mode.looking_back:
+            return Content.styled("◂ looking back", HUMAN)
         if view.activity == "ended":
             return Content.styled("■ finished" if view.ended and view.ended.finished else "■ stopped", STRONG)
         if view.activity == "waiting":

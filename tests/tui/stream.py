@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine import explain, jitrl
+from engine import explain, jitrl, worked
 from engine.records import (
     Candidate,
     Decided,
@@ -84,7 +84,7 @@ def decision(rng: np.random.Generator, step: int, remembered: int) -> Decision:
         advantage_normalised=tuple(map(float, update.advantage_normalised)),
         z_prime=tuple(map(float, update.z_prime)),
         without_memory=without,
-        equation=explain.equation(
+        equation=worked.equation(
             z[chosen], 1.0, float(update.advantage_normalised[chosen]), float(update.z_prime[chosen]),
             float(update.prior[chosen]), float(update.posterior[chosen]),
         ),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from engine import explain
+from engine import explain, worked
 from engine.environments import profile
 from engine.records import (
     Candidate,
@@ -163,7 +163,7 @@ def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_don
 def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
     choice = Choice(2, planned(), started(), 60)
     text = " ".join(memory_text(choice).split())
-    assert text.startswith("The plan repeats nothing that is known: it tries something new. 60 steps remembered.")
+    assert text.startswith("The plan repeats nothing that is known: it tries something new. 60 steps were remembered.")
     assert hits.told(choice, 0)[0] in text
     first = memory_text(Choice(1, planned(), started(), 0))
     assert " ".join(first.split()).startswith(hits.EXPLORES)
@@ -193,9 +193,9 @@ def test_neighbours_are_shown_with_their_similarity_and_columns_line_up():
 @pytest.mark.parametrize(
     ("settings", "agent", "remembered", "memory", "candidates"),
     [
-        (PAPER, "jitrl", 0, "Memory is empty. It fills at the end of each episode.", "Nothing similar remembered"),
-        (PAPER, "jitrl", 1, "No remembered state is similar enough (1 step remembered).", "Nothing similar"),
-        (DEFAULT, "jitrl", 0, "Memory is empty.", "Nothing to plan with yet: the model alone decides."),
+        (PAPER, "jitrl", 0, "Memory was empty. It fills at the end of each episode.", "Nothing similar remembered"),
+        (PAPER, "jitrl", 1, "No remembered state was similar enough (1 step was remembered).", "Nothing similar"),
+        (DEFAULT, "jitrl", 0, "Memory was empty.", "Nothing to plan with yet: the model alone decides."),
         (DEFAULT, "static", 60, "This agent has no memory.", "No memory: the model alone decides."),
         (DEFAULT, "random", 60, "This agent has no memory.", "No memory, no model: drawn at random."),
     ],
@@ -211,9 +211,9 @@ def test_what_is_said_where_nothing_bears_on_a_choice(settings, agent, remembere
 
 def test_numbers_on_one_screen_fit_each_other():
     # The paper's beta leaves two decimals enough; a larger one would carry what was rounded off into the sum.
-    assert "+0.30 + 1.2·1.00 = +1.50" in explain.equation(0.3, 1.2, 1.0, 1.5, 0.3, 0.7)
-    assert "+2.00 + 20·0.606 = +14.13" in explain.equation(2.0, 20.0, 0.6063, 14.126, 0.6, 1.0)
-    assert "+0.60 − 1.2·0.21 = +0.34" in explain.equation(0.6, 1.2, -0.214, 0.343, 0.4, 0.2)
+    assert "+0.30 + 1.2·(+1.00) = +1.50" in worked.equation(0.3, 1.2, 1.0, 1.5, 0.3, 0.7)
+    assert "+2.0000 + 20·(+0.6063) = +14.13" in worked.equation(2.0, 20.0, 0.6063, 14.126, 0.6, 1.0)
+    assert "+0.600 + 1.2·(−0.214) = +0.34" in worked.equation(0.6, 1.2, -0.214, 0.343, 0.4, 0.2)
     # 32% and 66% are 34 apart, whatever was rounded off.
     assert (percents(0.3158, 0.6613), arrow(0.3158, 0.6613)) == (34, "▲")
     assert (percents(0.426, 0.432), arrow(0.426, 0.432)) == (0, "=")
@@ -223,7 +223,7 @@ def test_plain_lines_tell_the_candidates_as_the_screen_does():
     head, *lines = candidate_lines(Choice(2, planned(), started(), 60))
     assert head == "V +2.60 points, plans through memory, beta 20."
     assert [line.partition(":")[0] for line in lines] == ["go south", "go north", "wait"]
-    assert "N 2, Q +3.00, advantage +0.40, scaled +1.00, probability 30% to 100%, up, chosen" in lines[0]
+    assert "N 2, Q +3.00, advantage +0.40, scaled +1.0000, probability 30% to 100%, up, chosen" in lines[0]
     assert "N 0 (optimistic)" in lines[1]
     assert lines[1].endswith(", what the prior alone takes")
     nothing = Choice(1, stream.decision(np.random.default_rng(3), 2, 0), started(PAPER), 0)
@@ -369,11 +369,32 @@ def test_reasons_without_memory_do_not_credit_a_model_that_said_nothing():
     nobody = Valuation(0.0, (0.0, 0.0), (0, 0), ("prior", "prior"))
     for source, z, said in (
         ("random", 0.0, "'wait' was drawn from the valid actions"),
-        ("llm", 0.0, "nothing speaks for one candidate more than for another"),
-        ("llm", 1.0, "the model's opinion alone decided: 'wait'"),
+        ("llm", 0.0, "Nothing speaks for one candidate more than for another: 'wait' was drawn"),
+        ("llm", 1.0, "The model's opinion alone decided: 'wait'"),
+        ("valid", 0.0, "The model rates what it proposed lower than the neutral logit 0: 'wait'"),
     ):
-        candidates = (Candidate("wait", z, source), Candidate("look", 0.0, source))
+        candidates = (Candidate("wait", z, source), Candidate("look", -1.0 if source == "valid" else 0.0, "llm"))
         assert said in explain.why(0, candidates, nobody, (), (0.0, 0.0), "wait")
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        (explain.SAMPLED, "'wait' was drawn, with the probabilities that the model's opinion gives to the candidates."),
+        (explain.NAMED, "The model named 'wait' the best."),
+        (explain.GREEDY, "The model rates 2 candidates alike and the highest: 'wait' was drawn among them."),
+    ],
+)
+def test_a_drawn_action_is_not_called_the_models_decision(taken, said):
+    nobody = Valuation(0.0, (0.0,) * 3, (0,) * 3, ("prior",) * 3)
+    candidates = (Candidate("wait", 0.5), Candidate("look", 0.5), Candidate("dig", -1.0))
+    sentence = explain.why(0, candidates, nobody, (), (0.0,) * 3, "wait", taken=taken)
+    assert sentence == f"Nothing like this state was remembered. {said}"
+    assert explain.by_the_model(0, candidates, taken) == said
+    made = dataclasses.replace(stream.decision(np.random.default_rng(3), 2, 0))
+    for selection, decides in (("sample", "drawn by the model's odds"), ("greedy", "the model alone decides")):
+        choice = Choice(1, made, started({"selection": selection}, agent="static"))
+        assert hits.without_values(choice) == f"No memory: {decides}."
 
 
 def test_how_an_action_was_taken_is_said_with_the_draw():
@@ -410,15 +431,15 @@ def test_what_the_draw_chose_is_not_explained_as_if_it_were_the_best():
     [
         ("linear", 60.0, 0.6, "z = c / 100 = 60 / 100 = +0.60"),
         ("log", 60.0, float(np.log(60 * 3 / 100)), "z = ln(c / mean c) = ln(60 / 33.33) = +0.59"),
-        ("log", 0.0, float(np.log(0.5 / 33.5)), "z = ln(c / mean c) = ln(0.5 / 33.5) = −4.20"),
+        ("log", 0.0, float(np.log(0.5 / 33.5)), "z = ln(c / mean c) = ln(0.5 / 33.50) = −4.20"),
     ],
 )
 def test_the_logit_of_a_confidence_is_derived(transform, confidence, z, text):
     candidate = Candidate("wait", z, "llm", confidence)
-    assert explain.logit(candidate, {"transform": transform}) == text
-    assert explain.logit(candidate, {"transform": transform}, "a+b") == ""
-    assert explain.logit(candidate, {}) == ""
     decision = dataclasses.replace(planned(), candidates=(candidate, *planned().candidates[1:]))
+    assert worked.logit(candidate, decision, {"transform": transform}, "", "verbalized") == text
+    assert worked.logit(candidate, decision, {"transform": transform}, "a+b", "verbalized") == ""
+    assert worked.logit(candidate, decision, {}, "", "verbalized") == ""
     choice = Choice(1, decision, started({"transform": transform}))
     assert text in " ".join(line.plain for line in why_lines(choice, 200, brief=False))
 
@@ -427,13 +448,21 @@ def test_the_derivation_divides_by_a_remembered_action_that_is_no_candidate():
     prior, found = Proposing(("open door", 0.5)), (("open door", -4.0), ("sing", -1.0), ("open door", -4.0))
     settings = Settings(memory_candidates="positive", normalisation="positive")
     choice = Choice(1, decided(settings, prior, *found), started({"normalisation": "positive"}))
-    assert hits.divisor(choice) == (pytest.approx(2.0), "max Â of all remembered actions")
+    outside = explain.outside(choice.decision)
+    assert worked.scale(choice.decision.update.advantage, "positive", outside) == (
+        "max Â of all remembered actions", pytest.approx(2.0)
+    )  # fmt: skip
+    assert "Ã = Â / (max Â of all remembered actions + ε)" in " ".join(
+        line.plain for line in why_lines(choice, 200, brief=False)
+    )
     assert choice.decision.update.advantage_normalised == pytest.approx((-0.5,))
 
 
 def test_the_derivation_divides_by_what_the_advantages_were_divided_by():
     decision = planned()
-    both = {"absolute": "Ã = Â / max|Â| = +0.40 / 0.40", "positive": "Ã = Â / max Â = +0.40 / 0.40"}
+    both = {
+        "absolute": "Ã = Â / (max|Â| + ε) = +0.40 / (0.40 + 0)", "positive": "Ã = Â / (max Â + ε) = +0.40 / (0.40 + 0)"
+    }  # fmt: skip
     for normalisation, text in both.items():
         choice = Choice(1, decision, started({"normalisation": normalisation}))
         assert text in " ".join(line.plain for line in why_lines(choice, 200, brief=False))

@@ -109,6 +109,15 @@ def test_only_earlier_sessions_with_the_same_game_agent_model_profile_and_settin
     assert made[1].values(curves.MEASURES[0]) == [2.0, 4.0, 9.0]
 
 
+def test_what_the_session_of_a_branch_did_later_is_not_in_the_curve_of_the_branch(tmp_path):
+    before = write(tmp_path, "2026-01", [1.0])
+    write(tmp_path, "2026-02", [3.0, 5.0, 9.0])
+    write(tmp_path, "2026-03", [3.0, 4.0], origin=sessions.Origin("2026-02", 2, 1))
+    own = write(tmp_path, "2026-04", [3.0, 4.0, 4.0], origin=sessions.Origin("2026-03", 2, 3))
+    found = history.earlier(tmp_path, own.name, history.started_of(own.recording))
+    assert [one.name for one, _ in found] == [before.name]
+
+
 def test_a_difference_names_agent_model_and_settings():
     one = stream.run(1, 1)[0]
     other = dataclasses.replace(one, model="prior/verbs", settings={"beta": 4.0})

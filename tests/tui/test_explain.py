@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from engine import jitrl
+from engine import explain, jitrl
 from engine.records import Candidate, Decided
 from jitrl_tui import deriving, hits
 from jitrl_tui.screens.explain import ExplainDialog, _Derivation
@@ -49,7 +49,7 @@ def recomputed(fixture: dict) -> dict:
     others = [] if inputs.get("terms") else [q for action, q in means.items() if action not in actions]
     update = jitrl.policy_update(
         [candidate["z"] for candidate in inputs["candidates"]], values, beta=inputs["beta"],
-        epsilon=settings["epsilon"] * settings["epsilon_times"], normalisation=settings["normalisation"], others=others,
+        epsilon=inputs["epsilon"], normalisation=settings["normalisation"], others=others,
     )  # fmt: skip
     names = ("advantage", "advantage_normalised", "z_prime", "prior", "posterior")
     return {"v": values.v, "q": values.q, **{name: getattr(update, name) for name in names}}
@@ -93,7 +93,7 @@ def test_an_exported_decision_by_a_plan_is_computed_again_from_its_terms(left):
     )
     fixture = deriving.fixture(Choice(2, made, started(), 60))
     check(fixture)
-    fixture["inputs"]["terms"]["gain"][0] += 1.0
+    fixture["inputs"]["terms"]["hoped"][0] += 1.0
     with pytest.raises(AssertionError):
         check(fixture)
 
@@ -154,9 +154,9 @@ def test_a_neutral_logit_is_explained_by_the_step_that_sets_it():
 def test_the_numbers_of_a_plan_are_those_of_the_panes_and_say_what_the_cut_did():
     choice = Choice(2, decision(hit("go south", 0), left=12.0), started(), 60)
     text = "\n".join(shown_lines(choice, width=150))
-    seen = hits.shown(choice.decision.update)
-    assert "gain +2.00 discovery +45.00" in text
-    assert f"Q̂ = +12.00 + 0.255·(+47.00 − +47.00) = {seen.q[0]:+.2f}" in text
+    seen = explain.shown(choice.decision.update)
+    assert f"Q̂ = expected +2.00 hoped +10.00 = {seen.q[0]:+.2f} points" in text
+    assert "the search counted 47.00 points, and 12.00 are left to gain" in text
     assert f"Â = {seen.q[0]:+.2f} − ({seen.v:+.2f}) = {seen.advantage[0]:+.2f}" in text
     assert "engine/values/graph.py" in text
     made = dataclasses.replace(choice.decision, candidates=(Candidate("go south", 0.0, "valid"),) * 3)

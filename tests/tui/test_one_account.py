@@ -56,7 +56,7 @@ def panes(made: Decision, remembered: int = 60, width: int = 100) -> tuple[str, 
 def test_what_is_shown_fits_together_and_never_exceeds_what_is_left(gain, discovery, left):
     made = decision(gain=gain, discovery=discovery, left=left, spare=1.0)
     values = made.update.valuation
-    seen = explain.shown(values, made.update.advantage)
+    seen = explain.shown(made.update)
     assert seen.unit == explain.POINTS
     assert max(seen.q) == pytest.approx(min(gain + discovery, left if left is not None else 1e9))
     for i, q in enumerate(seen.q):
@@ -71,11 +71,11 @@ def test_what_is_shown_fits_together_and_never_exceeds_what_is_left(gain, discov
 
 
 def test_nothing_is_called_points_where_no_points_are_left_or_promised():
-    assert explain.shown(decision(left=0.0).update.valuation, (0.0,) * 3).unit == explain.NOVELTY
-    assert explain.shown(decision(length=0).update.valuation, (0.0,) * 3).unit == explain.NOVELTY
+    assert explain.shown(decision(left=0.0).update).unit == explain.NOVELTY
+    assert explain.shown(decision(length=0).update).unit == explain.NOVELTY
     for text in panes(decision(left=0.0)):
         assert "points" not in text.replace("no points", "").replace("No plan promises", "")
-    assert explain.shown(Valuation(1.0, (2.0,), (1,), ("known",)), (1.0,)).unit == explain.RETURN
+    assert explain.in_one_unit(Valuation(1.0, (2.0,), (1,), ("known",)), (1.0,)).unit == explain.RETURN
 
 
 def test_no_pane_promises_more_points_than_the_game_has_left():
@@ -127,15 +127,15 @@ def test_before_anything_is_remembered_exploration_is_said_to_decide():
     assert "exploration within this episode decided" in " ".join(why.split())
     assert hits.EXPLORES in memory
     for text in (candidates, why, memory):
-        assert "Memory is empty" not in text
+        assert "Memory was empty" not in text
         assert "plans through memory" not in text
 
 
 def test_a_count_tells_what_is_remembered_from_what_this_episode_did():
     made = decision(now=(2, 0, 1))
-    assert [hits.tried(made.update, i) for i in range(3)] == ["0+2", "0", "0+1"]
+    assert [hits.tried(*explain.tried(made.update, i)) for i in range(3)] == ["0+2", "0", "0+1"]
     made = decision(now=(0, 0, 0))
-    assert [hits.tried(made.update, i) for i in range(3)] == ["2", "0", "1"]
+    assert [hits.tried(*explain.tried(made.update, i)) for i in range(3)] == ["2", "0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_no_number_of_the_candidates_is_cut(width):
     text = panes(made, width=width)[0]
     assert all(len(line.replace("̂", "").replace("̃", "")) <= width for line in text.splitlines())
     update = made.update
-    for number in (*hits.shown(update).q, *update.z_prime):
+    for number in (*explain.shown(update).q, *update.z_prime):
         assert f"{number:+.2f}".replace("-", "−") in text
 
 

@@ -44,16 +44,16 @@ def test_all_terms_of_the_candidates_are_in_their_help():
     heads = [word for word in by_plan[1].split() if word != "action"]
     has("candidates", *(f"**{head}**" for head in heads), "**ln p**", "**π**", "**V̂(s)**", "◇z ◆z′")
     has("candidates", *(f"`{sign}`" for sign in candidates._HOW.values()))
-    has("candidates", *(f"*{source}*" for source in ("llm", "both", *hits.NEUTRAL)))
+    has("candidates", *(f"*{source}*" for source in ("llm", "both", *explain.NEUTRAL)))
     has("candidates", "`▸`", "`○`", "▲", "▼", "`▓`", "`░`", "`12+3`", "`(0.00)`")
     for made in (decision(left=12.0), decision(left=0.0), stream.decision(np.random.default_rng(3), 2, 5)):
-        has("candidates", f"*{hits.unit(hits.shown(made.update))}*")
+        has("candidates", f"*{hits.unit(explain.shown(made.update))}*")
 
 
 def test_all_terms_of_the_reasons_are_in_their_help():
     has("why", *(f"*{name}*" for name in (*explain.TERMS.values(), explain.SPARE)))
     has("why", "*Sampled*", "*Greedy*", "*JitRL changed this choice*", "*JitRL broke a tie*")
-    has("why", "*Exploration within this episode*", "z′ = z + β·Ã", "Â = Q̂ − V̂", "Ã = Â / max|Â|", "max Â")
+    has("why", "*Exploration within this episode*", "z′ = z + β·Ã", "Â = Q̂ − V̂", "Ã = Â / (max|Â| + ε)", "max Â")
     has("why", f"*{explain.POINTS}*", f"*{explain.NOVELTY}*", f"*{explain.RETURN}*")
 
 
@@ -64,7 +64,7 @@ def test_all_terms_of_memory_are_in_its_help():
     head = next(line for line in text.splitlines() if "ep/step" in line)
     near = memory_text(paper_choice(), 120).splitlines()[0]
     has("memory", *(f"**{word}**" for word in {*head.split(), *near.split()}))
-    has("memory", "*now*", "*this*", f"*{hits.ALSO}*", "*Nothing is remembered yet*")
+    has("memory", "*now*", "*this*", f"*{hits.ALSO}*", "*Nothing was remembered yet*")
     for _, what, remark in hits.account(made)[1:]:
         assert what in " ".join(PAGES["memory"].replace("*", "").split())
         assert not remark or remark in ("dig",) or what.startswith("for ")

@@ -45,7 +45,7 @@ def test_the_commands_of_our_own_answer_without_taking_a_step():
     assert session.carried_out == []
     assert "Why: " in text
     assert "probability" in text
-    assert "Memory is empty. It fills at the end of each episode." in text
+    assert "Memory was empty. It fills at the end of each episode." in text
     assert "open mailbox, go north" in text
     assert "There is no command /nonsense" in text
     assert "/auto N" in text

@@ -6,25 +6,39 @@ import asyncio
 import dataclasses
 import io
 import os
+import re
 import signal
 import stat
 
 import pytest
 
 from engine.games.map import map_of
-from engine.records import Decided, EpisodeEnded, EpisodeStarted, Observation, Stepped, TakenBack
+from engine.records import (
+    Decided,
+    EnvironmentInfo,
+    EpisodeEnded,
+    EpisodeStarted,
+    Observation,
+    SessionStarted,
+    Stepped,
+    TakenBack,
+    Valuation,
+)
 from engine.session import store as sessions
 from engine.session.notes import Notes
+from engine.session.store import open_memory
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import typed
+from jitrl_tui import hits, typed
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.hinting import NOTHING_YET, Hints, best
 from jitrl_tui.panes.map import MapPane
 from jitrl_tui.places import Places, Remembered, exits, told
+from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.typed_history import MOST, TypedHistory, history_of
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
+from tests import playing
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -225,62 +239,102 @@ def test_the_command_writes_transcripts_and_refuses_what_is_none(played, tmp_pat
 # -------------------------------------------------------------------------------------------------- map
 
 
-def walk(*rooms, returns=(), added=1):
-    """Yield the events of an episode that goes east through rooms."""
+def counted(found) -> int:
+    """Return the remembered steps of all places of a map."""
+    return sum(place.count for place in found.places.values())
+
+
+def walk(*rooms, points=(), added=1):
+    """Yield the events of an episode that goes east through rooms, with the points of each step if it ends."""
     yield EpisodeStarted(1, 1, Observation("", place=rooms[0]))
     for step, room in enumerate(rooms[1:]):
-        yield Stepped(1, step, "go east", Observation("", place=room), 0.0)
-    if returns:
+        yield Stepped(1, step, "go east", Observation("", place=room, score=sum(points[: step + 1])), 0.0)
+    if points:
         count = len(rooms) - 1
-        yield EpisodeEnded(1, 0.0, None, count, True, False, "", (), tuple(returns), added, added, 0, 0.0, 0.0, 0)
+        yield EpisodeEnded(1, sum(points), None, count, True, False, "", (), (), added, added, 0, 0.0, 0.0, 0)
 
 
-def test_places_of_a_run_have_ways_and_the_mean_of_their_returns():
+def test_places_of_a_run_have_ways_and_the_mean_of_the_points_that_followed():
     places = Places()
-    for event in [*walk("A", "B", "C", returns=(3.0, 1.0)), *walk("A", "B", returns=(1.0,))]:
+    for event in [*walk("A", "B", "C", points=(2.0, 1.0)), *walk("A", "B", points=(1.0,))]:
         places.fold(event)
     assert places.map.ways == {"A": {"go east": "B"}, "B": {"go east": "C"}}
     assert [places.map.places[name].value for name in "ABC"] == [2.0, 1.0, None]
-    for event in walk("A", "B", returns=(99.0,), added=0):  # not remembered: an agent without memory
+    for event in walk("A", "B", points=(99.0,), added=0):  # not remembered: an agent without memory
         places.fold(event)
     assert places.map.places["A"].value == 2.0
 
 
 def test_a_step_that_is_taken_back_counts_no_more():
     places = Places()
-    *events, end = walk("A", "B", "C", returns=(5.0,))
+    *events, end = walk("A", "B", "C", points=(5.0, 0.0))
     for event in [*events, TakenBack(1, "go east", 1, Observation("", place="B")), end]:
         places.fold(event)
     assert places.here == "B"
     assert [places.map.places[name].count for name in "ABC"] == [1, 0, 0]
 
 
-def test_the_map_of_memory_has_the_mean_return_of_the_steps_of_each_place(played):
+def test_the_map_of_memory_has_the_points_that_followed_the_steps_of_each_place(played):
     saved = sessions.create(played, CONFIG, "watch")
     from engine.environments import scope_rules
-    from engine.jitrl import discounted_returns
     from engine.memory import Memory
 
     with Memory(played / "memory", rules=scope_rules) as memory:
         (scope,) = memory.scopes()
         remembered = list(memory.scope(scope).episodes())
-    found = Remembered(played, saved).read(scope)
+    about = EnvironmentInfo("pantry", "The Pantry", scope, 14.0)
+    started = SessionStarted("s", about, "jitrl", "m", 1, "default", 1, 40, {})
+    found = Remembered(played, saved).read(started, frozenset())
     kitchen = [
-        float(g)
+        sum(later.env_reward for later in episode.steps[at:])
         for episode in remembered
-        for step, g in zip(
-            episode.steps, discounted_returns([s.reward for s in episode.steps], CONFIG.settings.gamma), strict=True
-        )
+        for at, step in enumerate(episode.steps)
         if step.state.place == "Kitchen"
     ]
+    # What was stored after the session began, and its own episodes, are not of before it.
+    first = len(remembered[0].steps)
+    assert counted(Remembered(played, saved).read(dataclasses.replace(started, next_entry=first), set())) == first
+    own = Remembered(played, saved).read(started, {remembered[0].uid})
+    assert counted(own) == counted(found) - first
     assert found.places["Kitchen"].count == len(kitchen) > 0
     assert found.places["Kitchen"].value == pytest.approx(sum(kitchen) / len(kitchen))
     assert found.ways == map_of(remembered).ways
 
 
+def test_the_header_and_the_map_count_the_same_steps_and_episodes_have_their_number_in_memory(played):
+    saved = sessions.create(played, dataclasses.replace(CONFIG, seed=5), "watch")
+    files = SessionFiles.of(saved, played)
+    view, checked = RunView(), 0
+    _, events = playing.run(saved, played)
+    for event in events:
+        view.fold(event)
+        if isinstance(event, Decided):
+            known = files.remembered.read(view.started, view.places.uids)
+            known.merge(view.places.map)
+            assert counted(known) == view.memory_entries == hits_remembered(view)
+            checked += 1
+        if isinstance(event, EpisodeStarted):
+            assert f"Episode {event.episode} of 2 (in memory: {event.remembered_as})" in view.paragraphs[-2].text
+    assert checked == 18
+    with open_memory(played, saved) as memory:
+        stored = {one.uid: one.number for one in memory.scope(view.started.environment.scope).episodes()}
+    assert {e.uid: e.remembered_as for e in events if isinstance(e, EpisodeStarted)}.items() <= stored.items()
+    # A replay shows the same map.
+    recorded = SessionFiles.recorded(saved.folder).remembered.read(view.started, view.places.uids)
+    recorded.merge(view.places.map)
+    assert counted(recorded) == view.memory_entries
+
+
+def hits_remembered(view: RunView) -> int:
+    """Return the number of steps that the memory pane and plain lines say."""
+    choice = dataclasses.replace(view.choice, decision=dataclasses.replace(view.choice.decision, parts=(
+        dataclasses.replace(view.choice.decision.update, neighbours=(), valuation=Valuation(0.0, (), (), ())),)))
+    return int(re.search(r"([\d,]+) steps? (?:was|were) remembered", hits.nothing(choice, 0))[1].replace(",", ""))
+
+
 def test_the_drawing_marks_this_place_tells_values_and_fits_every_width():
     pane = MapPane("map")
-    first = walk("Hall", "Kitchen", "A very long name of a room", returns=(-2.0, 4.5))
+    first = walk("Hall", "Kitchen", "A very long name of a room", points=(-6.5, 4.5))
     for event in [*first, *walk("Hall", "Kitchen")]:
         pane._places.fold(event)
     for width in (40, 56, 90, 150):

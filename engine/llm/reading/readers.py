@@ -64,11 +64,11 @@ class Reader:
         scores, call = self.client.score("actions", self.string_prompt(request), actions)
         if self.constrained:
             total = np.asarray(scores.mean) * np.asarray(scores.lengths)
-            return _drawn(actions, logits.from_logprobs(total, 1.0), scores.mean, request.candidates, rng, (call,))
+            return _drawn(actions, logits.from_logprobs(total, 1.0), total, request.candidates, rng, (call,))
         # A compromise between the sum, which favours short commands, and the mean, which favours long ones.
         values = np.asarray(scores.mean) * np.asarray(scores.lengths) ** (1 - self.settings.length_penalty)
         z = logits.from_logprobs(values, self.settings.softening * self.settings.temperature)
-        return _drawn(actions, z, scores.mean, request.candidates, rng, (call,))
+        return _drawn(actions, z, values, request.candidates, rng, (call,))
 
     def string_prompt(self, request: ActionRequest) -> Prompt:
         """Return the prompt after which actions are scored. The agent's text in it is cut if it is too long."""
@@ -225,7 +225,7 @@ class Reader:
 def _drawn(
     actions: tuple[str, ...],
     z: logits.Array,
-    logprobs: Sequence[float],
+    logprobs: Sequence[float] | logits.Array,
     k: int,
     rng: np.random.Generator,
     calls: tuple[ModelCall, ...],
