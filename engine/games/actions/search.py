@@ -24,7 +24,7 @@ from engine.games.zmachine.survey import IDLE, WAYS
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 9
+SCHEME = 10
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 

@@ -306,7 +306,7 @@ class Interpreter:
 
     def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
         shown = clean(text)
-        status = self._status(shown)
+        status, maximum = self._status(shown), self._max_score()
         look = before.description if before else ""
         inventory = before.inventory if before else ""
         place = before.place if before else ""
@@ -323,10 +323,10 @@ class Interpreter:
             inventory=inventory,
             place=place,
             score=status.score,
-            max_score=self._max_score(),
+            max_score=maximum,
             moves=status.moves,
             terminated=status.over,
-            outcome=("won" if status.won else "lost") if status.over else "",
+            outcome=status.outcome(maximum),
             world_hash=key,
             changed=changed or status.over or score_changed,
             scene=scene,
@@ -383,7 +383,7 @@ class Interpreter:
 
     def _status(self, text: str) -> Status:
         if self._plain is None:
-            return known_status(self._machine)
+            return known_status(self._machine, text)
         return self._plain.read(self._machine, text, self._turns)
 
     def _max_score(self) -> float | None:

@@ -173,6 +173,11 @@ class Machine:
         return bool(self._halted() > 0)
 
     @property
+    def failed(self) -> bool:
+        """Whether Jericho recognises the last text as that of another end than a victory."""
+        return bool(self._over() > 0)
+
+    @property
     def ended(self) -> bool:
         """Whether the last command ended the story in any way: victory, defeat, or an error of the interpreter."""
         return bool(self._halted() > 0 or self._over() > 0 or self._victory() > 0)

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.games.zmachine.bearings import global_value
+from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.status import ending
 from engine.games.zmachine.story import StoryFile
 
 _FIELDS = [
@@ -70,14 +70,15 @@ class World:
         """Return the score."""
         return self._machine.score
 
-    def ended(self, printed: bytes) -> bool:
-        """Whether the last command ended the story in any way.
+    def end(self, printed: bytes) -> str:
+        """Return how the last command ended the story, as its last words or otherwise; "" if it did not.
 
         Args:
             printed: What it printed.
         """
-        del printed
-        return self._machine.ended
+        if not self._machine.ended:
+            return ""
+        return "won" if self._machine.won else last_words(printed.decode("latin-1")) or "over"
 
     def digest(self) -> str:
         """Return a hash of the world state: objects and facts."""
@@ -167,9 +168,9 @@ class PlainWorld(World):
         """Return the score, 0 if it is not known where the story keeps it."""
         return 0 if self._score is None else global_value(self._machine, self.story, self._score)
 
-    def ended(self, printed: bytes) -> bool:
-        """Whether the story says that it has ended, or the interpreter stopped."""
-        return self._machine.halted or ending(printed.decode("latin-1")) is not None
+    def end(self, printed: bytes) -> str:
+        """Return the last words that the story says when it has ended, "over" if the interpreter stopped without any."""
+        return last_words(printed.decode("latin-1")) or ("over" if self._machine.halted else "")
 
     def things(self) -> str:
         """Return a hash of parents and attributes."""
