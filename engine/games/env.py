@@ -16,6 +16,7 @@ from engine.confine import Confinement
 from engine.disk import shown
 from engine.environment import Abstractor
 from engine.errors import GameError
+from engine.games.zmachine.characters import LONGEST, typed
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 LOAD_SECONDS = 30.0
 STEP_SECONDS = 15.0
 VALID_SECONDS = 120.0
-MAX_COMMAND = 190
 LARGEST_SEED = 2**31
 """The generator only uses 31 bits, so this one draws what 0 would, which Jericho takes for "no seed given"."""
 _SAVE_EVERY = 25
@@ -273,11 +273,9 @@ def _why_not(story: Story, lost: WorkerLost) -> str:
 
 
 def sanitise(action: str) -> str:
-    """Return `action` as the interpreter can take it: one line, printable ASCII, at most 190 bytes.
+    """Return `action` as the interpreter can take it: one line of at most 190 printable characters, in any script.
 
-    More lines would stay in its buffer and shift every later command; longer ones are cut in mid-character;
-    a backslash begins commands to the interpreter itself.
+    More lines would stay in its buffer and shift every later command; a backslash begins commands to the interpreter
+    itself.
     """
-    line = " ".join(action.split())
-    plain = "".join(c for c in line if " " <= c <= "~" and c != "\\")
-    return plain[:MAX_COMMAND].strip()
+    return typed(action).replace("\\", "")[:LONGEST].strip()

@@ -22,9 +22,10 @@ from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
 from engine.games.zmachine.bearings import NO_ACTION, global_value, set_global
+from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import intercepted
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.opening import open_quickly
+from engine.games.zmachine.opening import open_quickly, print_all
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.screen import text_only, turn_pages
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
@@ -204,6 +205,9 @@ class Interpreter:
         self._known = bool(self._env.is_fully_supported)
         self._plainly = not self._known and self._generated is None
         self._data = story_bytes(self._story)
+        self._characters = Characters(self._data)
+        if self._plainly:
+            print_all(self._env, self._characters)
         self._analysis = Analysis(None)
         self._begin(1)
         player = int(self._env.player_obj_num) if self._known else 0
@@ -226,8 +230,9 @@ class Interpreter:
         """Start the story anew with a seed and remember its beginning."""
         self._note(b"(starting the story)")
         self._env.seed(seed)
-        text = str(self._env.reset()[0])
+        self._env.reset()
         self._take_hold()
+        text = self._machine.text
         if self._plainly:
             text = text_only(turn_pages(self._machine, text))
         if len(self._begun) >= _SEEDS:
@@ -247,7 +252,7 @@ class Interpreter:
     def _take_hold(self) -> None:
         """Point at the interpreter's memory, which every start allocates anew."""
         self._pending.clear()  # their searches hold on to the old one
-        self._machine = Machine(self._env, self._guard)
+        self._machine = Machine(self._env, self._characters, self._guard)
         self._key: WorldKey | None = None
         self._world: World | None = None
         analysis = self._analysis

@@ -70,7 +70,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes]:
 
 def read_note(note: mmap.mmap) -> str:
     """Return the command that was last begun, as the worker noted it."""
-    return note[:NOTE_SIZE].split(b"\0", 1)[0].decode("ascii", "replace")
+    return note[:NOTE_SIZE].split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
 def _exactly(channel: socket.socket, size: int) -> bytes:
