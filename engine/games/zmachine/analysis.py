@@ -21,11 +21,12 @@ from engine.games.zmachine.screen import turn_pages
 from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
+from engine.games.zmachine.wording import Wording
 
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
 """Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
-SCHEME = 2
+SCHEME = 3
 """Version of the analysis. Increase it when the analysis changes."""
 
 
@@ -76,7 +77,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
             bearings = Bearings(
                 action_globals=tuple(parts["action_globals"]),
                 noun_globals=tuple(parts["noun_globals"]),
-                examine=str(parts["examine"]),
+                wording=Wording(**{key: tuple(v) if isinstance(v, list) else v for key, v in parts["wording"].items()}),
                 absent=frozenset(parts["absent"]),
                 words=tuple(parts["words"]),
             )
@@ -125,7 +126,8 @@ def _first_bearings(
 def _survey(
     machine: Machine, story: StoryFile, grammar: Grammar | None, bearings: Bearings | None, player: int
 ) -> dict[str, Any]:
-    seen = look_around(machine, story, grammar, bearings.words if bearings else ())
+    wording = bearings.wording if bearings else Wording()
+    seen = look_around(machine, story, grammar, bearings.words if bearings else (), wording)
     facts: frozenset[int] = frozenset()
     if grammar is not None and bearings is not None:
         facts = Handlers(story, grammar, bearings.action_globals).facts - seen.restless

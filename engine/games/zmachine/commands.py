@@ -20,6 +20,18 @@ _OURS = {
 _LETTERS_READ = 6
 _OURS_AS_READ = {name[:_LETTERS_READ]: answer for name, answer in _OURS.items()}
 
+_NEVER_WORDS = """
+    save restore restor restart restar quit q script scripting unscript unscri noscript transcript transcrip
+    verbose verbos brief superbrief superb superbrie super normal long short version versio $ve verify $verify
+    again g oops o undo score scores full fullscore notify pronouns nouns places objects help hint hints info
+    about credits command comman record unrecord replay random recording trace showverb showobj showheap tree
+    goto gonear purloin abstract scope actions routines timers daemons messages changes faults nofaults tw-print
+    tw-trace-actions tw-extra-infos #rand #comm #reco #unre $random $record $command win winnag die max_scor
+    endofobje menu license licence terms eula copyright responses test showme showheap relations rules quotes
+"""
+NEVER = frozenset(_NEVER_WORDS.split())
+"""First words of commands to the program rather than to the player's character."""
+
 
 def intercepted(command: str) -> str | None:
     """Return our answer if any part of `command` is one that the game must not see.

@@ -21,7 +21,6 @@ from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
-from engine.games.zmachine.bearings import NO_ACTION, global_value, set_global
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import intercepted
 from engine.games.zmachine.machine import Machine, Snapshot
@@ -29,6 +28,8 @@ from engine.games.zmachine.opening import open_quickly, print_all
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.screen import text_only, turn_pages
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
+from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
+from engine.games.zmachine.wording import Wording
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
 
@@ -118,6 +119,10 @@ class Interpreter:
         key = self._world_key()
         self._last = self._observe(text, key, changed=key != last.world_hash, before=last)
         return self._last
+
+    @property
+    def _wording(self) -> Wording:
+        return self._analysis.bearings.wording if self._analysis.bearings else Wording()
 
     @property
     def scored(self) -> bool:
@@ -234,7 +239,7 @@ class Interpreter:
         self._take_hold()
         text = self._machine.text
         if self._plainly:
-            text = text_only(turn_pages(self._machine, text))
+            text = text_only(turn_pages(self._machine, text), prompt=self._wording.prompt)
         if len(self._begun) >= _SEEDS:
             self._begun.clear()
         self._begun[seed] = begun = (self._machine.take(), text)
@@ -243,7 +248,9 @@ class Interpreter:
     def _take(self, command: str) -> str:
         """Take a command and return what the story tells."""
         text = self._machine.step(command)
-        return text_only(turn_pages(self._machine, text), command) if self._plainly else text
+        if not self._plainly:
+            return text
+        return text_only(turn_pages(self._machine, text), command, self._wording.prompt)
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
@@ -303,9 +310,9 @@ class Interpreter:
 
     def _looked(self) -> tuple[str, str]:
         saved = self._machine.take()
-        look = clean(self._take("look"))
+        look = clean(self._take(self._wording.look))
         self._machine.rewind(saved)
-        inventory = clean(self._take("inventory"))
+        inventory = clean(self._take(self._wording.inventory))
         self._machine.put(saved)
         return look, inventory
 
@@ -346,7 +353,7 @@ class Interpreter:
         name of the object that the player is in.
         """
         bearings = self._analysis.bearings
-        if not self._plainly or bearings is None or self._understands("look"):
+        if not self._plainly or bearings is None or self._understands(self._wording.look):
             return place_of(look)
         story, room = self._analysis.story, self._room()
         return story.name(room) if story is not None and room else ""

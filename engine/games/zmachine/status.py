@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.games.zmachine.bearings import global_value, globals_now, set_global
+from engine.games.zmachine.variables import global_value, globals_now, set_global
 from engine.games.zmachine.ending import last_words, outcome
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile

@@ -7,12 +7,15 @@ versions 6 and 7 are not needed for Jericho's stories). Reading outside the file
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.games.zmachine.characters import code_of, table_of, zscii
 
+WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['-])*")
+"""A word in a text, in any script."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYMBOLS = " \n0123456789.,!?_#'\"/\\-:()"
 _ESCAPE = 6

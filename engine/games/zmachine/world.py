@@ -14,7 +14,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from engine.games.zmachine.bearings import global_value
+from engine.games.zmachine.variables import global_value
 from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
