@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from engine.disk import read_text, write_private
 from engine.games.actions.grammar import Grammar, read_grammar
 from engine.games.actions.handlers import Handlers
 from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
+from engine.games.zmachine.counts import Counts, find_counts
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.screen import turn_pages
 from engine.games.zmachine.status import find_score
@@ -41,7 +42,7 @@ class Analysis:
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change without a command's doing.
         player: Number of the player's object, 0 if unknown.
-        score: Number of the global variable that holds the score, None if unknown or not looked for.
+        counts: What is known of score, turns and end; of a story that Jericho knows nothing.
         answers: Commands that answer the questions before a story's first command, () if it asks none.
     """
 
@@ -51,7 +52,7 @@ class Analysis:
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
     player: int = 0
-    score: int | None = None
+    counts: Counts = Counts()
     answers: tuple[str, ...] = ()
 
 
@@ -82,10 +83,10 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
                 words=tuple(parts["words"]),
             )
         noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
-        score = None if known["score"] is None else int(known["score"])
+        counts = Counts(**known["counts"])
         answers = tuple(map(str, known["answers"]))
         facts, player = tuple(known["facts"]), int(known["player"])
-        return Analysis(story, grammar, bearings, facts, noisy, player, score, answers)
+        return Analysis(story, grammar, bearings, facts, noisy, player, counts, answers)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
@@ -137,8 +138,13 @@ def _survey(
         "facts": sorted(number for number in facts if number < 240),
         "noisy": [list(pair) for pair in seen.noisy],
         "player": player or seen.player or (find_player(machine, story, bearings) if bearings else 0),
-        "score": None if player else find_score(machine, story),
+        "counts": asdict(Counts() if player else _counts(machine, story, grammar, wording)),
     }
+
+
+def _counts(machine: Machine, story: StoryFile, grammar: Grammar | None, wording: Wording) -> Counts:
+    found = find_counts(machine, story, grammar, wording.idle[0]) if grammar is not None else Counts()
+    return found if found.score is not None else replace(found, score=find_score(machine, story))
 
 
 def _load(kept: Path | None) -> dict[str, Any] | None:
@@ -149,7 +155,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
         known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
-    wanted = {"bearings", "facts", "noisy", "player", "score", "answers"}
+    wanted = {"bearings", "facts", "noisy", "player", "counts", "answers"}
     return known if isinstance(known, dict) and wanted <= set(known) else None
 
 

@@ -227,7 +227,7 @@ class Interpreter:
         try:
             for answer in self._analysis.answers:
                 turn_pages(self._machine, self._machine.step(answer))
-            return PlainStatus(self._machine, self._analysis.story)
+            return PlainStatus(self._machine, self._analysis.story, self._analysis.counts)
         finally:
             self._machine.put(begun)
 
@@ -272,7 +272,7 @@ class Interpreter:
                 self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
             else:
                 self._world = PlainWorld(
-                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.score
+                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts
                 )
 
     # ------------------------------------------------------------------------------------- looking
@@ -288,7 +288,7 @@ class Interpreter:
     def _situation(self, last: Observation) -> str:
         """Return the key of all that valid actions depend on."""
         seen = f"{last.description}\n{last.inventory}".encode()
-        if self._analysis.score is not None:  # a command may change the score and nothing else, once
+        if self._analysis.counts.score is not None:  # a command may change the score and nothing else, once
             seen += f"\n{last.score:g}".encode()
         return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
 

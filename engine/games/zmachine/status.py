@@ -8,9 +8,10 @@ after it the situation is put back.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.games.zmachine.variables import global_value, globals_now, set_global
+from engine.games.zmachine.counts import DEAD, WON, Counts
 from engine.games.zmachine.ending import last_words, outcome
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
@@ -89,14 +90,18 @@ class PlainStatus:
         maximum: The highest score, as the story says; None if it does not.
     """
 
-    def __init__(self, machine: Machine, story: StoryFile | None) -> None:
-        self._drawn = story is not None and story.version == 3 and not story.data[1] & _TIME_GAME
+    def __init__(self, machine: Machine, story: StoryFile | None, counts: Counts) -> None:
+        if story is not None and story.version == 3 and not story.data[1] & _TIME_GAME:
+            counts = replace(counts, score=1, turns=2)
+        self._counted = counts.score is not None and counts.turns is not None
         self._story = story
+        self._counts = counts
         self._last = 0.0
         answer = _ask(machine)
-        self._asked = answer is not None and not self._drawn
-        self.known = self._drawn or self._asked
-        self.maximum = float(answer[2]) if answer is not None else None
+        self._asked = answer is not None and not self._counted
+        self.known = self._counted or self._asked
+        maximum = counts.maximum if answer is None else answer[2]
+        self.maximum = None if maximum is None else float(maximum)
 
     def read(self, machine: Machine, text: str, turns: int) -> Status:
         """Return the status.
@@ -105,17 +110,21 @@ class PlainStatus:
             text: What was printed last.
             turns: Commands so far, for stories that do not count them.
         """
-        words = last_words(text)
-        over, said = words is not None or machine.halted, words or ""
-        if self._drawn and self._story is not None:
-            score = global_value(machine, self._story, 1)
-            moves = global_value(machine, self._story, 2)
-            return Status(float(score - 0x10000 if score & 0x8000 else score), moves, over, said)
-        answer = (told_score(text) if over else _ask(machine)) if self._asked else None
-        if answer is None:
-            return Status(self._last, turns, over, said)
-        self._last = float(answer[0])
-        return Status(self._last, turns if answer[1] is None else answer[1], over, said)
+        words, counts, story = last_words(text), self._counts, self._story
+        end = counts.ended(machine, story) if story is not None else 0
+        over = words is not None or machine.halted or end != 0
+        score, moves = self._last, turns
+        if self._counted and story is not None:
+            score = float(_signed(global_value(machine, story, counts.score or 0)))
+            moves = global_value(machine, story, counts.turns or 0)
+        elif self._asked and (answer := told_score(text) if over else _ask(machine)) is not None:
+            score = self._last = float(answer[0])
+            moves = turns if answer[1] is None else answer[1]
+        return Status(score, moves, over, words or "", won=end == WON, lost=end == DEAD)
+
+
+def _signed(value: int) -> int:
+    return value - 0x10000 if value & 0x8000 else value
 
 
 def find_score(machine: Machine, story: StoryFile) -> int | None:

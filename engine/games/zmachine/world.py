@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.games.zmachine.variables import global_value
+from engine.games.zmachine.counts import Counts
 from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
@@ -137,7 +138,7 @@ class PlainWorld(World):
         story: The story file.
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change by themselves.
-        score: Number of the global variable that holds the score, None if unknown.
+        counts: What is known of score and end.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class PlainWorld(World):
         story: StoryFile,
         facts: Iterable[int] = (),
         noisy: Iterable[tuple[int, int]] = (),
-        score: int | None = None,
+        counts: Counts = Counts(),  # noqa: B008 - frozen
     ) -> None:
         import numpy as np
 
@@ -160,17 +161,22 @@ class PlainWorld(World):
         for address, bits in noisy:
             if start <= address < end:
                 masks[address - start] &= ~bits & 0xFF
-        self._score = score
+        self._counts = counts
         self._masks = masks
         self._cells = np.frombuffer(self._table, dtype=np.uint8)
 
     def score(self) -> int:
         """Return the score, 0 if it is not known where the story keeps it."""
-        return 0 if self._score is None else global_value(self._machine, self.story, self._score)
+        score = self._counts.score
+        return 0 if score is None else global_value(self._machine, self.story, score)
 
     def end(self, printed: bytes) -> str:
-        """Return the last words that the story says when it has ended, "over" if the interpreter stopped without any."""
-        return last_words(printed.decode("latin-1")) or ("over" if self._machine.halted else "")
+        """Return the last words that the story says when it has ended, "over" if it says none."""
+        words = last_words(printed.decode("latin-1"))
+        if words is None and not self._machine.halted:
+            end = self._counts.ended(self._machine, self.story)
+            return f"over {end}" if end else ""
+        return words or "over"
 
     def things(self) -> str:
         """Return a hash of parents and attributes."""
