@@ -93,6 +93,7 @@ class Namer:
         self._world = world
         self._story = story
         self._bearings = bearings
+        self._wording = bearings.wording
         self._handlers = handlers
         self._player = player
         self._vocabulary = vocabulary
@@ -150,7 +151,7 @@ class Namer:
             tuple(heard),
             self._spoken([*heard, *(thing.name for thing in things)], saved) if self._speaks else (),
             tuple(
-                f"{self._bearings.wording.examine} {thing.name}" for thing in things if thing.number in self._stirred
+                f"{self._wording.examine} {thing.name}" for thing in things if thing.number in self._stirred
             ),
             frozenset(thing.number for thing in things if self._listens(thing, saved)),
         )
@@ -160,7 +161,8 @@ class Namer:
 
         Where the name is a command by itself, "floor, wait" goes down and waits; so such a name is no address.
         """
-        if not self._waiting or self._waiting not in self._actions(f"{thing.name}, {self._bearings.wording.idle[0]}", saved):
+        order = f"{thing.name}, {self._wording.idle[0]}"
+        if not self._waiting or self._waiting not in self._actions(order, saved):
             return False
         return self._actions(thing.name, saved) <= {0, NO_ACTION}
 
@@ -200,12 +202,12 @@ class Namer:
         unknown = self._machine.run(_NO_WORD)
         spoken: list[str] = []
         for word in dict.fromkeys(words):
-            if " " in word or word in self._bearings.wording.ways or self._vocabulary.is_verb(word):
+            if " " in word or word in self._wording.ways or self._vocabulary.is_verb(word):
                 continue
             self._machine.rewind(saved)
             if self._machine.run(word) != unknown and not self._machine.halted:
                 spoken.append(word)
-        going = self._actions(self._bearings.wording.ways[0], saved) if spoken else set()  # Inform's floor is a direction, too
+        going = self._actions(self._wording.ways[0], saved) if spoken else set()  # Inform's floor is a way, too
         return tuple([word for word in spoken if self._actions(word, saved) != going][: limits.SPOKEN])
 
     def _values(self, shown: str, saved: Snapshot) -> list[Thing]:
@@ -218,7 +220,7 @@ class Namer:
         for low, high in spans:
             found.update(dict.fromkeys(range(low, min(high, low + limits.NUMBERS) + 1)))
         numbers = [str(value) for value in found][: limits.NUMBERS]
-        ways = [way for way in self._bearings.wording.ways[:8] if self._vocabulary.names_something(way)]
+        ways = [way for way in self._wording.ways[:8] if self._vocabulary.names_something(way)]
         values: list[Thing] = []
         for words in (numbers, ways):
             key = self._meant(words[0], saved) if words else None
@@ -233,7 +235,7 @@ class Namer:
         machine.rewind(saved)
         for number in self._bearings.noun_globals:
             set_global(machine, story, number, 0)
-        text = machine.step(f"{self._bearings.wording.examine} {words}")
+        text = machine.step(f"{self._wording.examine} {words}")
         if machine.halted:
             return None
         at = story.globals_at

@@ -144,7 +144,9 @@ class Order:
                     continue
                 if form.held[0] and not self._holds(thing):
                     continue
-                yield Attempt(form.text.format(thing.name), 1, form.action, thing.number)
+                # Where it is taken first and nothing else comes of it, taking it is the usual wording.
+                count = 2 if form.held[0] and not thing.carried else 1
+                yield Attempt(form.text.format(thing.name), count, form.action, thing.number)
 
     def _everything(self) -> Iterator[Attempt]:
         for form in self._singles:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.codec import from_plain
 from engine.disk import read_text, write_private
 from engine.games.actions.grammar import Grammar, read_grammar
 from engine.games.actions.handlers import Handlers
 from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
+from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.counts import Counts, find_counts
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.screen import turn_pages
@@ -52,7 +54,7 @@ class Analysis:
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
     player: int = 0
-    counts: Counts = Counts()
+    counts: Counts = field(default_factory=Counts)
     answers: tuple[str, ...] = ()
 
 
@@ -78,7 +80,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
             bearings = Bearings(
                 action_globals=tuple(parts["action_globals"]),
                 noun_globals=tuple(parts["noun_globals"]),
-                wording=Wording(**{key: tuple(v) if isinstance(v, list) else v for key, v in parts["wording"].items()}),
+                wording=from_plain(Wording, parts["wording"]),
                 absent=frozenset(parts["absent"]),
                 words=tuple(parts["words"]),
             )
@@ -143,7 +145,9 @@ def _survey(
 
 
 def _counts(machine: Machine, story: StoryFile, grammar: Grammar | None, wording: Wording) -> Counts:
-    found = find_counts(machine, story, grammar, wording.idle[0]) if grammar is not None else Counts()
+    found = Counts()
+    if grammar is not None:
+        found = find_counts(machine, story, grammar, Controls(story, grammar), wording.idle[0])
     return found if found.score is not None else replace(found, score=find_score(machine, story))
 
 

@@ -1,4 +1,4 @@
-"""The characters of a story: between Unicode, the Z-machine's own codes (ZSCII), and the bytes of Jericho's interpreter.
+"""The characters of a story: between Unicode, the Z-machine's codes (ZSCII), and the bytes of Jericho's interpreter.
 
 Jericho's interpreter takes and prints Latin-1. ZSCII has 97 codes (155 to 251) for characters outside ASCII. Which ones
 they are says a standard table, or a table in the story file (Z-Machine Standards Document 1.1, 3.8.5). Characters of
@@ -21,7 +21,9 @@ _FIRST = 155
 _CAPITALS = [code for code in range(0xC0, 0xDF) if code != 0xD7]
 """The interpreter makes other bytes of these where they are typed."""
 _FREE = [0xA4, *(code for code in range(0xA1, 0x100) if code not in _CAPITALS and code != 0xA4)]
-_SPELT = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"}
+_SPELT = {
+    "œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-",
+}  # fmt: skip
 """What is typed for a character that a story does not take, besides letters without their accents."""
 
 
@@ -32,7 +34,7 @@ def typed(text: str) -> str:
 
 
 def table_of(data: bytes) -> tuple[int, str]:
-    """Return where a story file's own table begins (0 if it has none), and the characters of ZSCII 155 and following."""
+    """Return where a story file's own table begins, 0 if it has none, and the characters of ZSCII 155 and following."""
     extension = _word(data, 0x36) if data[0] >= 5 else 0
     table = _word(data, extension + 6) if extension and _word(data, extension) >= 3 else 0
     if not 64 <= table < len(data):

@@ -1,8 +1,8 @@
 """What a story counts: score, turns, the highest score, and whether it has ended and how.
 
-Inform's library keeps these in variables, whatever language the story is in. Where the variables are, the file tells for
-score and turns (`engine.games.zmachine.variables`); the command that tells the score confirms it, as it prints what
-the variables were set to. The variable of the end is the one that ends the story when it is set: to 1 for a death, to 2
+Inform's library keeps these in variables, in whatever language the story is. Which ones they are, the file tells for
+score and turns (`engine.games.zmachine.variables`); the command that tells the score confirms it, as it prints what the
+variables were set to. The variable of the end is the one that ends the story when it is set: to 1 for a death, to 2
 for a victory, to other numbers for ends of the story's own.
 """
 
@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from engine.games.actions.grammar import Grammar
+from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
@@ -48,17 +49,20 @@ class Counts:
         return 0 if self.end is None else global_value(machine, story, self.end)
 
 
-def find_counts(machine: Machine, story: StoryFile, grammar: Grammar, idle: str) -> Counts:
+def find_counts(
+    machine: Machine, story: StoryFile, grammar: Grammar, controls: Controls, idle: str
+) -> Counts:
     """Return what is known of a story's counts, from its first situation, to which the machine returns.
 
     Args:
+        controls: The verbs that the story must not see.
         idle: A command that passes time.
     """
     saved = machine.take()
     try:
         end = _find_end(machine, story, idle) if grammar.layout != "zil" else None
         known = status_variables(story)
-        told = _told(machine, story, grammar, known) if known is not None else None
+        told = _told(machine, story, grammar, controls, known) if known is not None else None
         if known is None or told is None:
             return Counts(end=end)
         return Counts(known.score, known.turns, told or None, end)
@@ -66,11 +70,13 @@ def find_counts(machine: Machine, story: StoryFile, grammar: Grammar, idle: str)
         machine.put(saved)
 
 
-def _told(machine: Machine, story: StoryFile, grammar: Grammar, known: StatusVariables) -> int | None:
-    """Return the highest score that the command for the score tells, 0 if it tells none; None without such a command."""
+def _told(
+    machine: Machine, story: StoryFile, grammar: Grammar, controls: Controls, known: StatusVariables
+) -> int | None:
+    """Return the highest score that the command for the score tells, 0 if none; None if there is no such command."""
     saved = machine.take()
-    controls = [pattern.verbs[0] for pattern in grammar.patterns if pattern.meta and not pattern.parts]
-    for command in dict.fromkeys(["score", *controls]):
+    verbs = [pattern.verbs[0] for pattern in grammar.patterns if pattern.meta and not pattern.parts]
+    for command in dict.fromkeys(["score", *(verb for verb in verbs if controls.intercepted(verb) is None)]):
         machine.rewind(saved)
         set_global(machine, story, known.score, _SCORE)
         set_global(machine, story, known.turns, _TURNS)

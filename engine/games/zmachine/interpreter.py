@@ -22,7 +22,7 @@ from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
 from engine.games.zmachine.characters import Characters
-from engine.games.zmachine.commands import intercepted
+from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.opening import open_quickly, print_all
 from engine.games.zmachine.scene import still_look
@@ -111,7 +111,7 @@ class Interpreter:
             raise RuntimeError("no episode has begun")
         if last.over:
             return dataclasses.replace(last, text="The game is over.", changed=False)
-        ours = intercepted(command)
+        ours = self._controls.intercepted(command)
         if ours is not None:
             return dataclasses.replace(last, text=ours, changed=False)
         text = self._take(command)
@@ -219,6 +219,7 @@ class Interpreter:
         if self._generated is None:
             self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
             self._take_hold()
+        self._controls = Controls(self._analysis.story, self._analysis.grammar)
         self._plain = self._plain_status() if self._plainly else None
 
     def _plain_status(self) -> PlainStatus:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from engine.games.zmachine.variables import global_value, globals_now, set_global
 from engine.games.zmachine.counts import DEAD, WON, Counts
 from engine.games.zmachine.ending import last_words, outcome
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.variables import global_value, globals_now, set_global
 
 _BANNER = re.compile(r"-= (.+?) =-")
 _TIME_GAME = 0x02

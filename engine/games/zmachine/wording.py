@@ -2,14 +2,14 @@
 
 To look around, to look through what is carried, to pass time, to look at one thing, and to go: English stories of all
 makers have the same words for these. The file of another story does not say which of its verbs does what. So the verbs
-that take no thing, or one thing, are tried at the beginning of the story, and what they print and change tells them apart.
+that take no thing, or one thing, are tried at the beginning of the story: what they print and change tells them apart.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.games.actions.grammar import Grammar, Pattern
@@ -237,7 +237,7 @@ class _Search:
                 if story.cut(verb) in pattern.verbs and len(pattern.slots) == 1 and words == more:
                     return usual
         looks = self._one_thing()
-        told: Counter[str] = Counter()
+        told = dict.fromkeys(looks, 0)
         for thing in range(1, story.object_count + 1):
             texts = [text for text in map(_plain, own_texts(story, thing)) if len(text) >= _SHORTEST]
             name = next(iter(self._names(thing)), "")
@@ -246,9 +246,7 @@ class _Search:
             for verb in looks:
                 said = _plain(self._run(f"{verb} {name}"))
                 told[verb] += any(text[:_LOOKED_AT] in said for text in texts)
-        if told and max(told.values()):
-            return max(looks, key=lambda verb: (told[verb], len(verb)))
-        return looks[0] if looks else ""
+        return max(looks, key=lambda verb: told[verb], default="")
 
     def _one_thing(self) -> list[str]:
         """Return a verb for each action that takes any one thing and no other word."""

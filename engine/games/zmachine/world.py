@@ -14,11 +14,11 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from engine.games.zmachine.variables import global_value
 from engine.games.zmachine.counts import Counts
 from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.variables import global_value
 
 _FIELDS = [
     ("num", "<i4"), ("name", "S64"), ("parent", "<i4"), ("sibling", "<i4"), ("child", "<i4"),
@@ -79,7 +79,7 @@ class World:
         """
         if not self._machine.ended:
             return ""
-        return "won" if self._machine.won else last_words(printed.decode("latin-1")) or "over"
+        return "won" if self._machine.won else last_words(self._machine.characters.decode(printed)) or "over"
 
     def digest(self) -> str:
         """Return a hash of the world state: objects and facts."""
@@ -172,7 +172,7 @@ class PlainWorld(World):
 
     def end(self, printed: bytes) -> str:
         """Return the last words that the story says when it has ended, "over" if it says none."""
-        words = last_words(printed.decode("latin-1"))
+        words = last_words(self._machine.characters.decode(printed))
         if words is None and not self._machine.halted:
             end = self._counts.ended(self._machine, self.story)
             return f"over {end}" if end else ""
