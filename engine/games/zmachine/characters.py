@@ -27,6 +27,18 @@ _SPELT = {
 """What is typed for a character that a story does not take, besides letters without their accents."""
 
 
+_LIGATURES = re.compile(
+    rb"\x14\xc6[\x70-\x77\xf0-\xf7]|[\x00\x04\x08-\x7c]\xa6[\x1b\x9b][\x80-\xbf]"
+    rb"|[\x05\x25\x45\x65\x85\xa5\xc5\xe5][\x18\x98][\xdc\xdd]",
+    re.DOTALL,
+)
+"""How ZSCII 220 and 221 look in packed text, at each of the three places of a word: \"œ\" and \"Œ\" of the standard table.
+
+The interpreter prints these two as "?", and there is no table to change. In a story that has them, a "?" directly before
+a letter is one of them: after a question comes a space.
+"""
+
+
 def typed(text: str) -> str:
     """Return a line as a person can type it: spaces as such, no control or other unprintable characters."""
     line = unicodedata.normalize("NFC", " ".join(text.split()))
@@ -66,6 +78,8 @@ class Characters:
             pool = capital or free if c != c.lower() else free or capital
             if pool:
                 self._bytes[c] = pool.pop(0)
+        ligatures = not at and _LIGATURES.search(data)
+        self._lost = re.compile(r"\?(?=[^\W\d_])") if ligatures else None
         self._shown = {code: c for c, code in self._bytes.items() if ord(c) != code}
         escaped = re.escape(chr(self.escape))
         self._escaped = re.compile(f"{escaped}([0-9A-F]{{4}})") if self.escape else None
@@ -84,6 +98,8 @@ class Characters:
     def decode(self, printed: bytes) -> str:
         """Return what the interpreter printed."""
         text = printed.decode("latin-1")
+        if self._lost is not None:
+            text = self._lost.sub(_ligature, text)
         if text.isascii():
             return text
         if self._escaped is not None and chr(self.escape) in text:
@@ -113,6 +129,17 @@ class Characters:
             start = at + 1 + 2 * number
             changed[start : start + 2] = self._bytes.get(c, ord("?")).to_bytes(2, "big")
         return bytes(changed)
+
+
+def _ligature(found: re.Match[str]) -> str:
+    """Return which ligature a "?" directly before a letter was."""
+    before, after = found.string[: found.start()][-1:], found.string[found.end()]
+    return "Œ" if after.isupper() or (not before.isalpha() and _begins(found)) else "œ"
+
+
+def _begins(found: re.Match[str]) -> bool:
+    """Whether a sentence begins here."""
+    return found.string[: found.start()].rstrip(" \"«(¡¿")[-1:] in ("", "\n", ".", "!", "?", ":")
 
 
 def _word(data: bytes, at: int) -> int:

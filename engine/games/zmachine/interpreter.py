@@ -101,7 +101,7 @@ class Interpreter:
         else:
             self._machine.put(begun[0])
         self._turns = 0
-        self._last = self._observe(begun[1], self._world_key(), changed=True, before=None)
+        self._last = self._observe(self._only(begun[1]), self._world_key(), changed=True, before=None)
         return self._last
 
     def step(self, command: str) -> Observation:
@@ -240,7 +240,7 @@ class Interpreter:
         self._take_hold()
         text = self._machine.text
         if self._plainly:
-            text = text_only(turn_pages(self._machine, text), prompt=self._wording.prompt)
+            text = turn_pages(self._machine, text)
         if len(self._begun) >= _SEEDS:
             self._begun.clear()
         self._begun[seed] = begun = (self._machine.take(), text)
@@ -249,9 +249,11 @@ class Interpreter:
     def _take(self, command: str) -> str:
         """Take a command and return what the story tells."""
         text = self._machine.step(command)
-        if not self._plainly:
-            return text
-        return text_only(turn_pages(self._machine, text), command, self._wording.prompt)
+        return self._only(turn_pages(self._machine, text), command) if self._plainly else text
+
+    def _only(self, printed: str, command: str = "") -> str:
+        """Return what the story tells in what was printed."""
+        return text_only(printed, command, self._wording.prompt) if self._plainly else printed
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
