@@ -41,8 +41,8 @@ a letter is one of them: after a question comes a space.
 
 def typed(text: str) -> str:
     """Return a line as a person can type it: spaces as such, no control or other unprintable characters."""
-    line = unicodedata.normalize("NFC", " ".join(text.split()))
-    return "".join(c for c in line if c.isprintable())
+    shown = (c for c in unicodedata.normalize("NFC", text) if c.isprintable() or c.isspace())
+    return " ".join("".join(shown).split())
 
 
 def table_of(data: bytes) -> tuple[int, str]:
