@@ -32,10 +32,10 @@ _LIGATURES = re.compile(
     rb"|[\x05\x25\x45\x65\x85\xa5\xc5\xe5][\x18\x98][\xdc\xdd]",
     re.DOTALL,
 )
-"""How ZSCII 220 and 221 look in packed text, at each of the three places of a word: \"œ\" and \"Œ\" of the standard table.
+"""How ZSCII 220 and 221 look in packed text, at each of the three places of a word.
 
-The interpreter prints these two as "?", and there is no table to change. In a story that has them, a "?" directly before
-a letter is one of them: after a question comes a space.
+They are the ligatures of o and e in the standard table. The interpreter prints both as "?", and there is no table to
+change. In a story that has them, a "?" directly before a letter is one of them: after a question comes a space.
 """
 
 
