@@ -169,7 +169,7 @@ class PlainWorld(World):
         return 0 if self._score is None else global_value(self._machine, self.story, self._score)
 
     def end(self, printed: bytes) -> str:
-        """Return the last words that the story says when it has ended, "over" if the interpreter stopped without any."""
+        """Return the last words of a story that has ended, "over" if the interpreter stopped without any."""
         return last_words(printed.decode("latin-1")) or ("over" if self._machine.halted else "")
 
     def things(self) -> str:
