@@ -7,20 +7,19 @@ that was only there when somebody killed the worker is taken again.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.codec import from_plain
 from engine.confine import Confinement
 from engine.disk import shown
 from engine.environment import Abstractor
 from engine.errors import GameError
+from engine.games.story import Story, bare_file
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
-
-if TYPE_CHECKING:
-    from engine.games.story import Story
 
 LOAD_SECONDS = 30.0
 STEP_SECONDS = 15.0
@@ -65,8 +64,12 @@ class GameEnvironment:
         """How the worker is cut off from the rest of the machine; None before it has told."""
         self.complete = True
         """Whether the valid actions returned last are all there are."""
+        self._files = contextlib.ExitStack()
         try:
+            self._file = self._files.enter_context(bare_file(story.path))
             self._start()
+        except OSError as error:
+            raise GameError(f"cannot read the story {shown(story.path)}: {error.strerror}") from None
         except WorkerLost as lost:
             self.close()
             raise GameError(_why_not(story, lost)) from None
@@ -193,6 +196,7 @@ class GameEnvironment:
     def close(self) -> None:
         """End the worker; safe to call twice."""
         self._closed = True
+        self._files.close()
         if self._worker is not None:
             self._worker.end()
             self._worker = None
@@ -206,7 +210,7 @@ class GameEnvironment:
         story = self._story
         begun, _ = self._ask(
             {
-                "story": str(story.path),
+                "story": self._file,
                 "metadata": str(story.metadata) if story.metadata else None,
                 "digest": story.digest,
                 "cache": str(self._cache) if self._cache is not None else None,
