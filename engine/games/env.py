@@ -39,9 +39,12 @@ class GameEnvironment:
         story: A validated story.
         cache: Folder for valid actions, None for no cache on disk.
         budget: How many commands to try when valid actions are asked for the first time. None tries all
-            that can matter; then the same seed and the same actions give the same valid actions, always.
-            With a budget the rest is tried while nothing else is asked, and is there when the situation
-            comes again.
+            that can matter; then the same seed and the same actions give the same valid actions, always,
+            as long as there is no `deadline`, either. With a budget the rest is tried while nothing else is
+            asked, and is there when the situation comes again.
+
+    Attributes:
+        deadline: As in `engine.environment.Searching`.
 
     Raises:
         GameError: The story cannot be loaded.
@@ -51,6 +54,7 @@ class GameEnvironment:
         self._story = story
         self._cache = cache
         self._budget = budget
+        self.deadline: float | None = None
         self._poison: list[str] = []
         self._worker: WorkerProcess | None = None
         self._closed = False
@@ -114,7 +118,7 @@ class GameEnvironment:
             try:
                 self._last = self._seen(request, STEP_SECONDS)
             except WorkerLost as lost:
-                if lost.by != "killed":
+                if lost.by != "killed" and lost.command in ("", command):
                     raise
                 self._revive()  # the command had no part in it, so nobody need know
                 self._last = self._seen(request, STEP_SECONDS)
@@ -134,26 +138,37 @@ class GameEnvironment:
 
         A command that hangs or crashes the interpreter while it is tried is left out from then on.
         """
+        return self._valid_actions(self.deadline)
+
+    def found_so_far(self) -> tuple[str, ...]:
+        """Return the valid actions found by now; `complete` says whether that is all."""
+        return self._valid_actions(0.0)
+
+    def _valid_actions(self, deadline: float | None) -> tuple[str, ...]:
         killed = 0
         while True:
             try:
-                reply, _ = self._ask({"do": "valid", "budget": self._budget}, VALID_SECONDS)
+                reply, _ = self._ask({"do": "valid", "budget": self._budget, "seconds": deadline}, VALID_SECONDS)
             except WorkerLost as lost:
                 killed += lost.by == "killed"
                 if lost.by == "killed" and killed < _MOST_KILLS:
                     self._revive()
                     continue
-                culprit = lost.command
-                known = not culprit or culprit in self._poison or len(self._poison) >= _MOST_POISON
-                if not known:
-                    self._poison.append(culprit)
+                shunned = self._shun(lost.command)
                 self._revive()
-                if known:
+                if not shunned:
                     self.complete = False
                     return ()
                 continue
             self.complete = bool(reply["complete"])
             return tuple(reply["actions"])
+
+    def _shun(self, command: str) -> bool:
+        """Leave a command out of all that is tried from now on; return False if that is no help."""
+        if not command or command in self._poison or len(self._poison) >= _MOST_POISON:
+            return False
+        self._poison.append(command)
+        return True
 
     def save(self) -> bytes:
         """Return the whole situation.
@@ -244,7 +259,13 @@ class GameEnvironment:
     ) -> tuple[dict[str, Any], bytes]:
         if self._worker is None:
             raise GameError("this game is closed")
-        reply, answer = self._worker.ask(request, seconds, blob)
+        try:
+            reply, answer = self._worker.ask(request, seconds, blob)
+        except WorkerLost as lost:
+            # What broke it may have been tried while nothing was asked.
+            if request["do"] != "valid" and lost.by != "killed" and lost.command != request.get("command"):
+                self._shun(lost.command)
+            raise
         if "refused" in reply:
             raise GameError(f"{self._story.title}: {reply['refused']}")
         if reply.get("error", "").startswith("MemoryError"):

@@ -24,6 +24,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -157,20 +158,22 @@ class _Server:
             case "step":
                 return {"seen": to_plain(interpreter.step(request["command"]))}, b""
             case "valid":
-                return self._valid(request["budget"]), b""
+                return self._valid(request["budget"], request["seconds"]), b""
             case "save":
                 return {}, interpreter.save()
             case "restore":
                 return {"seen": to_plain(interpreter.restore(blob))}, b""
         raise ValueError(f"nobody knows how to {request['do']}")
 
-    def _valid(self, budget: int | None) -> dict[str, Any]:
-        left = budget
+    def _valid(self, budget: int | None, seconds: float | None) -> dict[str, Any]:
+        """Find valid actions with so many commands, and in so many seconds of processor time; None for no limit."""
+        left, begun, most = budget, time.process_time(), _CHUNK if seconds is None else _IDLE_CHUNK
         while True:
-            chunk = _CHUNK if left is None else min(left, _CHUNK)
+            chunk = most if left is None else min(left, most)
             found, complete = self._interpreter.valid_actions(chunk)
             left = None if left is None else left - chunk
-            if complete or left == 0:
+            late = seconds is not None and time.process_time() - begun >= seconds
+            if complete or left == 0 or late:
                 return {"actions": found, "complete": complete}
             self._check_parent()
 
