@@ -24,6 +24,8 @@ from engine.records import EnvironmentInfo, Observation
 LOAD_SECONDS = 30.0
 STEP_SECONDS = 15.0
 VALID_SECONDS = 120.0
+SEARCH_SECONDS = 10.0
+"""Processor time for one part of a search for valid actions that has no deadline: it gives signs of life."""
 MAX_COMMAND = 190
 LARGEST_SEED = 2**31
 """The generator only uses 31 bits, so this one draws what 0 would, which Jericho takes for "no seed given"."""
@@ -145,10 +147,10 @@ class GameEnvironment:
         return self._valid_actions(0.0)
 
     def _valid_actions(self, deadline: float | None) -> tuple[str, ...]:
-        killed = 0
+        killed, seconds = 0, SEARCH_SECONDS if deadline is None else deadline
         while True:
             try:
-                reply, _ = self._ask({"do": "valid", "budget": self._budget, "seconds": deadline}, VALID_SECONDS)
+                reply, _ = self._ask({"do": "valid", "budget": self._budget, "seconds": seconds}, VALID_SECONDS)
             except WorkerLost as lost:
                 killed += lost.by == "killed"
                 if lost.by == "killed" and killed < _MOST_KILLS:
@@ -161,7 +163,8 @@ class GameEnvironment:
                     return ()
                 continue
             self.complete = bool(reply["complete"])
-            return tuple(reply["actions"])
+            if self.complete or deadline is not None or self._budget is not None:
+                return tuple(reply["actions"])
 
     def _shun(self, command: str) -> bool:
         """Leave a command out of all that is tried from now on; return False if that is no help."""

@@ -44,8 +44,8 @@ LARGEST_FRAME = 2**26
 """Bytes. A save has some thousands."""
 NOTE_SIZE = 256
 _LOOK_FOR_PARENT_S = 5.0
-_CHUNK = 250
-_IDLE_CHUNK = 25
+_CHUNK = 25
+"""Commands that are tried between two looks at the time, and for a request."""
 
 
 def send(channel: socket.socket, message: dict[str, Any], blob: bytes = b"") -> None:
@@ -165,14 +165,14 @@ class _Server:
                 return {"seen": to_plain(interpreter.restore(blob))}, b""
         raise ValueError(f"nobody knows how to {request['do']}")
 
-    def _valid(self, budget: int | None, seconds: float | None) -> dict[str, Any]:
-        """Find valid actions with so many commands, and in so many seconds of processor time; None for no limit."""
-        left, begun, most = budget, time.process_time(), _CHUNK if seconds is None else _IDLE_CHUNK
+    def _valid(self, budget: int | None, seconds: float) -> dict[str, Any]:
+        """Find valid actions with so many commands (None for any number), in so many seconds of processor time."""
+        left, begun = budget, time.process_time()
         while True:
-            chunk = most if left is None else min(left, most)
+            chunk = _CHUNK if left is None else min(left, _CHUNK)
             found, complete = self._interpreter.valid_actions(chunk)
             left = None if left is None else left - chunk
-            late = seconds is not None and time.process_time() - begun >= seconds
+            late = time.process_time() - begun >= seconds
             if complete or left == 0 or late:
                 return {"actions": found, "complete": complete}
             self._check_parent()
@@ -180,7 +180,7 @@ class _Server:
     def _wait(self) -> None:
         """Wait for a request; use the time for what earlier ones left to do."""
         while True:
-            busy = self._interpreter.idle(_IDLE_CHUNK)
+            busy = self._interpreter.idle(_CHUNK)
             self._guard.rest()
             # Its number is the parent's, however many files that has open.
             if readable(self._channel, 0 if busy else _LOOK_FOR_PARENT_S):

@@ -82,9 +82,11 @@ def show(args: argparse.Namespace) -> int:
     """Print one game."""
     from engine.games.catalogue import find_game
     from engine.games.env import GameEnvironment
+    from engine.settings import Settings
 
     story = find_game(args.game, games=args.games, saves=_saves(args))
     environment = GameEnvironment(story)
+    environment.deadline = Settings().valid_seconds
     try:
         first = environment.reset(1)
         actions = list(environment.valid_actions())
