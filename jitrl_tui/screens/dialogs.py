@@ -152,7 +152,7 @@ class OverruleDialog(PickDialog):
                 )
                 rows.append((score + 0.001, candidate.action, line))
         known = {candidate.action for candidate in decision.candidates}
-        for action in decision.valid_actions:
+        for action in decision.possible:
             if action not in known and (score := matcher.match(action) if matcher else 1.0) > 0:
                 line = Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))
                 rows.append((score, action, line))

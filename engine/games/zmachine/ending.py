@@ -16,7 +16,8 @@ _WON = re.compile(
 _NOT = re.compile(r"\b(not|no|never|nobody|cannot|without)\b|n['’]t\b", re.IGNORECASE)
 _LOST = re.compile(
     r"\b(you|i|we)(['’](ve|re|m)| have| are| am| were)?( all| both)?( been)? "
-    r"(die[ds]?|dead|killed|slain|murdered|perished|drowned|starved|los[et]|failed|defeated)\b"
+    r"(die[ds]?|dead|killed|slain|murdered|perished|drowned|starved|failed|defeated)\b"
+    r"|\b(you|i|we)(['’]ve| have)? los[et]\W*$"
     r"|^(death|dead|defeat)\W*$",
     re.IGNORECASE,
 )

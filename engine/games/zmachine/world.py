@@ -171,12 +171,12 @@ class PlainWorld(World):
         return 0 if score is None else global_value(self._machine, self.story, score)
 
     def end(self, printed: bytes) -> str:
-        """Return the last words that the story says when it has ended, "over" if it says none."""
+        """Return the last words of a story that has ended, "over" if it has none; "" if it goes on."""
         words = last_words(self._machine.characters.decode(printed))
-        if words is None and not self._machine.halted:
+        if words is None:
             end = self._counts.ended(self._machine, self.story)
-            return f"over {end}" if end else ""
-        return words or "over"
+            return f"over {end}" if end else "over" if self._machine.halted else ""
+        return words
 
     def things(self) -> str:
         """Return a hash of parents and attributes."""
