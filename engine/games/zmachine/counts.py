@@ -9,7 +9,6 @@ for a victory, to other numbers for ends of the story's own.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 
 from engine.games.actions.grammar import Grammar
@@ -24,8 +23,12 @@ DEAD, WON = 1, 2
 _SCORE, _TURNS = 4321, 1234
 """Set to find the command that prints them. No story has so many points by itself."""
 _NUMBER = re.compile(r"\d+")
-_LIKELY = 8
-"""Variables that are tried for that of the end: the ones that a story tests most often."""
+_TEST, _STORE = 0xA0, 0x0D
+"""The instructions jz, of a variable, and store, of a small number."""
+_VARIABLES = 224
+_LIKELY = 4
+"""Variables that are tried for that of the end: those that are set to the value of a victory and tested most often. Few,
+as a story may run for ever when another one is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +92,14 @@ def _told(
 def _find_end(machine: Machine, story: StoryFile, idle: str) -> int | None:
     saved = machine.take()
     data = story.data
-    tested = Counter({
-        number: data.count(bytes([0xA0, 16 + number]))  # jz
-        for number in range(224)
-        if any(bytes([0x0D, 16 + number, value]) in data for value in (DEAD, WON))  # store
-    })  # fmt: skip
-    for number, _ in tested.most_common(_LIKELY):
+    tested = [(data.count(bytes([_TEST, 16 + number])), number) for number in range(_VARIABLES)]
+    set_to = {value: [n for _, n in tested if bytes([_STORE, 16 + n, value]) in data] for value in (DEAD, WON)}
+    likely = sorted(
+        (number not in set_to[WON], -times, number)
+        for times, number in tested
+        if number in set_to[WON] or number in set_to[DEAD]
+    )
+    for *_, number in likely[:_LIKELY]:
         if global_value(machine, story, number) != 0:
             continue
         words = []

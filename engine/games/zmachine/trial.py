@@ -27,8 +27,8 @@ class Trial:
         machine: The interpreter.
         world: Compares states.
         saved: The state.
-        idle: Commands that only pass time (some more than others). Changes after them do not count as effects of
-            commands; the first of them is the command for the effect of passing time.
+        idle: Commands that only pass time (some more than others), if any is known. Changes after them do not count as
+            effects of commands; the first of them is the command for the effect of passing time.
         alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
     """
 
@@ -63,8 +63,8 @@ class Trial:
         ]
         self._effects: dict[tuple[_Seen, int, str], list[tuple[int, str]]] = {}
         self.tried = 0
-        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed)
-        if by_luck or self._passed[0][0][1] != facts:
+        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
+        if idle and (by_luck or self._passed[0][0][1] != facts):
             self._effects[(("time", b""), self._score, "")] = [(0, idle[0])]
 
     def __call__(self, command: str, things: int = 0) -> bool:

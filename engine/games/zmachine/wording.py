@@ -126,9 +126,9 @@ class _Search:
     def wording(self) -> Wording:
         look = self._word("look") or self._look()
         inventory = self._word("inventory") or self._inventory(look)
-        wait = self._word("wait") or self._word("z") or self._wait({look, inventory})
+        wait = self._word("wait") or self._long("z") or self._wait({look, inventory})
         usual = Wording()
-        idle = usual.idle if wait in usual.idle else tuple(filter(None, (wait, look, inventory)))
+        idle = usual.idle if wait == "wait" else tuple(filter(None, (wait, look, inventory)))
         return Wording(
             look or usual.look,
             inventory or usual.inventory,
@@ -156,6 +156,11 @@ class _Search:
         """Return an English word if the story has it as a command of one word, else ""."""
         cut = self._story.cut(usual)
         return usual if any(cut in pattern.verbs for pattern in self._bare.values()) else ""
+
+    def _long(self, short: str) -> str:
+        """Return the longest word for the command of one word that has this short one, which many languages keep."""
+        verbs = next((pattern.verbs for pattern in self._bare.values() if short in pattern.verbs), ())
+        return max(verbs, key=len, default="")
 
     def _best(self, action: int) -> str:
         return max(self._bare[action].verbs, key=len)
@@ -235,7 +240,7 @@ class _Search:
             for pattern in self._grammar.patterns:
                 words = [part[0] for part in pattern.parts[:-1] if isinstance(part, tuple)]
                 if story.cut(verb) in pattern.verbs and len(pattern.slots) == 1 and words == more:
-                    return usual
+                    return usual if len(usual) > 1 else max(pattern.verbs, key=len)
         looks = self._one_thing()
         told = dict.fromkeys(looks, 0)
         for thing in range(1, story.object_count + 1):
