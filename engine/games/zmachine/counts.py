@@ -27,8 +27,8 @@ _TEST, _STORE = 0xA0, 0x0D
 """The instructions jz, of a variable, and store, of a small number."""
 _VARIABLES = 224
 _LIKELY = 4
-"""Variables that are tried for that of the end: those that are set to the value of a victory and tested most often. Few,
-as a story may run for ever when another one is set."""
+"""Variables that are tried for that of the end: those that are set to the value of a victory and tested most often. A
+story may run for ever when another one is set."""
 
 
 @dataclass(frozen=True, slots=True)
