@@ -156,6 +156,7 @@ def test_what_a_story_has_no_code_for_is_spelt_in_letters_that_it_has(folder):
     assert russian.decode(russian.encode("ёлка é")) == "ёлка é"
     assert russian.decode(russian.printed(ord("☃")) + russian.printed(ord("é"))) == "☃é"
     assert russian.encode("ü") == b"u"
+    assert russian.decode(russian.printed(0xD83D)) == "\ufffd"  # half a pair of codes, which cannot be kept
 
 
 def test_odd_lines_are_cleaned_and_letters_stay():

@@ -11,9 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-STANDARD = (
-    "äöüÄÖÜß»«ëïÿËÏáéíóúýÁÉÍÓÚÝàèìòùÀÈÌÒÙâêîôûÂÊÎÔÛåÅøØãñõÃÑÕæÆçÇþðÞÐ£œŒ¡¿"
-)
+STANDARD = "äöüÄÖÜß»«ëïÿËÏáéíóúýÁÉÍÓÚÝàèìòùÀÈÌÒÙâêîôûÂÊÎÔÛåÅøØãñõÃÑÕæÆçÇþðÞÐ£œŒ¡¿"
 """The characters of ZSCII 155 and following, where a story has no table of its own."""
 LONGEST = 190
 """Characters of a command. The interpreter has room for 198 bytes, and cuts longer ones in the middle."""
@@ -25,8 +23,6 @@ _SPELT = {
     "œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-",
 }  # fmt: skip
 """What is typed for a character that a story does not take, besides letters without their accents."""
-
-
 _LIGATURES = re.compile(
     rb"\x14\xc6[\x70-\x77\xf0-\xf7]|[\x00\x04\x08-\x7c]\xa6[\x1b\x9b][\x80-\xbf]"
     rb"|[\x05\x25\x45\x65\x85\xa5\xc5\xe5][\x18\x98][\xdc\xdd]",
@@ -49,10 +45,10 @@ def table_of(data: bytes) -> tuple[int, str]:
     """Return where a story file's own table begins, 0 if it has none, and the characters of ZSCII 155 and following."""
     extension = _word(data, 0x36) if data[0] >= 5 else 0
     table = _word(data, extension + 6) if extension and _word(data, extension) >= 3 else 0
-    if not 64 <= table < len(data):
+    count = min(data[table], 97) if 64 <= table < len(data) else 0
+    if not count or table + 1 + 2 * count > len(data):
         return 0, STANDARD
-    count = min(data[table], 97)
-    return table, "".join(chr(_word(data, table + 1 + 2 * number)) for number in range(count))
+    return table, "".join(_character(_word(data, table + 1 + 2 * number)) for number in range(count))
 
 
 class Characters:
@@ -103,7 +99,7 @@ class Characters:
         if text.isascii():
             return text
         if self._escaped is not None and chr(self.escape) in text:
-            text = self._escaped.sub(lambda found: chr(int(found.group(1), 16)), text)
+            text = self._escaped.sub(lambda found: _character(int(found.group(1), 16)), text)
         return text.translate(self._shown) if self._shown else text
 
     def printed(self, code: int) -> bytes:
@@ -129,6 +125,11 @@ class Characters:
             start = at + 1 + 2 * number
             changed[start : start + 2] = self._bytes.get(c, ord("?")).to_bytes(2, "big")
         return bytes(changed)
+
+
+def _character(code: int) -> str:
+    """Return a character by its code; half of a pair of codes, which is none, as the sign for that."""
+    return "\ufffd" if 0xD800 <= code < 0xE000 else chr(code)
 
 
 def _ligature(found: re.Match[str]) -> str:
