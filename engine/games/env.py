@@ -266,7 +266,7 @@ class GameEnvironment:
             reply, answer = self._worker.ask(request, seconds, blob)
         except WorkerLost as lost:
             # What broke it may have been tried while nothing was asked.
-            if request["do"] != "valid" and lost.by != "killed" and lost.command != request.get("command"):
+            if request.get("do", "valid") != "valid" and lost.by != "killed" and lost.command != request.get("command"):
                 self._shun(lost.command)
             raise
         if "refused" in reply:
