@@ -125,6 +125,24 @@ class OpenActions(Protocol):
 
 
 @runtime_checkable
+class Searching(Protocol):
+    """An environment that finds its valid actions by trying, which may take long.
+
+    Attributes:
+        deadline: Seconds of processor time after which `valid_actions` returns what it has found; None for no limit.
+            The environment looks for the rest while nothing else is asked of it.
+        complete: Whether the valid actions returned last are all there are.
+    """
+
+    deadline: float | None
+    complete: bool
+
+    def found_so_far(self) -> tuple[str, ...]:
+        """Return the valid actions found by now, at once."""
+        ...
+
+
+@runtime_checkable
 class Discreet(Protocol):
     """An environment in which secrets are typed, such as passwords."""
 

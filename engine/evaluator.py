@@ -73,7 +73,7 @@ class LlmEvaluator:
     The setting `rewards` chooses between the model's score and the environment's reward. "llm": the model's.
     "hybrid": the environment's reward if it is not 0 (the score changed, nothing changed in the world, or
     death), otherwise the model's. "llm_or_score": the model's unless it is 0, otherwise the change of the
-    score; the last step of an episode that was not won has the penalty of death in place of that.
+    score; the last step of an episode that was lost or cut off has the penalty of death in place of that.
     """
 
     def __init__(self, settings: JudgingSettings, model: Model) -> None:
@@ -102,7 +102,7 @@ class LlmEvaluator:
             return tuple(by_score[t] or found.get(t, 0.0) for t in range(len(by_score)))
         if how == "llm_or_score":
             plain = [step.env_reward for step in trajectory.steps]
-            if plain and trajectory.outcome != "won":
+            if plain and (trajectory.outcome == "lost" or not trajectory.terminated):
                 plain[-1] = self._settings.death_penalty
             return tuple(found.get(t, 0.0) or plain[t] for t in range(len(plain)))
         return tuple(found.get(t, by_score[t]) for t in range(len(by_score)))

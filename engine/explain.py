@@ -319,7 +319,7 @@ def overrule(decision: Decision, action: str) -> Decision:
         why=f"You chose '{action}'{besides}; memory will learn from it as yours.",
         parts=parts,
         by="person",
-        reason="chosen instead" if action in (*actions, *decision.valid_actions) else "typed",
+        reason="chosen instead" if action in (*actions, *decision.possible) else "typed",
     )
 
 

@@ -135,7 +135,7 @@ def exits(known: GameMap, here: str, decision: Decision | None) -> str:
     if not here:
         return "The present place is not known."
     ways = dict(known.ways.get(here, {}))
-    for action in decision.valid_actions if decision is not None else ():
+    for action in decision.possible if decision is not None else ():
         if direction(action) is not None:
             ways.setdefault(action, "?")
     if not ways:

@@ -1,8 +1,16 @@
-"""What the screens say of decisions that were not simply the agent's: vetoes, actions drawn at random, commands."""
+"""What the screens say of what can be done, and of decisions that were not simply the agent's."""
 
 from __future__ import annotations
 
 from engine.records import Decision, Steered
+
+LOOKING = "still looking for actions"
+"""The sign that what can be done is not fully known yet."""
+
+
+def all_actions(decision: Decision) -> str:
+    """Return what can be done, as far as it is known."""
+    return ", ".join((*decision.possible, *([f"({LOOKING})"] if decision.looking else []))) or "None is known."
 
 
 def drawn_at_random(decision: Decision) -> str:

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,17 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import read_text, shown
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
-from engine.games.story import LARGEST, Story, StoryPath, story_bytes
+from engine.games.story import LARGEST, Story, StoryPath, bare_file, read_file
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment
 
 _STORIES = Path(__file__).parent / "stories"
 _VERSIONS = range(1, 9)
-_SUFFIXES = frozenset({".z1", ".z2", ".z3", ".z4", ".z5", ".z6", ".z7", ".z8", ".dat", ".zip"})
+_BLORBS = frozenset({".zblorb", ".zblb", ".zlb", ".blorb", ".blb"})
+_SUFFIXES = frozenset({".z1", ".z2", ".z3", ".z4", ".z5", ".z6", ".z7", ".z8", ".dat", ".zip", *_BLORBS})
+_GLULX = frozenset({".ulx", ".gblorb", ".glb"})
+"""Of stories that are found by their names, to be told what they are, and never listed."""
 _SMALLEST = 1024
 
 
@@ -46,7 +50,7 @@ def list_games(*, games: str | Path | None = None, saves: Path | None = None) ->
     for folder in _folders(games, saves):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             name = _name(path)
-            if path.suffix.lower() not in _SUFFIXES or name in found:
+            if path.suffix.lower() not in {*_SUFFIXES, ""} or name in found or not path.is_file():
                 continue
             try:
                 found[name] = read_story(path)
@@ -64,8 +68,9 @@ def with_max_score(story: Story) -> Story:
         return story
     import jericho
 
-    env = jericho.FrotzEnv(StoryPath(story.path), seed=1)
-    return dataclasses.replace(story, max_score=float(env.get_max_score()))
+    with bare_file(story.path) as path:
+        env = jericho.FrotzEnv(StoryPath(path), seed=1)
+        return dataclasses.replace(story, max_score=float(env.get_max_score()))
 
 
 def find_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> Story:
@@ -78,21 +83,27 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
     path = Path(name).expanduser()
     if shown(name) != name:  # sessions are files of JSON in UTF-8
         raise UsageError(f"{shown(name)} is no UTF-8; name its folder with --games, and the story {_name(path)!r}")
-    if len(path.parts) > 1 or path.suffix.lower() in _SUFFIXES:
+    suffix, is_path = path.suffix.lower(), len(path.parts) > 1 or os.sep in name
+    if is_path or suffix in _SUFFIXES | _GLULX:
         if path.is_dir():
-            raise UsageError(f"{shown(name)} is a folder; name a story in it, or use --games {shown(name)}")
-        if not path.exists() and len(path.parts) > 1:
+            raise UsageError(
+                f"{shown(name)} is a folder; name a story in it, or use --games {shlex.quote(shown(name))}"
+            )
+        if not path.exists() and is_path:
             raise UsageError(f"there is no story at {shown(name)}")
         if path.exists():
             return read_story(path)
-    stem = path.stem.lower() if path.suffix.lower() in _SUFFIXES else name.lower()
+    stem = path.stem.lower() if suffix in _SUFFIXES | _GLULX else name.lower()
     for story in shipped():
         if story.name == stem:
             return story
-    for folder in _folders(games, saves):
-        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if file.suffix.lower() in _SUFFIXES and stem in (file.stem.lower(), _name(file)):
-                return read_story(file)
+    for suffixes in ({*_SUFFIXES, ""}, _GLULX):
+        for folder in _folders(games, saves):
+            for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+                if file.suffix.lower() in suffixes and file.is_file() and stem in (file.stem.lower(), _name(file)):
+                    return read_story(file)
+    if path.is_file():
+        return read_story(path)
     known = [story.name for story in list_games(games=games, saves=saves)]
     near = difflib.get_close_matches(stem, known, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}"
@@ -126,7 +137,7 @@ def read_story(path: Path) -> Story:
         GameError: It is no story, or a damaged one.
     """
     try:
-        data = story_bytes(path)
+        data, title = read_file(path)
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise GameError(
@@ -148,7 +159,7 @@ def read_story(path: Path) -> Story:
     fetched = next((key for key, release in RELEASES.items() if release.md5 == digest), None)
     story = Story(
         name=name,
-        title=name.replace("-", " ").title() if generated else shown(path.stem),
+        title=name.replace("-", " ").title() if generated else title or shown(path.stem),
         path=path.resolve(),
         digest=digest,
         supported=known is not None or generated,
@@ -159,6 +170,11 @@ def read_story(path: Path) -> Story:
         title, origin = RELEASES[fetched].title, f"{ORIGIN}/{fetched}"
         return dataclasses.replace(story, title=title, licence=LICENCE, origin=origin)
     return dataclasses.replace(story, origin="made with TextWorld") if generated else story
+
+
+def kept_name(path: Path) -> str:
+    """Return the name under which a story is kept in a folder of stories: with an ending by which it is found there."""
+    return path.name if path.suffix.lower() in {*_SUFFIXES, ""} else f"{path.name}.z5"
 
 
 def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
@@ -205,11 +221,7 @@ def _check_header(path: str, data: bytes) -> None:
         raise GameError(f"{path} is no Z-machine story: {size} bytes are too few")
     version = data[0]
     if version not in _VERSIONS:
-        what = (
-            "a Blorb file; take the story out of it"
-            if data[:4] == b"FORM"
-            else f"its version would be {version}"
-        )
+        what = "a saved game" if data[8:12] == b"IFZS" else f"its version would be {version}"
         raise GameError(f"{path} is no Z-machine story ({what})")
     if version in (1, 2, 6):
         raise GameError(f"{path} is a version {version} story, which Jericho does not play")

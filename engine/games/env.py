@@ -7,25 +7,26 @@ that was only there when somebody killed the worker is taken again.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.codec import from_plain
 from engine.confine import Confinement
 from engine.disk import shown
 from engine.environment import Abstractor
 from engine.errors import GameError
+from engine.games.story import Story, bare_file
+from engine.games.zmachine.characters import LONGEST, typed
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
-
-if TYPE_CHECKING:
-    from engine.games.story import Story
 
 LOAD_SECONDS = 30.0
 STEP_SECONDS = 15.0
 VALID_SECONDS = 120.0
-MAX_COMMAND = 190
+SEARCH_SECONDS = 10.0
+"""Processor time for one part of a search for valid actions that has no deadline: it gives signs of life."""
 LARGEST_SEED = 2**31
 """The generator only uses 31 bits, so this one draws what 0 would, which Jericho takes for "no seed given"."""
 _SAVE_EVERY = 25
@@ -40,9 +41,12 @@ class GameEnvironment:
         story: A validated story.
         cache: Folder for valid actions, None for no cache on disk.
         budget: How many commands to try when valid actions are asked for the first time. None tries all
-            that can matter; then the same seed and the same actions give the same valid actions, always.
-            With a budget the rest is tried while nothing else is asked, and is there when the situation
-            comes again.
+            that can matter; then the same seed and the same actions give the same valid actions, always,
+            as long as there is no `deadline`, either. With a budget the rest is tried while nothing else is
+            asked, and is there when the situation comes again.
+
+    Attributes:
+        deadline: As in `engine.environment.Searching`.
 
     Raises:
         GameError: The story cannot be loaded.
@@ -52,6 +56,7 @@ class GameEnvironment:
         self._story = story
         self._cache = cache
         self._budget = budget
+        self.deadline: float | None = None
         self._poison: list[str] = []
         self._worker: WorkerProcess | None = None
         self._closed = False
@@ -65,8 +70,12 @@ class GameEnvironment:
         """How the worker is cut off from the rest of the machine; None before it has told."""
         self.complete = True
         """Whether the valid actions returned last are all there are."""
+        self._files = contextlib.ExitStack()
         try:
+            self._file = self._files.enter_context(bare_file(story.path))
             self._start()
+        except OSError as error:
+            raise GameError(f"cannot read the story {shown(story.path)}: {error.strerror}") from None
         except WorkerLost as lost:
             self.close()
             raise GameError(_why_not(story, lost)) from None
@@ -111,7 +120,7 @@ class GameEnvironment:
             try:
                 self._last = self._seen(request, STEP_SECONDS)
             except WorkerLost as lost:
-                if lost.by != "killed":
+                if lost.by != "killed" and lost.command in ("", command):
                     raise
                 self._revive()  # the command had no part in it, so nobody need know
                 self._last = self._seen(request, STEP_SECONDS)
@@ -131,26 +140,38 @@ class GameEnvironment:
 
         A command that hangs or crashes the interpreter while it is tried is left out from then on.
         """
-        killed = 0
+        return self._valid_actions(self.deadline)
+
+    def found_so_far(self) -> tuple[str, ...]:
+        """Return the valid actions found by now; `complete` says whether that is all."""
+        return self._valid_actions(0.0)
+
+    def _valid_actions(self, deadline: float | None) -> tuple[str, ...]:
+        killed, seconds = 0, SEARCH_SECONDS if deadline is None else deadline
         while True:
             try:
-                reply, _ = self._ask({"do": "valid", "budget": self._budget}, VALID_SECONDS)
+                reply, _ = self._ask({"do": "valid", "budget": self._budget, "seconds": seconds}, VALID_SECONDS)
             except WorkerLost as lost:
                 killed += lost.by == "killed"
                 if lost.by == "killed" and killed < _MOST_KILLS:
                     self._revive()
                     continue
-                culprit = lost.command
-                known = not culprit or culprit in self._poison or len(self._poison) >= _MOST_POISON
-                if not known:
-                    self._poison.append(culprit)
+                shunned = self._shun(lost.command)
                 self._revive()
-                if known:
+                if not shunned:
                     self.complete = False
                     return ()
                 continue
             self.complete = bool(reply["complete"])
-            return tuple(reply["actions"])
+            if self.complete or deadline is not None or self._budget is not None:
+                return tuple(reply["actions"])
+
+    def _shun(self, command: str) -> bool:
+        """Leave a command out of all that is tried from now on; return False if that is no help."""
+        if not command or command in self._poison or len(self._poison) >= _MOST_POISON:
+            return False
+        self._poison.append(command)
+        return True
 
     def save(self) -> bytes:
         """Return the whole situation.
@@ -193,6 +214,7 @@ class GameEnvironment:
     def close(self) -> None:
         """End the worker; safe to call twice."""
         self._closed = True
+        self._files.close()
         if self._worker is not None:
             self._worker.end()
             self._worker = None
@@ -206,7 +228,7 @@ class GameEnvironment:
         story = self._story
         begun, _ = self._ask(
             {
-                "story": str(story.path),
+                "story": self._file,
                 "metadata": str(story.metadata) if story.metadata else None,
                 "digest": story.digest,
                 "cache": str(self._cache) if self._cache is not None else None,
@@ -240,7 +262,13 @@ class GameEnvironment:
     ) -> tuple[dict[str, Any], bytes]:
         if self._worker is None:
             raise GameError("this game is closed")
-        reply, answer = self._worker.ask(request, seconds, blob)
+        try:
+            reply, answer = self._worker.ask(request, seconds, blob)
+        except WorkerLost as lost:
+            # What broke it may have been tried while nothing was asked.
+            if request.get("do", "valid") != "valid" and lost.by != "killed" and lost.command != request.get("command"):
+                self._shun(lost.command)
+            raise
         if "refused" in reply:
             raise GameError(f"{self._story.title}: {reply['refused']}")
         if reply.get("error", "").startswith("MemoryError"):
@@ -273,11 +301,9 @@ def _why_not(story: Story, lost: WorkerLost) -> str:
 
 
 def sanitise(action: str) -> str:
-    """Return `action` as the interpreter can take it: one line, printable ASCII, at most 190 bytes.
+    """Return `action` as the interpreter can take it: one line of at most 190 printable characters, in any script.
 
-    More lines would stay in its buffer and shift every later command; longer ones are cut in mid-character;
-    a backslash begins commands to the interpreter itself.
+    More lines would stay in its buffer and shift every later command; a backslash begins commands to the interpreter
+    itself.
     """
-    line = " ".join(action.split())
-    plain = "".join(c for c in line if " " <= c <= "~" and c != "\\")
-    return plain[:MAX_COMMAND].strip()
+    return typed(action).replace("\\", "")[:LONGEST].strip()

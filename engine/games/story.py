@@ -2,24 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.disk import read_bytes
+from engine.disk import Unreadable, open_binary, shown
+from engine.errors import GameError
+from engine.games.blorb import PLAYERS, is_blorb, read_blorb
 
 LARGEST = 2**20
 """Most bytes of a story file. Stories of version 8, the largest, have 512 KiB; Jericho knows padded files."""
 
 
-def story_bytes(path: str | Path) -> bytes:
-    """Return the contents of a story file.
+def read_file(path: str | Path) -> tuple[bytes, str]:
+    """Return the story in a file, and its title if it is a Blorb file that has one, else "".
 
     Raises:
         engine.disk.Unreadable: It is no regular file, or too large for a story.
         OSError: It cannot be read.
+        GameError: It is a story for another machine, or a Blorb file that holds none or is damaged.
     """
-    return read_bytes(path, LARGEST)
+    with open_binary(path) as file:
+        head = file.read(12)
+        if is_blorb(head):
+            return read_blorb(file, shown(path), LARGEST)
+        if head[:4] == b"Glul":
+            raise GameError(f"{shown(path)} is a Glulx story, which jitrl cannot play; {PLAYERS}")
+        data = head + file.read(LARGEST + 1 - len(head))
+    if len(data) > LARGEST:
+        raise Unreadable(errno.EFBIG, f"it has more than {LARGEST:,} bytes", str(path))
+    return data, ""
+
+
+def story_bytes(path: str | Path) -> bytes:
+    """Return the story in a file; raises as `read_file` does."""
+    return read_file(path)[0]
+
+
+@contextlib.contextmanager
+def bare_file(path: Path) -> Iterator[str]:
+    """Give the path of a file with nothing but the story, and a name that Jericho can take: with a dot in it.
+
+    It is the file itself, or else a temporary copy of the story in it.
+    """
+    with open_binary(path) as file:
+        bare = "." in path.name and not is_blorb(file.read(12))
+    if bare:
+        yield str(path)
+        return
+    with tempfile.NamedTemporaryFile(prefix="jitrl-", suffix=".z5") as copy:
+        copy.write(story_bytes(path))
+        copy.flush()
+        yield copy.name
 
 
 class StoryPath(str):

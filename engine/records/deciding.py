@@ -326,6 +326,8 @@ class Decision:
         reason: How: "approved", "chosen instead", "typed", "vetoed", "taken again", "handed over ..."; "" if the agent
             acted by itself. "... at breakpoint RULE" if a breakpoint held it.
         vetoed: Actions that a person has forbidden in this state. They have no probability in the posterior.
+        looking: Whether the environment was still looking for valid actions when this was told.
+        found_later: Valid actions that were found only after the choice was made. It was made without them.
     """
 
     step: int
@@ -345,6 +347,13 @@ class Decision:
     by: str = "agent"
     reason: str = ""
     vetoed: tuple[str, ...] = ()
+    looking: bool = False
+    found_later: tuple[str, ...] = ()
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """All actions that are known to be possible."""
+        return (*self.valid_actions, *self.found_later)
 
     @property
     def update(self) -> Update | None:

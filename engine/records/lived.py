@@ -49,7 +49,7 @@ class Observation:
         truncated: The episode was cut off from outside the task: by a time limit of the environment, because its
             browser is gone, or because nobody judged it. Once True, it stays True. The session's step limit does not
             set it.
-        outcome: "won", "lost" (by death or otherwise), or "" if the environment does not say.
+        outcome: "won", "lost" (by death or otherwise), or "" for neither, or if the environment does not say.
         world_hash: Hash of the world's state, used as a key of caches; "" if unknown.
         changed: Whether the last action changed the world.
         scene: The description without beings that move about on their own (such as a thief); "" if it is the same as

@@ -54,7 +54,7 @@ def taken(decision: Decision, state: State, before: Observation, after: Observat
         env_reward=after.score - before.score,
         score=after.score,
         provenance=decision.provenance,
-        valid_actions=decision.valid_actions,
+        valid_actions=decision.possible,
         changed=after.changed,
         world_hash=before.world_hash,
     )

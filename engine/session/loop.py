@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
-from engine.environment import Concluding, Discreet, OpenActions, Paged, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.kinds import Places
@@ -194,7 +194,10 @@ class Session:
 
     def _environment(self) -> Environment:
         game = self._config.game
-        return kind_of(game).open(game, Places(self._saves, self._config.games))
+        environment = kind_of(game).open(game, Places(self._saves, self._config.games))
+        if isinstance(environment, Searching):
+            environment.deadline = self._settings.valid_seconds or None
+        return environment
 
     def _steered(self, past: list[tuple[float, Event]]) -> Steering:
         """Return what lets a person steer this session."""
@@ -390,7 +393,9 @@ class Session:
 
     def _decide(self, parts: Parts, live: Live) -> Decision:
         parts.scope.hide(self._teller.secrets())
-        valid = parts.environment.valid_actions() or parts.kind.fallback
+        environment = parts.environment
+        valid = environment.valid_actions() or parts.kind.fallback
+        looking = isinstance(environment, Searching) and not environment.complete
         step = len(live.steps)
         number, episodes = place(self._config, live.number)
         turn = Turn(
@@ -419,11 +424,12 @@ class Session:
         self._teller.unvalued(decision)
         return self._steering.settle(
             live,
-            decision,
+            dataclasses.replace(decision, looking=looking),
             turn.resolve,
             repeatable=parts.environment.info.repeatable,
             ahead=self._ahead,
             again=lambda made: self._reread(parts, live, made),
+            search=environment if looking and isinstance(environment, Searching) else None,
         )
 
     def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:

@@ -140,7 +140,10 @@ class PlanNumbers(Group):
     )
     aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(
-        0.3, "share of the plan's value that an action gives up by which one dies for certain", 0.0, 1.0
+        0.3,
+        "share of the plan's value that an action gives up by which one dies, or the game ends, for certain",
+        0.0,
+        1.0,
     )
     least_regret: float = setting(
         0.05, "share of the plan's value that any action outside it gives up", 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Length of an episode, and when a run counts as failed."""
+"""Length of an episode, time for its decisions, and when a run counts as failed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from engine.settings.spec import Group, setting
 
 @dataclass(frozen=True)
 class RunSettings(Group):
-    """Length of an episode, and when a run counts as failed."""
+    """Length of an episode, time for its decisions, and when a run counts as failed."""
 
     step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
+    valid_seconds: float = setting(
+        2.0,
+        "processor time in s for finding the valid actions of a decision in a game; what is found by then is offered, "
+        "and the rest is looked for while the model or a person thinks; 0 for no limit. Four times the slowest "
+        "decision of docs/results/games.md",
+        0.0,
+        100.0,
+    )
     max_missing: float = setting(
         0.1,
         "share of decisions without a usable answer of the model, above which a run without a screen counts as failed",

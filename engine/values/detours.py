@@ -109,9 +109,11 @@ class Explorer:
         """Return where the route comes to each place first, and its end."""
         route, end, task = self._route, len(self._route.actions), self._paths.task
         marks = [*(() if route.needs_exact_replay else route.marks), (end, route.at.place, route.at.have)]
+        if route.ends:
+            marks = [mark for mark in marks if mark[0] < end]
         first = {mark[1]: mark for mark in reversed(marks)}
         anchors, lost = list[_Anchor](), self._paths.price(route.left)
-        for steps, place, have in sorted({*first.values(), marks[-1]}, key=lambda mark: mark[:2]):
+        for steps, place, have in sorted({*first.values(), *marks[-1:]}, key=lambda mark: mark[:2]):
             stake = sum(points for when, points in route.earned if when > steps)
             # From here only ways can be gone that are possible now.
             ways = self._ways.of(place, task.valid if not steps and task.valid else None)

@@ -43,6 +43,11 @@ class Occasion(NamedTuple):
     fresh: bool
 
     @property
+    def ended(self) -> bool:
+        """Whether the game ended the episode with it otherwise than by a death."""
+        return self.terminated and not self.died
+
+    @property
     def did_something(self) -> bool:
         """Whether anything changed that tokens show."""
         return bool(self.moved or self.have_added or self.have_removed or self.see_added or self.see_removed)
@@ -118,6 +123,11 @@ class Effects:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""
         fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
         return sum(max(0.0, o.reward) for o in fresh) / len(fresh) if fresh else 0.0
+
+    def ending(self, key: Key) -> float:
+        """Return how often the episode ended with an action, deaths apart, as a share of its latest occasions."""
+        known = self._occasions.get(key, ())
+        return sum(o.ended for o in known) / len(known) if known else 0.0
 
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""

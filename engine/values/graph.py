@@ -272,7 +272,7 @@ class GraphEstimator:
             self._basis.rest_on(plan, task.now.world, self._model.gains, paths.gained)
         self._plan = plan
         done = paths.do(task.now, plan.actions[0]) if plan.actions else None
-        self._expected = done[0] if done is not None else None
+        self._expected = done.at if done is not None else None
         return plan
 
     def _new_plan(self, now: Situation, task: Task) -> Plan:

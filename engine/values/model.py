@@ -256,6 +256,7 @@ class Model:
         """
         action = key[1]
         promise = self.yields.rate(self.kind(action)) * curiosity * liked.get(action, 1.0) / self.staleness(action)
+        promise *= 1.0 - self.effects.ending(key)  # nothing is discovered after the end
         # What was deadly led nowhere: what comes of it else is as unknown as before.
         survived = self.tried.get(key, 0) - self.fatal.get(key, 0)
         if survived == 0:

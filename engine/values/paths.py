@@ -98,6 +98,22 @@ class Reached(NamedTuple):
     sure: float = 1.0
 
 
+class Done(NamedTuple):
+    """What is expected of an action.
+
+    Attributes:
+        at: The situation after it.
+        tries: How often it has to be taken until it does what it does.
+        death: Probability of dying of it.
+        ends: Whether the game ends with it, death apart: nothing can be done after it.
+    """
+
+    at: Imagined
+    tries: float
+    death: float
+    ends: bool
+
+
 class Enabled(NamedTuple):
     """How an action becomes possible at a place.
 
@@ -197,16 +213,16 @@ class Paths:
         for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
             before = self.enable(at, helper, depth - 1) if helper != action else None
             done = self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper) if before else None
-            if before is None or done is None or done[0].place != at.place:
+            if before is None or done is None or done.ends or done.at.place != at.place:
                 continue
-            then = Situation(at.place, done[0].have, done[0].world[at.place])
+            then = Situation(at.place, done.at.have, done.at.world[at.place])
             after = self.enable(then, action, depth - 1)
             if after is not None:
                 return Enabled((*before.actions, helper, *after.actions), after.at, before.sure * after.sure)
         return None
 
-    def do(self, at: Imagined, action: str) -> tuple[Imagined, float, float] | None:
-        """Return the situation after `action`, its expected number of tries, and the risk of dying."""
+    def do(self, at: Imagined, action: str) -> Done | None:
+        """Return what is expected of `action`; None if it was never taken, or leads nowhere but to death."""
         now = self.seen(at)
         outcome = self._m.outcome((at.place, action), now.context)
         if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
@@ -215,9 +231,9 @@ class Paths:
         have = (at.have - did.have_removed) | did.have_added
         tries = 1.0 / outcome.success
         if did.moved:
-            return Imagined(did.place, have, at.world), tries, outcome.death
+            return Done(Imagined(did.place, have, at.world), tries, outcome.death, False)
         world = {**at.world, at.place: (now.see - did.see_removed) | did.see_added}
-        return Imagined(at.place, have, world), tries, outcome.death
+        return Done(Imagined(at.place, have, world), tries, outcome.death, did.ended)
 
     # ----------------------------------------------------------------------------------------- ways
 

@@ -67,7 +67,8 @@ class Planner:
             return [Plan(best.value, best.value, best.actions, best.goal, best)], True
         offers = Offers(self._m, self._n, paths)
         shut = offers.shut_ways(self._ways.of(paths.task.now.place))
-        routes = (best, *(router.through(best, move) for move in shut))
+        before = router.nowhere if best.ends else best
+        routes = (best, *(router.through(before, move) for move in shut))
         return [self._with_detours(route, paths, offers) for route in routes if route is not None], False
 
     def _best(self, plans: Sequence[Plan], complete: bool) -> Plan:
@@ -171,7 +172,9 @@ class Router:
     # ----------------------------------------------------------------------------------------- known gains
 
     def _further(self, route: Route) -> list[Route]:
-        """Return `route` with each of the best next known gains added."""
+        """Return `route` with each of the best next known gains added, and with each as good that ends the game."""
+        if route.ends:
+            return []
         reached, width = self._paths.reach(route.at, route.left), self._n.width
         ways = self._ways.of(route.at.place)  # to where the known ways are shut, too
         steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
@@ -181,16 +184,20 @@ class Router:
             for number, (key, gain) in enumerate(self._m.gains.items())
             if key not in route.gained and key not in self._paths.task.progress.failed and key[0] in steps
         )
-        rated = list[tuple[float, int, Route]]()
+        rated, ends = list[tuple[float, int, Route]](), list[Route]()
         for hope, number, key in hopes:
             if len(rated) >= width and -hope * route.success <= -rated[width - 1][0]:
                 break
             further = self._leg(route, key, self._n.levels)
-            if further is not None and key in further.gained:
+            if further is None or key not in further.gained:
+                continue
+            if further.ends:
+                ends.append(further)
+            else:
                 rate = (further.value - route.value) / (route.left - further.left + self._n.overhead)
                 rated.append((-rate, number, further))
                 rated.sort(key=lambda item: item[:2])
-        return [following for _, _, following in rated[:width]]
+        return [following for _, _, following in rated[:width]] + ends
 
     def through(self, route: Route, key: Key) -> Route | None:
         """Return a route with a shut way opened and gone through at its end; None if it is not known how.
@@ -211,6 +218,8 @@ class Router:
         Args:
             levels: Things fetched, and ways opened, for the sake of one another.
         """
+        if route.ends:
+            return None
         reached = self._paths.reach(route.at, route.left)
         if key[0] not in reached:
             return self._behind(route, reached, key, levels)
@@ -220,10 +229,10 @@ class Router:
         if enabled is None:
             return self._provided(route, at, key[1], levels)
         done = self._paths.do(enabled.after(way.at), key[1])
-        cost = way.cost + len(enabled.actions) + done[1] if done is not None else math.inf
+        cost = way.cost + len(enabled.actions) + done.tries if done is not None else math.inf
         if done is None or cost > route.left:
             return None
-        survives = way.alive * (1.0 - done[2])
+        survives = way.alive * (1.0 - done.death)
         for helper in enabled.actions:
             outcome = self._m.outcome((key[0], helper), at.context)
             survives *= 1.0 - outcome.death if outcome is not None else 1.0
@@ -234,14 +243,15 @@ class Router:
         actions, before = (*route.actions, *way.actions, *enabled.actions, key[1]), len(route.actions)
         marks = (*route.marks, *((before + number, place, have) for number, place, have in way.marks))
         leg = Route(
-            at=done[0],
+            at=done.at,
             left=route.left - cost,
             value=route.value + points - self._paths.death_cost * route.success * (1.0 - survives),
             success=success,
             actions=actions,
             gained=route.gained | {key} if gains else route.gained,
-            marks=(*marks, (len(actions), done[0].place, done[0].have)),
+            marks=(*marks, (len(actions), done.at.place, done.at.have)),
             earned=(*route.earned, (len(actions), points)) if gains else route.earned,
+            ends=done.ends,
         )
         return self._paid(leg, len(route.actions), route.success)
 

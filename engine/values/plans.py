@@ -26,6 +26,7 @@ class Route:
         earned: (number of steps taken, points expected) for each gain.
         needs_exact_replay: Whether it counts on random events that have the same results as in an earlier episode. Then
             nothing else may be done on it.
+        ends: Whether the game ends with its last step, so that nothing can be done after it.
     """
 
     at: Imagined
@@ -37,6 +38,7 @@ class Route:
     marks: tuple[Mark, ...] = ()
     earned: tuple[tuple[int, float], ...] = ()
     needs_exact_replay: bool = False
+    ends: bool = False
 
     @property
     def stops(self) -> list[tuple[Key, Tokens]]:
@@ -149,6 +151,8 @@ class Terms:
             own += m.gain(key)
         scale = abs(plan.value) + 1.0
         delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
+        # The plan never comes if the game ends, and what the end itself gains is all there is.
+        delay = max(delay, m.effects.ending(key) * (n.dread * scale - own))
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
         # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
         return to_come, plan.value - plan.known, -delay, -n.dread * scale * risk

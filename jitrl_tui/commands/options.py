@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +180,7 @@ def one_game(config: SessionConfig, saves: Path) -> None:
     if names != (config.game,):
         raise UsageError(
             f"{config.game} is a suite of {len(names)} tasks, and a screen shows one: try {names[0]}, "
-            f"or play all of them with: jitrl run {config.game}"
+            f"or play all of them with: jitrl run {shlex.quote(config.game)}"
         )
 
 

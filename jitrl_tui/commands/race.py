@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 import threading
@@ -184,4 +185,4 @@ def _say_how_to_go_on(race: SavedRace) -> None:
     finished = all(racer.session.finished() for racer in race.racers)
     again = "show it again with" if finished else "go on with"
     option = "--replay" if finished else "--resume"
-    print(f"{again}: jitrl race {option} {race.name}", file=sys.stderr)
+    print(f"{again}: jitrl race {option} {shlex.quote(race.name)}", file=sys.stderr)

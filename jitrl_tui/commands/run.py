@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-")
     session, progress, interrupted = play(saved, saves, quiet=args.quiet)
     write(result_of(session.results, config, progress), target, show=args.json == "-")
-    again = f"go on with: jitrl run {shlex.quote(config.game)} --resume {saved.name}"
+    again = f"go on with: jitrl run {shlex.quote(config.game)} --resume {shlex.quote(saved.name)}"
     if interrupted:
         print(f"stopped; {again}", file=sys.stderr)
         return 130

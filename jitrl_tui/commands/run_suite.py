@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,7 +50,8 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
         results.append(result)
         write(summary(config, results), target, show=False)  # store the results so far, whatever happens later
         if interrupted:
-            print(f"stopped; go on with: jitrl run {config.game} --resume {suite.name}", file=sys.stderr)
+            again = f"jitrl run {shlex.quote(config.game)} --resume {shlex.quote(suite.name)}"
+            print(f"stopped; go on with: {again}", file=sys.stderr)
             code = 130
             break
     done = summary(config, results)

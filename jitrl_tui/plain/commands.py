@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine import worked
 from engine.errors import JitrlError
-from jitrl_tui import hits, typed
+from jitrl_tui import hits, steered, typed
 from jitrl_tui.exporting import export
 from jitrl_tui.hinting import Hints
 from jitrl_tui.places import told
@@ -115,7 +115,7 @@ class Commands:
                 for line in hits.told(choice, view.memory_entries):
                     say(line)
             case "actions":
-                say(", ".join(decision.valid_actions))
+                say(steered.all_actions(decision))
             case _:
                 pass
 

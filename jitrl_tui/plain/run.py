@@ -314,7 +314,7 @@ def _run(
     run: PlainRun
 
     def valid() -> list[str]:
-        actions = run.view.choice.decision.valid_actions if run.view.choice else ()
+        actions = run.view.choice.decision.possible if run.view.choice else ()
         return [*map(one_line, actions), *typed.words()]
 
     terminal = sys.stdin if not play and sys.stdin.isatty() else None

@@ -24,7 +24,7 @@ from engine.records import (
 )
 from jitrl_tui import hits
 from jitrl_tui.output import clean
-from jitrl_tui.steered import drawn_at_random, from_elsewhere
+from jitrl_tui.steered import LOOKING, drawn_at_random, from_elsewhere
 from jitrl_tui.view import Choice, RunView, gained, noticed, points, steps
 
 
@@ -47,6 +47,8 @@ class Telling:
         self._out, self._play, self._steered = out, play, steered
         self._waited = 0.0
         """Seconds until the next attempt in the last event, 0 if no call waits."""
+        self._looking: tuple[int, int] | None = None
+        """Episode and step of the decision that was told while valid actions were looked for."""
 
     def say(self, text: str) -> None:
         """Print text."""
@@ -93,6 +95,14 @@ class Telling:
 
     def _tell(self, event: Event) -> None:
         view = self.view
+        if isinstance(event, Decided):
+            at, looked = (event.episode, event.decision.step), self._looking
+            self._looking = at if event.decision.looking else None
+            if looked == at and not event.decision.looking:
+                self.say(f"(all actions are found now, {len(event.decision.found_later)} more)")
+                return
+            if looked != at and event.decision.looking:
+                self.say(f"({LOOKING}; {len(event.decision.valid_actions)} so far)")
         match event:
             case SessionStarted():
                 top = f", {points(view.max_score)} points at most" if view.max_score else ""

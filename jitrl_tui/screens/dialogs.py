@@ -172,7 +172,7 @@ class OverruleDialog(PickDialog):
             )
             found.append((candidate.action, line))
         known = {candidate.action for candidate in decision.candidates}
-        for action in decision.valid_actions:
+        for action in decision.possible:
             if action not in known:
                 found.append((action, Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))))
         found = [row for row in found if all(word in row[0].casefold() for word in words)]

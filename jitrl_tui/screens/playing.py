@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import JitrlError
-from jitrl_tui import typed
+from jitrl_tui import steered, typed
 from jitrl_tui.exporting import export
 from jitrl_tui.hinting import Hints
 from jitrl_tui.screens.keeping import KeepingScreen
@@ -48,7 +48,7 @@ class PlayingScreen(KeepingScreen):
             self._export(rest) if rest else self.action_export()
         elif name == "actions":
             decision = self.view.choice.decision if self.view.choice is not None else None
-            self.notify(", ".join(decision.valid_actions) if decision and decision.valid_actions else "None is known.")
+            self.notify(steered.all_actions(decision) if decision is not None else "None is known.")
         elif name == "score":
             seen, most = self.view.seen, self.view.max_score
             score = points(seen.score) if seen is not None else "0"

@@ -47,7 +47,7 @@ class CommandLine(Entry):
         """Suggest the valid actions, and show the agent's choice if it is to be `told`."""
         if decision is not self._offered:
             self._offered = decision
-            self.suggester = SuggestFromList(decision.valid_actions, case_sensitive=False)
+            self.suggester = SuggestFromList(decision.possible, case_sensitive=False)
         advice = f"the agent would: {one_line(decision.action)}" if told else "/hint gives a hint"
         self.placeholder = f"your command ({advice})"
 
@@ -68,7 +68,7 @@ class CommandLine(Entry):
         if self.value in self._completions:
             at = self._completions.index(self.value) + by
         else:
-            valid = self._offered.valid_actions if self._offered is not None else ()
+            valid = self._offered.possible if self._offered is not None else ()
             known = dict.fromkeys([*map(one_line, valid), *typed.words(), *reversed(self._history.lines)])
             given = self.value.casefold()
             self._completions = [line for line in known if line.casefold().startswith(given)]

@@ -19,7 +19,7 @@ from pathlib import Path
 from engine.errors import MissingError
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
-from engine.games.stories.inform import compile_story, solution_in
+from engine.games.stories.inform import compile_story, solution_in, source_text
 
 FOLDER = Path(__file__).parent / "proving"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.inf"))
@@ -43,7 +43,7 @@ def compiled(name: str, folder: Path, version: int = 5) -> Path:
 
 def solution(name: str) -> list[str]:
     """Return the commands that solve a story."""
-    return list(solution_in((FOLDER / f"{name}.inf").read_text(encoding="latin-1")))
+    return list(solution_in(source_text(FOLDER / f"{name}.inf")))
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 
 from engine.games.catalogue import shipped
 from engine.games.env import GameEnvironment
-from engine.games.zmachine.commands import intercepted
+from engine.games.zmachine.commands import Controls
 from tests.games import faults
 
 STORIES = {story.name: story for story in shipped()}
@@ -92,4 +92,4 @@ def test_memory_stays_flat(tmp_path, told):
 
 @pytest.mark.parametrize("command", ["restar", "restor", "unscript", "oops save", "look. restar", 'a "quit'])
 def test_words_are_intercepted_as_parsers_read_them(command):
-    assert intercepted(command)
+    assert Controls().intercepted(command)

@@ -16,7 +16,9 @@ from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
 from engine.games.states.phrases import read, sentences
 from engine.games.states.state import GameAbstractor, abstract
+from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.opening import open_quickly
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.world import SupportedWorld
@@ -27,11 +29,10 @@ class Game:
     """A story in this process, seen the way the worker shows it."""
 
     def __init__(self, folder, name, seed=12):
-        from jericho import FrotzEnv
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.env = FrotzEnv(str(folder / name), seed=seed)
+            self.env = open_quickly(str(folder / name), None)
+            self.env.seed(seed)
         self.env.reset()
         self.story = StoryFile((folder / name).read_bytes())
 
@@ -51,7 +52,7 @@ class Game:
         self.env.set_state(saved)
         inventory = self.env.step("inventory")[0].strip()
         self.env.set_state(saved)
-        machine = Machine(self.env)
+        machine = Machine(self.env, Characters(self.story.data))
         world = SupportedWorld(machine, self.story)
         scene = still_look(machine, world, self.env.player_obj_num) or ""
         place = look.splitlines()[0].split(". ")[0].rstrip(".!")[:60] if look else ""

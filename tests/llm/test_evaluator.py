@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -101,8 +102,9 @@ def test_where_the_model_says_nothing_the_score_does(server: Server, model):
     server.default = judge_well(lambda t: 0.0 if t != 1 else 2.0)
     settings = Settings(rewards="llm_or_score")
     assert judge(EPISODE, settings, model).rewards == (0, 2, 5, settings.death_penalty)
-    won = make_evaluator(settings, model).rewards(trajectory(EPISODE, outcome="won"))
-    assert won.rewards == (0, 2, 5, 0)
+    for outcome in ("won", ""):
+        ended = dataclasses.replace(trajectory(EPISODE), terminated=True, truncated=False, outcome=outcome)
+        assert make_evaluator(settings, model).rewards(ended).rewards == (0, 2, 5, 0)
 
 
 def test_a_step_is_asked_for_again_with_another_prompt_and_never_from_the_cache(

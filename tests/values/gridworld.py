@@ -13,10 +13,15 @@ ROOMS = {
 
 
 class World:
-    """Treasures: a coin (3) in the attic, a ring (5) in the vault behind a door that must be opened first."""
+    """Treasures: a coin (3) in the attic, a ring (5) in the vault behind a door that must be opened first.
 
-    def __init__(self, pit: bool = False) -> None:
-        self.pit = pit
+    Args:
+        pit: One can jump to death from the hall.
+        gate: Points for leaving from the hall, which ends the game and is no death; None for no gate.
+    """
+
+    def __init__(self, pit: bool = False, gate: int | None = None) -> None:
+        self.pit, self.gate = pit, gate
 
     def reset(self) -> State:
         self.at, self.have, self.open, self.score, self.done, self.died = (
@@ -46,6 +51,8 @@ class World:
             actions.append("open door")
         if self.at == "hall" and self.pit:
             actions.append("jump")
+        if self.at == "hall" and self.gate is not None:
+            actions.append("leave")
         return tuple(actions)
 
     def step(self, action: str) -> tuple[State, float]:
@@ -54,6 +61,9 @@ class World:
         if action == "jump":
             self.done = self.died = True
             self.score -= 10
+        elif action == "leave":
+            self.done = True
+            self.score += self.gate or 0
         elif action in ROOMS[self.at]:
             self.at = ROOMS[self.at][action]
         elif verb == "take":

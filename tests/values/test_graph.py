@@ -73,6 +73,27 @@ def test_what_cannot_be_reached_in_the_steps_left_is_worth_nothing():
     assert (score, actions) == (3, ["north", "take coin"])
 
 
+@pytest.mark.parametrize("points", [1, 3, 10])
+def test_an_end_that_is_no_loss_is_taken_for_its_points_after_all_others_are_had(points):
+    coin = live(World(gate=points), ["north", "take coin", "south"], "a")
+    gone = live(World(gate=points), ["leave"], "b")
+    actions, score = play(GraphEstimator(remembered(coin, gone), SETTLED), World(gate=points), 6, settings=SETTLED)
+    assert (score, actions) == (3 + points, ["north", "take coin", "south", "leave"])
+
+
+def test_an_end_that_is_no_loss_and_brings_nothing_is_neither_feared_nor_sought():
+    coin = live(World(gate=0), ["north", "take coin", "south"], "a")
+    gone = live(World(gate=0), ["leave"], "b")
+    estimator = GraphEstimator(remembered(coin, gone), SETTINGS)
+    model = estimator.model
+    (key,) = [key for key in model.tried if key[1] == "leave"]
+    assert model.death(key, frozenset()) == 0.0
+    assert model.novelty(key, 1.0, {}) == 0.0
+    actions, score = play(estimator, World(gate=0), 12)
+    assert "leave" not in actions
+    assert score == 8
+
+
 def test_a_gain_is_not_counted_twice():
     once = live(World(), ["north", "take coin", "drop coin", "take coin"], "a")
     estimator = GraphEstimator(remembered(once), SETTINGS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from engine.games.actions.grammar import Grammar
 from engine.games.actions.phrasing import phrase, usage
-from engine.games.zmachine.bearings import NEVER
+from engine.games.zmachine.commands import NEVER
 
 
 @dataclass(frozen=True, slots=True)

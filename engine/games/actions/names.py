@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
 from engine.games.actions.vocabulary import Vocabulary
-from engine.games.zmachine.bearings import NO_ACTION, Bearings, global_value, set_global
+from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.story import StoryFile
-from engine.games.zmachine.survey import WAYS
+from engine.games.zmachine.story import WORD, StoryFile
+from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 from engine.games.zmachine.world import World
 
-_WORD = re.compile(r"[a-z][a-z'-]*")
 _NUMBER = re.compile(r"\b(\d{1,4})\b(?:(?: (?:through|to) |-)(\d{1,4})\b)?")
 _NO_WORD = "qqqq"
 """A command that no story knows. Its answer shows how a story answers to such a command."""
@@ -94,6 +93,7 @@ class Namer:
         self._world = world
         self._story = story
         self._bearings = bearings
+        self._wording = bearings.wording
         self._handlers = handlers
         self._player = player
         self._vocabulary = vocabulary
@@ -151,7 +151,7 @@ class Namer:
             tuple(heard),
             self._spoken([*heard, *(thing.name for thing in things)], saved) if self._speaks else (),
             tuple(
-                f"{self._bearings.examine} {thing.name}" for thing in things if thing.number in self._stirred
+                f"{self._wording.examine} {thing.name}" for thing in things if thing.number in self._stirred
             ),
             frozenset(thing.number for thing in things if self._listens(thing, saved)),
         )
@@ -161,7 +161,8 @@ class Namer:
 
         Where the name is a command by itself, "floor, wait" goes down and waits; so such a name is no address.
         """
-        if not self._waiting or self._waiting not in self._actions(f"{thing.name}, wait", saved):
+        order = f"{thing.name}, {self._wording.idle[0]}"
+        if not self._waiting or self._waiting not in self._actions(order, saved):
             return False
         return self._actions(thing.name, saved) <= {0, NO_ACTION}
 
@@ -176,10 +177,10 @@ class Namer:
     def _new_words(self, text: str, known: dict[str, str]) -> list[str]:
         """Return the words of a text that name something, and add them to those known."""
         new: list[str] = []
-        for word in _WORD.findall(text.lower()):
+        for word in WORD.findall(text.lower()):
             forms = (word, word.removesuffix("s"))
             form = next((form for form in forms if self._vocabulary.names_something(form)), "")
-            cut = form[: self._story.word_length]
+            cut = self._story.cut(form)
             if form and not _PRONOUNS & set(forms) and cut not in known:
                 known[cut] = form
                 new.append(form)
@@ -188,8 +189,8 @@ class Namer:
     def _heard(self, unclear: list[str], things: list[Thing]) -> list[str]:
         """Return those of these words that name something, but nothing at hand."""
         present = {word for thing in things for word in self._vocabulary.nouns(thing.number)}
-        length = self._story.word_length
-        far = [word for word in unclear if word[:length] not in present and word not in _PARTICLES]
+        cut = self._story.cut
+        far = [word for word in unclear if cut(word) not in present and word not in _PARTICLES]
         return [word for word in far if self._vocabulary.is_plain_noun(word)][: limits.HEARD]
 
     def _spoken(self, words: list[str], saved: Snapshot) -> tuple[str, ...]:
@@ -201,12 +202,12 @@ class Namer:
         unknown = self._machine.run(_NO_WORD)
         spoken: list[str] = []
         for word in dict.fromkeys(words):
-            if " " in word or word in WAYS or self._vocabulary.is_verb(word):
+            if " " in word or word in self._wording.ways or self._vocabulary.is_verb(word):
                 continue
             self._machine.rewind(saved)
             if self._machine.run(word) != unknown and not self._machine.halted:
                 spoken.append(word)
-        going = self._actions(WAYS[0], saved) if spoken else set()  # Inform's floor is a direction, too
+        going = self._actions(self._wording.ways[0], saved) if spoken else set()  # Inform's floor is a way, too
         return tuple([word for word in spoken if self._actions(word, saved) != going][: limits.SPOKEN])
 
     def _values(self, shown: str, saved: Snapshot) -> list[Thing]:
@@ -219,7 +220,7 @@ class Namer:
         for low, high in spans:
             found.update(dict.fromkeys(range(low, min(high, low + limits.NUMBERS) + 1)))
         numbers = [str(value) for value in found][: limits.NUMBERS]
-        ways = [way for way in WAYS[:8] if self._vocabulary.names_something(way)]
+        ways = [way for way in self._wording.ways[:8] if self._vocabulary.names_something(way)]
         values: list[Thing] = []
         for words in (numbers, ways):
             key = self._meant(words[0], saved) if words else None
@@ -234,7 +235,7 @@ class Namer:
         machine.rewind(saved)
         for number in self._bearings.noun_globals:
             set_global(machine, story, number, 0)
-        text = machine.step(f"{self._bearings.examine} {words}")
+        text = machine.step(f"{self._wording.examine} {words}")
         if machine.halted:
             return None
         at = story.globals_at

@@ -22,7 +22,6 @@ from engine.games.actions import limits
 from engine.games.actions.forms import Form
 from engine.games.actions.names import Hand, Thing
 from engine.games.actions.phrasing import usage
-from engine.games.zmachine.survey import WAYS
 
 FIRST = 600
 """A first budget, in commands rather than seconds, so that its results do not depend on the machine. It finds nine in
@@ -61,6 +60,7 @@ class Order:
         highest: Highest action number that a command can lead to.
         here: Actions that the place asks for.
         strict: Whether the thing to act with must be carried already, instead of being picked up implicitly.
+        ways: The directions, as commands.
         orders: Orders to give to every thing. Those that obey one of them get further orders.
 
     Attributes:
@@ -79,9 +79,11 @@ class Order:
         highest: int,
         here: frozenset[int],
         strict: bool,
+        ways: frozenset[str],
         orders: Sequence[str] = (),
     ) -> None:
         self._orders = orders
+        self._ways = ways
         self.obeying: set[int] = set()
         self._bare = bare
         self._hand = hand
@@ -113,7 +115,7 @@ class Order:
                 yield attempt
 
     def _all(self) -> Iterator[Attempt]:
-        ways = [word for word in self._bare if word in WAYS]
+        ways = [word for word in self._bare if word in self._ways]
         yield from map(Attempt, ways)
         yield from self._single(lambda form, thing: form.many and form.held[0] == thing.carried)
         yield from self._everything()
@@ -137,12 +139,14 @@ class Order:
         for form in self._singles:
             effective = form.action in self._effective and not form.spare
             for thing in self._things:
-                always = form.action in self._here or (effective and not _is_way(thing))
+                always = form.action in self._here or (effective and not self._is_way(thing))
                 if not (always or form.action in thing.asks) or not wanted(form, thing):
                     continue
                 if form.held[0] and not self._holds(thing):
                     continue
-                yield Attempt(form.text.format(thing.name), 1, form.action, thing.number)
+                # Where it is taken first and nothing else comes of it, taking it is the usual wording.
+                count = 2 if form.held[0] and not thing.carried else 1
+                yield Attempt(form.text.format(thing.name), count, form.action, thing.number)
 
     def _everything(self) -> Iterator[Attempt]:
         for form in self._singles:
@@ -153,7 +157,7 @@ class Order:
         """Yield orders to each thing; to those that listen, also the actions that they ask for."""
         for order in self._orders:
             for thing in self._things:
-                if not _is_way(thing) and len(thing.name) > 2:  # "n, wait" is two commands of the player
+                if not self._is_way(thing) and len(thing.name) > 2:  # "n, wait" is two commands of the player
                     yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
         for person in self._things:
             obeys = person.number in self.obeying
@@ -164,7 +168,7 @@ class Order:
 
     def _orders_to(self, person: Thing, *, obeys: bool) -> Iterator[str]:
         """Yield orders to one who listens; one who obeys is given also the actions that the other things ask for."""
-        yield from (word for word in self._bare if word in WAYS)
+        yield from (word for word in self._bare if word in self._ways)
         yield from (form.text for form in self._alone if form.action in person.asks)
         for form in self._singles:
             for thing in self._things:
@@ -228,7 +232,7 @@ class Order:
         action = form.action
         if action in self._here or action in first.asks or action in second.asks:
             return True
-        if form.spare or _is_way(first) or _is_way(second):
+        if form.spare or self._is_way(first) or self._is_way(second):
             return False
         if not (action in self._moving or second.number in receiving):
             return False
@@ -265,12 +269,11 @@ class Order:
     def _holds(self, thing: Thing) -> bool:
         return thing.carried or thing.number in self.portable
 
-
-def _is_way(thing: Thing) -> bool:
-    """Whether a thing is a direction. Inform has objects for them; nothing can be done to one."""
-    return thing.name.split()[0] in WAYS
+    def _is_way(self, thing: Thing) -> bool:
+        """Whether a thing is a direction. Inform has objects for them; nothing can be done to one."""
+        return thing.name.split()[0] in self._ways
 
 
 def _is_tool(form: Form) -> bool:
     """Whether the second thing is the instrument of the action."""
-    return form.text.endswith(" with {}")
+    return form.text.endswith(" with {}") or form.held == (False, True)

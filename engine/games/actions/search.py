@@ -20,16 +20,15 @@ from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
-from engine.games.zmachine.survey import IDLE, WAYS
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 9
+SCHEME = 11
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
-_ORDERS = ("wait", "follow me")
-"""Orders to which a character that takes orders at all reacts: by staying behind, or by coming along."""
+_FOLLOW = "follow me"
+"""With waiting, the orders to which a character that takes orders at all reacts: by staying, or by coming along."""
 
 
 class ActionFinder:
@@ -54,15 +53,17 @@ class ActionFinder:
         length = story.word_length
         self._forms = forms(grammar, length)
         bare = [form.text for form in self._forms if not form.held]
-        ways = [way for way in WAYS if way[:length] in story.dictionary]
-        self._bare = list(dict.fromkeys([*ways, *bare]))
-        self.idle: Sequence[str] = [word for word in IDLE if word[:length] in story.dictionary]
-        self._orders = [text for text in _ORDERS if all(w[:length] in story.dictionary for w in text.split())]
-        self._waiting = next((form.action for form in self._forms if form.text in ("wait", "z")), 0)
+        cut, wording = story.cut, bearings.wording
+        self._ways = [way for way in wording.ways if cut(way) in story.dictionary]
+        self._bare = list(dict.fromkeys([*self._ways, *bare]))
+        self.idle: Sequence[str] = [word for word in wording.idle if cut(word) in story.dictionary]
+        orders = (self.idle[0], _FOLLOW) if self.idle else (_FOLLOW,)
+        self._orders = [text for text in orders if all(cut(word) in story.dictionary for word in text.split())]
+        self._waiting = next((form.action for form in self._forms if form.text in ("wait", "z", *self.idle[:1])), 0)
         self._strict = grammar.layout == "zil"  # ZIL announces implicit taking; trials reject it
         self._pickup = {
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
-        }
+        } or {form.action for form in self._forms if form.held == (False,) and form.many}
 
     def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
         """Return a search in the state `saved`, not yet started.
@@ -101,6 +102,7 @@ class ActionFinder:
             highest=self.handlers.highest,
             here=self._asked_here(saved),
             strict=self._strict,
+            ways=frozenset(self._ways),
             orders=self._orders,
         )
         for attempt in order.attempts():

@@ -7,19 +7,17 @@ matter, so this tries many more than `engine.games.actions.search`.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from engine.games.actions.names import Hand, Thing
 from engine.games.actions.search import Search
-from engine.games.zmachine.bearings import NEVER
+from engine.games.zmachine.commands import NEVER
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.story import StoryFile
-from engine.games.zmachine.survey import IDLE, WAYS
+from engine.games.zmachine.story import WORD, StoryFile
 from engine.games.zmachine.trial import Trial
+from engine.games.zmachine.wording import Wording
 from engine.games.zmachine.world import World
 
-_WORD = re.compile(r"[a-z][a-z'-]*")
 _NOT_THINGS_WORDS = """
 a an the this that these those some any all each every no not of in on at to from with into onto out off over
 under by for as and or but if then than so is are was were be been being am do does did has have had can could
@@ -45,9 +43,9 @@ class TemplateFinder:
         self._player = player
         self._poison = poison
         self._templates = [
-            template for template in dict.fromkeys([*WAYS, *templates]) if template.split()[0] not in NEVER
+            template for template in dict.fromkeys([*Wording().ways, *templates]) if template.split()[0] not in NEVER
         ]
-        self.idle: Sequence[str] = [word for word in IDLE if word[: story.word_length] in story.dictionary]
+        self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]
 
     def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
         """Return a search in the state `saved`, not yet started."""
@@ -58,11 +56,11 @@ class TemplateFinder:
         story = self._story
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
-        words = dict.fromkeys(_WORD.findall(f"{shown} {' '.join(names)}".lower()))
+        words = dict.fromkeys(WORD.findall(f"{shown} {' '.join(names)}".lower()))
         answers: dict[str, str] = {}
         looked: list[bytes] = []
         for word in words:
-            if word in _NOT_THINGS or word[: story.word_length] not in story.dictionary:
+            if word in _NOT_THINGS or story.cut(word) not in story.dictionary:
                 continue
             machine.rewind(saved)
             answer = machine.step(f"examine {word}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from engine.games.actions.grammar import zil_value
-from engine.games.zmachine.story import BadStory, StoryFile
+from engine.games.zmachine.story import WORD, BadStory, StoryFile
 
 NOUN, ADJECTIVE, VERB, PREPOSITION = 0x80, 0x20, 0x01, 0x08
 """Flags of a dictionary word. Inform has only the first."""
-_WORD = re.compile(r"[a-z][a-z'-]*")
 
 
 class Vocabulary:
@@ -28,27 +26,27 @@ class Vocabulary:
 
     def names_something(self, word: str) -> bool:
         """Whether the story knows `word` as a name or part of one."""
-        entry = self._story.dictionary.get(word[: self._story.word_length])
+        entry = self._story.dictionary.get(self._story.cut(word))
         wanted = NOUN | ADJECTIVE if self._story.version == 3 else NOUN
         return entry is not None and bool(entry[1]) and bool(entry[1][0] & wanted)
 
     def is_noun(self, word: str) -> bool:
         """Whether `word` can be a name by itself."""
-        return bool(self._story.dictionary[word[: self._story.word_length]][1][0] & NOUN)
+        return bool(self._story.dictionary[self._story.cut(word)][1][0] & NOUN)
 
     def is_verb(self, word: str) -> bool:
         """Whether `word` can begin a command by the grammar (Inform only)."""
-        entry = self._story.dictionary.get(word[: self._story.word_length])
+        entry = self._story.dictionary.get(self._story.cut(word))
         return entry is not None and bool(entry[1]) and bool(entry[1][0] & VERB)
 
     def is_plain_noun(self, word: str) -> bool:
         """Whether `word` names something and is neither verb nor preposition (Inform only)."""
-        flags = self._story.dictionary[word[: self._story.word_length]][1][0]
+        flags = self._story.dictionary[self._story.cut(word)][1][0]
         return bool(flags & NOUN) and not flags & (VERB | PREPOSITION)
 
     def own_words(self, number: int) -> list[str]:
         """Return the words of an object's short name, in lower case."""
-        return _WORD.findall(self._story.name(number).lower())
+        return WORD.findall(self._story.name(number).lower())
 
     def nouns(self, number: int) -> list[str]:
         """Return the dictionary words that refer to an object."""
@@ -79,7 +77,7 @@ class Vocabulary:
 
     def known_by(self, word: str) -> list[int]:
         """Return the objects that a word refers to."""
-        cut = word[: self._story.word_length]
+        cut = self._story.cut(word)
         return [number for number in range(1, self._story.object_count + 1) if cut in self.nouns(number)]
 
     def full_names(self, number: int) -> list[str]:
@@ -113,7 +111,7 @@ class Vocabulary:
                 self._adjective_words.setdefault(number, []).append(word)
         votes: Counter[int] = Counter()
         for number in range(1, self._story.object_count + 1):
-            first = next(iter(self.own_words(number)), "")[: self._story.word_length]
+            first = self._story.cut(next(iter(self.own_words(number)), ""))
             if first in numbers:
                 votes.update(
                     which

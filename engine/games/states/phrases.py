@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 _LONGEST = 40
 
 _LIST = re.compile(r"^\W*(?:there (?:is|are)|you (?:can |also )*(?:see|notice)|nearby (?:is|are))\b", re.I)
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]»”“]*\s+(?=[\"'(\[«„“¿¡]?[^\W_a-zß-öø-ÿ])")
 _DRAWING = re.compile(r"\S {3,}\S")
 """A line in which gaps have a meaning: part of a map, or of a puzzle drawn with letters."""
-_LEXEME = re.compile(r"\([^()]*\)|[A-Za-z][A-Za-z'’-]*|[.,;:!?]")
+_LEXEME = re.compile(r"\([^()]*\)|[^\W\d_](?:[^\W\d_]|['’-])*|[.,;:!?]")
 
 
 def _words(text: str) -> frozenset[str]:

@@ -20,7 +20,7 @@ from engine.environment import Abstractor, Writing
 from engine.games.states.phrases import read, scenery_tokens, sentences
 from engine.records import Observation, State
 
-TOKEN_SCHEME = 2
+TOKEN_SCHEME = 3
 """Version of the tokens. Increase it when an observation gives other tokens than before."""
 
 _MOST_NOUNS = 40

@@ -56,6 +56,19 @@ def compiler() -> str:
     )
 
 
+def source_text(source: Path) -> str:
+    """Return the text of a source: in UTF-8, as the compiler takes it with -Cu, or in Latin-1, as it does without.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    data = source.read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 def solution_in(source: str) -> tuple[str, ...]:
     """Return the commands of the line `! Solution: ...` of a source, () if there is none."""
     found = _SOLUTION.search(source)
@@ -78,7 +91,7 @@ def compile_story(source: Path, folder: Path, *, version: int | None = None, lib
     """
     program = compiler()
     try:
-        text = source.read_text(encoding="latin-1")
+        text = source_text(source)
     except OSError as error:
         raise BadFile(f"cannot read {source}: {error.strerror}") from None
     command = [program, "-E1", "-w"]
@@ -134,7 +147,7 @@ def add_story(
         for other in folder.glob(f"{name}.z?"):  # an earlier one, of another version
             other.unlink()
         keep(compiled.read_bytes(), kept)
-    solution = solution_in(source.read_text(encoding="latin-1"))
+    solution = solution_in(source_text(source))
     if solution:
         keep(json.dumps(solution, indent=0).encode(), walkthrough_of(kept))
     else:

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.codec import from_plain
 from engine.disk import read_text, write_private
 from engine.games.actions.grammar import Grammar, read_grammar
 from engine.games.actions.handlers import Handlers
 from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
+from engine.games.zmachine.commands import Controls
+from engine.games.zmachine.counts import Counts, find_counts
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.screen import turn_pages
 from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
+from engine.games.zmachine.wording import Wording
 
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
 """Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
-SCHEME = 2
+SCHEME = 3
 """Version of the analysis. Increase it when the analysis changes."""
 
 
@@ -40,7 +44,7 @@ class Analysis:
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change without a command's doing.
         player: Number of the player's object, 0 if unknown.
-        score: Number of the global variable that holds the score, None if unknown or not looked for.
+        counts: What is known of score, turns and end; of a story that Jericho knows nothing.
         answers: Commands that answer the questions before a story's first command, () if it asks none.
     """
 
@@ -50,7 +54,7 @@ class Analysis:
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
     player: int = 0
-    score: int | None = None
+    counts: Counts = field(default_factory=Counts)
     answers: tuple[str, ...] = ()
 
 
@@ -76,15 +80,15 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
             bearings = Bearings(
                 action_globals=tuple(parts["action_globals"]),
                 noun_globals=tuple(parts["noun_globals"]),
-                examine=str(parts["examine"]),
+                wording=from_plain(Wording, parts["wording"]),
                 absent=frozenset(parts["absent"]),
                 words=tuple(parts["words"]),
             )
         noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
-        score = None if known["score"] is None else int(known["score"])
+        counts = Counts(**known["counts"])
         answers = tuple(map(str, known["answers"]))
         facts, player = tuple(known["facts"]), int(known["player"])
-        return Analysis(story, grammar, bearings, facts, noisy, player, score, answers)
+        return Analysis(story, grammar, bearings, facts, noisy, player, counts, answers)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
@@ -125,7 +129,8 @@ def _first_bearings(
 def _survey(
     machine: Machine, story: StoryFile, grammar: Grammar | None, bearings: Bearings | None, player: int
 ) -> dict[str, Any]:
-    seen = look_around(machine, story, grammar, bearings.words if bearings else ())
+    wording = bearings.wording if bearings else Wording()
+    seen = look_around(machine, story, grammar, bearings.words if bearings else (), wording)
     facts: frozenset[int] = frozenset()
     if grammar is not None and bearings is not None:
         facts = Handlers(story, grammar, bearings.action_globals).facts - seen.restless
@@ -135,8 +140,15 @@ def _survey(
         "facts": sorted(number for number in facts if number < 240),
         "noisy": [list(pair) for pair in seen.noisy],
         "player": player or seen.player or (find_player(machine, story, bearings) if bearings else 0),
-        "score": None if player else find_score(machine, story),
+        "counts": asdict(Counts() if player else _counts(machine, story, grammar, wording)),
     }
+
+
+def _counts(machine: Machine, story: StoryFile, grammar: Grammar | None, wording: Wording) -> Counts:
+    found = Counts()
+    if grammar is not None:
+        found = find_counts(machine, story, grammar, Controls(story, grammar), wording.idle[0])
+    return found if found.score is not None else replace(found, score=find_score(machine, story))
 
 
 def _load(kept: Path | None) -> dict[str, Any] | None:
@@ -147,7 +159,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
         known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
-    wanted = {"bearings", "facts", "noisy", "player", "score", "answers"}
+    wanted = {"bearings", "facts", "noisy", "player", "counts", "answers"}
     return known if isinstance(known, dict) and wanted <= set(known) else None
 
 

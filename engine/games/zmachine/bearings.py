@@ -6,34 +6,19 @@ and the dictionary, and all global variables are searched for these values.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from engine.games.actions.grammar import Grammar, Pattern
+from engine.games.actions.grammar import Grammar
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.story import BadStory, StoryFile
+from engine.games.zmachine.story import WORD, BadStory, StoryFile
+from engine.games.zmachine.variables import global_value, globals_now, set_global
+from engine.games.zmachine.wording import Wording, bare, find_wording, most_named
 
-NO_ACTION = 0xFFFF
-"""What Inform's parser stores for the action of a command that it does not understand."""
-_GLOBALS = 240
 _NOUN = 0x80
 _ENOUGH = 12
 _OFTEN = 5
 _STRANGE = 24
-_WORD = re.compile(r"[a-z][a-z'-]*")
-_NEVER_WORDS = """
-    save restore restor restart restar quit q script scripting unscript unscri noscript transcript transcrip
-    verbose verbos brief superbrief superb superbrie super normal long short version versio $ve verify $verify
-    again g oops o undo score scores full fullscore notify pronouns nouns places objects help hint hints info
-    about credits command comman record unrecord replay random recording trace showverb showobj showheap tree
-    goto gonear purloin abstract scope actions routines timers daemons messages changes faults nofaults tw-print
-    tw-trace-actions tw-extra-infos #rand #comm #reco #unre $random $record $command win winnag die max_scor
-    endofobje menu license licence terms eula copyright responses test showme showheap relations rules quotes
-"""
-NEVER = frozenset(_NEVER_WORDS.split())
-"""First words of commands to the program rather than to the player's character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +28,14 @@ class Bearings:
     Attributes:
         action_globals: Numbers of the global variables that hold the action's number.
         noun_globals: Numbers of the global variables that hold the first object; () if not found.
-        examine: The command that looks at one thing.
+        wording: The words by which the story takes its most common commands.
         absent: Objects that the parser stores for things that are not present.
         words: Nouns that were understood.
     """
 
     action_globals: tuple[int, ...]
     noun_globals: tuple[int, ...]
-    examine: str
+    wording: Wording
     absent: frozenset[int] = frozenset()
     words: tuple[str, ...] = ()
 
@@ -66,60 +51,37 @@ def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Beari
         actions = _action_globals(machine, story, grammar, saved)
         if not actions:
             return None
-        examine = _examine_word(grammar)
-        if not examine:
-            return Bearings(actions, (), "")
-        return _find_nouns(machine, story, saved, Bearings(actions, (), examine))
+        machine.put(saved)
+        bearings = Bearings(actions, (), find_wording(machine, story, grammar, actions))
+        return _find_nouns(machine, story, saved, bearings) if bearings.wording.examine else bearings
     finally:
         machine.put(saved)
 
 
 def find_player(machine: Machine, story: StoryFile, bearings: Bearings) -> int:
-    """Return the object that the parser takes "me" for, 0 if there is none. The machine's state is restored."""
+    """Return the object that the parser takes "me" for, or the one that most variables name; 0 if there is none.
+
+    The machine's state is restored.
+    """
     saved = machine.take()
     try:
         for number in bearings.noun_globals:
             set_global(machine, story, number, 0)
-        machine.step(f"{bearings.examine} me")
+        machine.step(f"{bearings.wording.examine} me")
         meant = [global_value(machine, story, number) for number in bearings.noun_globals]
     finally:
         machine.put(saved)
     fits = [value for value in meant if 0 < value <= story.object_count and story.parent(saved.memory, value)]
-    return fits[0] if fits and fits[0] not in bearings.absent else 0
-
-
-def global_value(machine: Machine, story: StoryFile, number: int) -> int:
-    """Return the current value of a global variable."""
-    at = story.globals_at + 2 * number
-    return machine.memory[at] << 8 | machine.memory[at + 1]
-
-
-def set_global(machine: Machine, story: StoryFile, number: int, value: int) -> None:
-    """Set a global variable."""
-    at = story.globals_at + 2 * number
-    machine.memory[at : at + 2] = value.to_bytes(2, "big")
-
-
-def globals_now(machine: Machine, story: StoryFile) -> list[int]:
-    """Return the values of all global variables."""
-    at = story.globals_at
-    count = min(_GLOBALS, (len(machine.memory) - at) // 2)
-    cells = bytes(machine.memory[at : at + 2 * count])
-    return [cells[2 * i] << 8 | cells[2 * i + 1] for i in range(count)]
-
-
-def _bare(grammar: Grammar) -> Iterator[Pattern]:
-    """Yield the patterns that consist of one harmless word."""
-    for pattern in grammar.patterns:
-        if not pattern.parts and not pattern.meta and not NEVER & set(pattern.verbs):
-            yield pattern
+    if fits and fits[0] not in bearings.absent:
+        return fits[0]
+    return 0 if story.cut("me") in story.dictionary else most_named(machine, story)
 
 
 def _action_globals(machine: Machine, story: StoryFile, grammar: Grammar, saved: Snapshot) -> tuple[int, ...]:
     votes: Counter[int] = Counter()
     tried = 0
     seen: set[int] = set()
-    for pattern in _bare(grammar):
+    for pattern in bare(grammar):
         if pattern.action in seen or pattern.action == 0:
             continue
         seen.add(pattern.action)
@@ -134,24 +96,10 @@ def _action_globals(machine: Machine, story: StoryFile, grammar: Grammar, saved:
     return tuple(sorted(i for i, count in votes.items() if tried >= 4 and count >= 0.7 * tried))
 
 
-def _examine_word(grammar: Grammar) -> str:
-    """Return the command that looks at a thing without changing it: "examine" or a synonym; "" if there is none."""
-    for wanted in ("examine", "examin", "x", "describe", "descri", "inspect", "look at", "take"):
-        verb, *more = wanted.split()
-        for pattern in grammar.patterns:
-            if (
-                verb in pattern.verbs
-                and len(pattern.slots) == 1
-                and [part[0] for part in pattern.parts[:-1] if isinstance(part, tuple)] == more
-            ):
-                return wanted
-    return ""
-
-
 def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: Bearings) -> Bearings:
     """Try nouns, those in the place's text first, until `_ENOUGH` were understood; return completed bearings."""
-    shown = machine.step("look") + " " + machine.step("inventory")
-    here = dict.fromkeys(word[: story.word_length] for word in _WORD.findall(shown.lower()))
+    shown = machine.step(bearings.wording.look) + " " + machine.step(bearings.wording.inventory)
+    here = dict.fromkeys(story.cut(word) for word in WORD.findall(shown.lower()))
     words = [word for word in here if word in story.dictionary]
     words += [word for word in story.dictionary if word not in here]
     votes: Counter[int] = Counter()
@@ -162,7 +110,7 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
         if not data or not data[0] & _NOUN:
             continue
         machine.rewind(saved)
-        machine.step(f"{bearings.examine} {word}")
+        machine.step(f"{bearings.wording.examine} {word}")
         values = globals_now(machine, story)
         fits = [i for i, value in enumerate(values) if answers_to(story, value, address)]
         (understood if fits else strange).append(word)
@@ -173,7 +121,7 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
     if len(understood) < 2 or most < 2:
         return bearings
     found = tuple(sorted(i for i, count in votes.items() if count == most))
-    absent = _stand_ins(machine, story, saved, bearings.examine, found, strange)
+    absent = _stand_ins(machine, story, saved, bearings.wording.examine, found, strange)
     return replace(bearings, noun_globals=found, absent=absent, words=tuple(understood))
 
 

@@ -21,13 +21,15 @@ from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
-from engine.games.zmachine.bearings import NO_ACTION, global_value, set_global
-from engine.games.zmachine.commands import intercepted
+from engine.games.zmachine.characters import Characters
+from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.opening import open_quickly
+from engine.games.zmachine.opening import open_quickly, print_all
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.screen import text_only, turn_pages
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
+from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
+from engine.games.zmachine.wording import Wording
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
 
@@ -99,7 +101,7 @@ class Interpreter:
         else:
             self._machine.put(begun[0])
         self._turns = 0
-        self._last = self._observe(begun[1], self._world_key(), changed=True, before=None)
+        self._last = self._observe(self._only(begun[1]), self._world_key(), changed=True, before=None)
         return self._last
 
     def step(self, command: str) -> Observation:
@@ -109,7 +111,7 @@ class Interpreter:
             raise RuntimeError("no episode has begun")
         if last.over:
             return dataclasses.replace(last, text="The game is over.", changed=False)
-        ours = intercepted(command)
+        ours = self._controls.intercepted(command)
         if ours is not None:
             return dataclasses.replace(last, text=ours, changed=False)
         text = self._take(command)
@@ -117,6 +119,10 @@ class Interpreter:
         key = self._world_key()
         self._last = self._observe(text, key, changed=key != last.world_hash, before=last)
         return self._last
+
+    @property
+    def _wording(self) -> Wording:
+        return self._analysis.bearings.wording if self._analysis.bearings else Wording()
 
     @property
     def scored(self) -> bool:
@@ -204,12 +210,16 @@ class Interpreter:
         self._known = bool(self._env.is_fully_supported)
         self._plainly = not self._known and self._generated is None
         self._data = story_bytes(self._story)
+        self._characters = Characters(self._data)
+        if self._plainly:
+            print_all(self._env, self._characters)
         self._analysis = Analysis(None)
         self._begin(1)
         player = int(self._env.player_obj_num) if self._known else 0
         if self._generated is None:
             self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
             self._take_hold()
+        self._controls = Controls(self._analysis.story, self._analysis.grammar)
         self._plain = self._plain_status() if self._plainly else None
 
     def _plain_status(self) -> PlainStatus:
@@ -218,7 +228,7 @@ class Interpreter:
         try:
             for answer in self._analysis.answers:
                 turn_pages(self._machine, self._machine.step(answer))
-            return PlainStatus(self._machine, self._analysis.story)
+            return PlainStatus(self._machine, self._analysis.story, self._analysis.counts)
         finally:
             self._machine.put(begun)
 
@@ -226,10 +236,11 @@ class Interpreter:
         """Start the story anew with a seed and remember its beginning."""
         self._note(b"(starting the story)")
         self._env.seed(seed)
-        text = str(self._env.reset()[0])
+        self._env.reset()
         self._take_hold()
+        text = self._machine.text
         if self._plainly:
-            text = text_only(turn_pages(self._machine, text))
+            text = turn_pages(self._machine, text)
         if len(self._begun) >= _SEEDS:
             self._begun.clear()
         self._begun[seed] = begun = (self._machine.take(), text)
@@ -238,7 +249,11 @@ class Interpreter:
     def _take(self, command: str) -> str:
         """Take a command and return what the story tells."""
         text = self._machine.step(command)
-        return text_only(turn_pages(self._machine, text), command) if self._plainly else text
+        return self._only(turn_pages(self._machine, text), command) if self._plainly else text
+
+    def _only(self, printed: str, command: str = "") -> str:
+        """Return what the story tells in what was printed."""
+        return text_only(printed, command, self._wording.prompt) if self._plainly else printed
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
@@ -247,7 +262,7 @@ class Interpreter:
     def _take_hold(self) -> None:
         """Point at the interpreter's memory, which every start allocates anew."""
         self._pending.clear()  # their searches hold on to the old one
-        self._machine = Machine(self._env, self._guard)
+        self._machine = Machine(self._env, self._characters, self._guard)
         self._key: WorldKey | None = None
         self._world: World | None = None
         analysis = self._analysis
@@ -260,7 +275,7 @@ class Interpreter:
                 self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
             else:
                 self._world = PlainWorld(
-                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.score
+                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts
                 )
 
     # ------------------------------------------------------------------------------------- looking
@@ -276,7 +291,7 @@ class Interpreter:
     def _situation(self, last: Observation) -> str:
         """Return the key of all that valid actions depend on."""
         seen = f"{last.description}\n{last.inventory}".encode()
-        if self._analysis.score is not None:  # a command may change the score and nothing else, once
+        if self._analysis.counts.score is not None:  # a command may change the score and nothing else, once
             seen += f"\n{last.score:g}".encode()
         return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
 
@@ -298,15 +313,15 @@ class Interpreter:
 
     def _looked(self) -> tuple[str, str]:
         saved = self._machine.take()
-        look = clean(self._take("look"))
+        look = clean(self._take(self._wording.look))
         self._machine.rewind(saved)
-        inventory = clean(self._take("inventory"))
+        inventory = clean(self._take(self._wording.inventory))
         self._machine.put(saved)
         return look, inventory
 
     def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
         shown = clean(text)
-        status = self._status(shown)
+        status, maximum = self._status(shown), self._max_score()
         look = before.description if before else ""
         inventory = before.inventory if before else ""
         place = before.place if before else ""
@@ -323,10 +338,10 @@ class Interpreter:
             inventory=inventory,
             place=place,
             score=status.score,
-            max_score=self._max_score(),
+            max_score=maximum,
             moves=status.moves,
             terminated=status.over,
-            outcome=("won" if status.won else "lost") if status.over else "",
+            outcome=status.outcome(maximum),
             world_hash=key,
             changed=changed or status.over or score_changed,
             scene=scene,
@@ -341,7 +356,7 @@ class Interpreter:
         name of the object that the player is in.
         """
         bearings = self._analysis.bearings
-        if not self._plainly or bearings is None or self._understands("look"):
+        if not self._plainly or bearings is None or self._understands(self._wording.look):
             return place_of(look)
         story, room = self._analysis.story, self._room()
         return story.name(room) if story is not None and room else ""
@@ -383,7 +398,7 @@ class Interpreter:
 
     def _status(self, text: str) -> Status:
         if self._plain is None:
-            return known_status(self._machine)
+            return known_status(self._machine, text)
         return self._plain.read(self._machine, text, self._turns)
 
     def _max_score(self) -> float | None:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-_ENCODING = "cp1252"
+from engine.games.zmachine.characters import Characters
+
 _READ_KEY = 0xF6
 _NUMBERS = struct.Struct("<iiiiiqiiii")
 
@@ -74,12 +75,17 @@ class Machine:
     Args:
         env: A `jericho.FrotzEnv` that has been reset. While this object is in use it must not be reset, closed or
             stepped by other code.
+        characters: The story's characters.
         guard: Called with each command before it is run.
     """
 
-    def __init__(self, env: Any, guard: Callable[[bytes], None] | None = None) -> None:
+    def __init__(
+        self, env: Any, characters: Characters, guard: Callable[[bytes], None] | None = None
+    ) -> None:
         lib = env.frotz_lib
         self.env = env
+        self.characters = characters
+        self._begin = lib.operations.begin
         self._lib = lib
         self._size: int = lib.getRAMSize()
         self._memory_at = ctypes.c_void_p.in_dll(lib, "zmp").value or 0
@@ -138,14 +144,19 @@ class Machine:
 
     def step(self, command: str) -> str:
         """Run one command and return what is printed."""
-        return self.run(command).decode(_ENCODING, "replace")
+        return self.characters.decode(self.run(command))
+
+    @property
+    def text(self) -> str:
+        """What was printed last."""
+        return self.characters.decode(self._lib.get_narrative_text())
 
     def run(self, command: str) -> bytes:
         """Run one command and return what is printed, as the interpreter's bytes."""
-        line = command.encode("ascii", "replace")
         if self._guard is not None:
-            self._guard(line)
-        text: bytes = self._step(line + b"\n")
+            self._guard(command.encode())
+        self._begin()
+        text: bytes = self._step(self.characters.encode(command) + b"\n")
         return text
 
     def move(self, number: int, to: int) -> None:
@@ -171,6 +182,11 @@ class Machine:
     def halted(self) -> bool:
         """Whether the interpreter stopped with an error."""
         return bool(self._halted() > 0)
+
+    @property
+    def failed(self) -> bool:
+        """Whether Jericho recognises the last text as that of another end than a victory."""
+        return bool(self._over() > 0)
 
     @property
     def ended(self) -> bool:

@@ -19,13 +19,16 @@ _PROMPT_FIRST = re.compile(r"\A\s*>[^\S\n]*\n")
 _MOST_PAGES = 12
 
 
-def text_only(printed: str, command: str = "") -> str:
+def text_only(printed: str, command: str = "", prompt: str = "") -> str:
     """Return a story's output without its prompt, its status line, and the command that some stories repeat.
 
     Args:
         printed: The output.
         command: The command that led to it.
+        prompt: What the story prints before each command, if that is not ">".
     """
+    if prompt and printed.rstrip().endswith(f"\n{prompt}"):
+        printed = printed.rstrip().removesuffix(prompt)
     text = _PROMPT_FIRST.sub("", _PROMPT_LAST.sub("", _STATUS_FIRST.sub("", printed)).strip(" "))
     first, _, rest = text.lstrip().partition("\n")
     if command and first.strip("> ").lower() == command.lower():

@@ -8,15 +8,15 @@ after it the situation is put back.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engine.games.zmachine.bearings import global_value, globals_now, set_global
+from engine.games.zmachine.counts import DEAD, WON, Counts
+from engine.games.zmachine.ending import last_words, outcome
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.variables import global_value, globals_now, set_global
 
 _BANNER = re.compile(r"-= (.+?) =-")
-_ENDING = re.compile(r"\*{3,}\s*([^*\n]{2,80}?)\s*\*{3,}")
-_WON = re.compile(r"\b(won|win|victory|victorious|triumph\w*|congratulations|succeeded)\b", re.IGNORECASE)
 _TIME_GAME = 0x02
 _SCORE = re.compile(
     r"\b(?:score[ds]?|potential|earned)\b[^\d-]{0,40}(-?\d+)\b\D{0,40}?\bof\b\D{0,30}(\d+)"
@@ -28,12 +28,31 @@ _SCORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the player stands."""
+    """Where the player stands.
+
+    Attributes:
+        over: Whether the story has ended.
+        words: Its last words, "" if it had none.
+        won: Whether it is known without these that it was won.
+        lost: The same for lost.
+    """
 
     score: float
     moves: int
-    won: bool
     over: bool
+    words: str = ""
+    won: bool = False
+    lost: bool = False
+
+    def outcome(self, maximum: float | None) -> str:
+        """Return "won", "lost", or "" while it goes on, or if it ended as neither.
+
+        Args:
+            maximum: The highest score, None if unknown.
+        """
+        if not self.over:
+            return ""
+        return outcome(self.words, self.score, maximum, won=self.won, lost=self.lost)
 
 
 def place_of(look: str) -> str:
@@ -49,17 +68,18 @@ def place_of(look: str) -> str:
     return first.split(". ")[0].rstrip(".!")[:60]
 
 
-def ending(text: str) -> str | None:
-    """Return how a story says that it has ended, as in "*** You have won ***"; None if it does not."""
-    found = _ENDING.search(text) if "***" in text else None
-    return None if found is None else found.group(1)
+def known_status(machine: Machine, text: str) -> Status:
+    """Return the status of a story that Jericho knows.
 
+    Jericho knows the text of a victory. The other text that ends a story for it is that of a death in some stories, and
+    the question after any end in others; so last words of the story's own count for more.
 
-def known_status(machine: Machine) -> Status:
-    """Return the status of a story that Jericho knows."""
-    env = machine.env
-    won = machine.won
-    return Status(float(env.get_score()), int(env.get_moves()), won, won or machine.ended)
+    Args:
+        text: What was printed last.
+    """
+    env, words = machine.env, last_words(text)
+    lost = words is None and machine.failed
+    return Status(float(env.get_score()), int(env.get_moves()), machine.ended, words or "", machine.won, lost)
 
 
 class PlainStatus:
@@ -70,14 +90,18 @@ class PlainStatus:
         maximum: The highest score, as the story says; None if it does not.
     """
 
-    def __init__(self, machine: Machine, story: StoryFile | None) -> None:
-        self._drawn = story is not None and story.version == 3 and not story.data[1] & _TIME_GAME
+    def __init__(self, machine: Machine, story: StoryFile | None, counts: Counts) -> None:
+        if story is not None and story.version == 3 and not story.data[1] & _TIME_GAME:
+            counts = replace(counts, score=1, turns=2)
+        self._counted = counts.score is not None and counts.turns is not None
         self._story = story
+        self._counts = counts
         self._last = 0.0
         answer = _ask(machine)
-        self._asked = answer is not None and not self._drawn
-        self.known = self._drawn or self._asked
-        self.maximum = float(answer[2]) if answer is not None else None
+        self._asked = answer is not None and not self._counted
+        self.known = self._counted or self._asked
+        maximum = counts.maximum if answer is None else answer[2]
+        self.maximum = None if maximum is None else float(maximum)
 
     def read(self, machine: Machine, text: str, turns: int) -> Status:
         """Return the status.
@@ -86,18 +110,21 @@ class PlainStatus:
             text: What was printed last.
             turns: Commands so far, for stories that do not count them.
         """
-        last_words = ending(text)
-        won = last_words is not None and bool(_WON.search(last_words))
-        over = last_words is not None or machine.halted
-        if self._drawn and self._story is not None:
-            score = global_value(machine, self._story, 1)
-            moves = global_value(machine, self._story, 2)
-            return Status(float(score - 0x10000 if score & 0x8000 else score), moves, won, over)
-        answer = (told_score(text) if over else _ask(machine)) if self._asked else None
-        if answer is None:
-            return Status(self._last, turns, won, over)
-        self._last = float(answer[0])
-        return Status(self._last, turns if answer[1] is None else answer[1], won, over)
+        words, counts, story = last_words(text), self._counts, self._story
+        end = counts.ended(machine, story) if story is not None else 0
+        over = words is not None or machine.halted or end != 0
+        score, moves = self._last, turns
+        if self._counted and story is not None:
+            score = float(_signed(global_value(machine, story, counts.score or 0)))
+            moves = global_value(machine, story, counts.turns or 0)
+        elif self._asked and (answer := told_score(text) if over else _ask(machine)) is not None:
+            score = self._last = float(answer[0])
+            moves = turns if answer[1] is None else answer[1]
+        return Status(score, moves, over, words or "", won=end == WON, lost=end == DEAD)
+
+
+def _signed(value: int) -> int:
+    return value - 0x10000 if value & 0x8000 else value
 
 
 def find_score(machine: Machine, story: StoryFile) -> int | None:

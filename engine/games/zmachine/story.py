@@ -7,11 +7,19 @@ versions 6 and 7 are not needed for Jericho's stories). Reading outside the file
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.games.zmachine.characters import code_of, table_of, zscii
+
+WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['-])*")
+"""A word in a text, in any script."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYMBOLS = " \n0123456789.,!?_#'\"/\\-:()"
+_ESCAPE = 6
+"""In the third alphabet: the next two codes are one character of ZSCII."""
 _ROUTINE_LONGEST = 20_000
 
 # Opcodes by operand count, then by number: "s" stores a result, "b" branches, "t" carries text.
@@ -68,6 +76,8 @@ class StoryFile:
         self.dictionary_at = self.word(0x08)
         self.serial = data[0x12:0x18].decode("ascii", "replace")
         self._abbreviations = self.word(0x18)
+        self._characters = table_of(data)[1]
+        self._alphabets = self._read_alphabets()
         v3 = self.version == 3
         self._entry, self._link = (9, 1) if v3 else (14, 2)
         self._tree_at, self._first_object = (4, self.objects_at + 62) if v3 else (6, self.objects_at + 126)
@@ -100,6 +110,14 @@ class StoryFile:
         codes, end = self._codes(at)
         return self._decode(codes, abbreviate=True), end
 
+    def _read_alphabets(self) -> tuple[str, str, str]:
+        """Return the three alphabets of 26 letters: the story's own ones, where its header names them, or the usual."""
+        at = self.word(0x34) if self.version >= 5 else 0
+        if not at:
+            return _LETTERS, _LETTERS.upper(), _SYMBOLS
+        own = "".join(zscii(self.byte(at + number), self._characters) for number in range(78))
+        return own[:26], own[26:52], " \n" + own[54:]
+
     def _codes(self, at: int) -> tuple[list[int], int]:
         codes: list[int] = []
         while True:
@@ -126,13 +144,12 @@ class StoryFile:
                     at += 1
             elif code == 0:
                 found.append(" ")
-            elif shift == 2 and code == 6:
+            elif shift == 2 and code == _ESCAPE:
                 if at + 1 < len(codes):
-                    found.append(chr(codes[at] << 5 | codes[at + 1]))
+                    found.append(zscii(codes[at] << 5 | codes[at + 1], self._characters))
                 at += 2
             else:
-                table = (_LETTERS, _LETTERS.upper(), _SYMBOLS)[shift]
-                found.append(table[code - 6])
+                found.append(self._alphabets[shift][code - 6])
             shift = 0
         return "".join(found)
 
@@ -140,19 +157,33 @@ class StoryFile:
 
     @functools.cached_property
     def word_length(self) -> int:
-        """Number of letters to which the dictionary truncates words."""
+        """Number of codes to which the dictionary truncates words. A letter without an accent takes one of them."""
         return 6 if self.version == 3 else 9
+
+    def cut(self, word: str) -> str:
+        """Return a word as the dictionary has it, if it has it: truncated, in small letters."""
+        if word.isascii() and word.isalpha() and self._alphabets[0] == _LETTERS:
+            return word.lower()[: self.word_length]
+        codes: list[int] = []
+        for c in word.lower():
+            codes += self._encoded(c)
+        return self._word(codes[: self.word_length])
 
     @functools.cached_property
     def dictionary(self) -> dict[str, tuple[int, bytes]]:
         """Address and data bytes of each word."""
+        return {self._word(codes): entry for codes, entry in self._entries}
+
+    @functools.cached_property
+    def _entries(self) -> list[tuple[list[int], tuple[int, bytes]]]:
+        """The codes of each word of the dictionary, without those that fill it up, and its address and data bytes."""
         at = self.dictionary_at
         at += 1 + self.byte(at)
         size, count = self.byte(at), self.word(at + 1)
         if size < 5 or count > 20_000:
             raise BadStory("no dictionary")
         text_bytes = 4 if self.version == 3 else 6
-        found: dict[str, tuple[int, bytes]] = {}
+        found: list[tuple[list[int], tuple[int, bytes]]] = []
         for number in range(count):
             start = at + 3 + number * size
             self.byte(start + size - 1)
@@ -161,9 +192,36 @@ class StoryFile:
                 for offset in range(0, text_bytes, 2)
                 for shift in (10, 5, 0)
             ]
-            text = self._decode(codes, abbreviate=False)
-            found[text] = (start, self.data[start + text_bytes : start + size])
+            found.append((codes, (start, self.data[start + text_bytes : start + size])))
         return found
+
+    def _encoded(self, c: str) -> list[int]:
+        """Return the codes of one character of a word."""
+        for number, alphabet in enumerate(self._alphabets):
+            place = alphabet.find(c, 2 if number == 2 else 0)
+            if place >= 0:
+                return [place + 6] if number == 0 else [3 + number, place + 6]
+        code = code_of(c, self._characters)
+        return [5, _ESCAPE, code >> 5, code & 31]
+
+    def _word(self, codes: list[int]) -> str:
+        """Return a word of the dictionary as text. Typed, it has the same codes.
+
+        Where it is truncated within a character, that is any character which begins with the same codes.
+        """
+        for begun in (2, 3):
+            if codes[-begun:-begun + 2 or None] == [5, _ESCAPE] and len(codes) == self.word_length:
+                known = codes[1 - begun:][1:]
+                c = next((c for c in self._usual if self._encoded(c)[2 : 2 + len(known)] == known), "")
+                return self._decode(codes[:-begun], abbreviate=False) + c
+        return self._decode(codes, abbreviate=False)
+
+    @functools.cached_property
+    def _usual(self) -> list[str]:
+        """The characters that no alphabet has, first those that most words of the dictionary have."""
+        counts = Counter(c for codes, _ in self._entries for c in self._decode(codes, abbreviate=False))
+        known = [c for c in dict.fromkeys([*counts, *self._characters]) if self._encoded(c)[:2] == [5, _ESCAPE]]
+        return sorted((c for c in known if c == c.lower()), key=lambda c: -counts[c])
 
     # --------------------------------------------------------------------------------------- objects
 

@@ -11,15 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.games.actions.grammar import Grammar
-from engine.games.zmachine.bearings import NEVER, globals_now
+from engine.games.zmachine.commands import NEVER
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.variables import globals_now
+from engine.games.zmachine.wording import Wording
 
-WAYS = (
-    "north", "south", "west", "east", "northeast", "northwest", "southeast", "southwest",
-    "up", "down", "in", "out", "enter", "exit",
-)  # fmt: skip
-IDLE = ("wait", "z", "look", "inventory")
 _PLACES = 6
 _OFTEN = 3
 _LUCK = (0x1F2E3D4C, 0x2B3C4D5E)
@@ -41,7 +38,11 @@ class Survey:
 
 
 def look_around(
-    machine: Machine, story: StoryFile, grammar: Grammar | None, nouns: Sequence[str] = ()
+    machine: Machine,
+    story: StoryFile,
+    grammar: Grammar | None,
+    nouns: Sequence[str] = (),
+    wording: Wording = Wording(),  # noqa: B008 - frozen
 ) -> Survey:
     """Survey the story from the machine's current state, which is restored afterwards.
 
@@ -50,15 +51,16 @@ def look_around(
         story: The story file.
         grammar: Its grammar, None if unknown.
         nouns: Words for things that are present.
+        wording: The words for the most common commands.
     """
     start = machine.take()
     try:
-        places, moved = _walk(machine, story, replace(start, random=(_LUCK[0], 0, 0)))
+        places, moved = _walk(machine, story, wording, replace(start, random=(_LUCK[0], 0, 0)))
         restless: set[int] = set()
         noisy: dict[int, int] = {}
         for place in places:
             for luck in _LUCK:
-                _idle(machine, story, replace(place, random=(luck, 0, 0)), restless, noisy)
+                _idle(machine, story, wording, replace(place, random=(luck, 0, 0)), restless, noisy)
         if grammar is not None:
             restless |= _scratch(machine, story, grammar, nouns, start)
         wanderers = {(at - story.object_at(1)) // story.object_size + 1 for at in noisy}
@@ -69,18 +71,20 @@ def look_around(
         machine.put(start)
 
 
-def _walk(machine: Machine, story: StoryFile, start: Snapshot) -> tuple[list[Snapshot], Counter[int]]:
+def _walk(
+    machine: Machine, story: StoryFile, wording: Wording, start: Snapshot
+) -> tuple[list[Snapshot], Counter[int]]:
     """Return states at different places, and how often each object moved on the way there."""
-    places, texts = [start], {_shown(machine, start)}
+    places, texts = [start], {_shown(machine, wording, start)}
     moved: Counter[int] = Counter()
     for place in places:
-        for way in _words(story, WAYS):
+        for way in _words(story, wording.ways):
             machine.rewind(place)
             machine.run(way)
             if machine.ended:
                 continue
             after = machine.take()
-            text = _shown(machine, after)
+            text = _shown(machine, wording, after)
             if text in texts:
                 continue
             moved.update(
@@ -95,20 +99,25 @@ def _walk(machine: Machine, story: StoryFile, start: Snapshot) -> tuple[list[Sna
     return places, moved
 
 
-def _shown(machine: Machine, situation: Snapshot) -> bytes:
+def _shown(machine: Machine, wording: Wording, situation: Snapshot) -> bytes:
     machine.rewind(situation)
-    return machine.run("look")
+    return machine.run(wording.look)
 
 
 def _idle(
-    machine: Machine, story: StoryFile, place: Snapshot, restless: set[int], noisy: dict[int, int]
+    machine: Machine,
+    story: StoryFile,
+    wording: Wording,
+    place: Snapshot,
+    restless: set[int],
+    noisy: dict[int, int],
 ) -> None:
     """Pass time at a place, and add what changed to `restless` and `noisy`."""
     machine.rewind(place)
     before = globals_now(machine, story)
     begin, end = story.object_at(1), story.object_at(story.object_count + 1)
     table = place.memory[begin:end]
-    for command in _words(story, IDLE):
+    for command in _words(story, wording.idle):
         machine.rewind(place)
         machine.run(command)
         if machine.ended:
@@ -162,4 +171,4 @@ def _commands(grammar: Grammar, nouns: Sequence[str]) -> Iterable[str]:
 
 
 def _words(story: StoryFile, words: Iterable[str]) -> list[str]:
-    return [word for word in words if word[: story.word_length] in story.dictionary]
+    return [word for word in words if story.cut(word) in story.dictionary]

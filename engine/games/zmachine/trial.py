@@ -27,8 +27,8 @@ class Trial:
         machine: The interpreter.
         world: Compares states.
         saved: The state.
-        idle: Commands that only pass time (some more than others). Changes after them do not count as effects of
-            commands; the first of them is the command for the effect of passing time.
+        idle: Commands that only pass time (some more than others), if any is known. Changes after them do not count as
+            effects of commands; the first of them is the command for the effect of passing time.
         alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
     """
 
@@ -61,11 +61,11 @@ class Trial:
             {_CHANCE[attempt]} | {drawn for _, _, drawn in passed}
             for attempt, passed in enumerate(self._passed)
         ]
-        self._effects: dict[tuple[_Seen, int, bool], list[tuple[int, str]]] = {}
+        self._effects: dict[tuple[_Seen, int, str], list[tuple[int, str]]] = {}
         self.tried = 0
-        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed)
-        if by_luck or self._passed[0][0][1] != facts:
-            self._effects[(("time", b""), self._score, False)] = [(0, idle[0])]
+        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
+        if idle and (by_luck or self._passed[0][0][1] != facts):
+            self._effects[(("time", b""), self._score, "")] = [(0, idle[0])]
 
     def __call__(self, command: str, things: int = 0) -> bool:
         """Try a command that names `things` things; return whether it changes the world."""
@@ -87,14 +87,14 @@ class Trial:
         text = machine.run(command)
         if machine.halted:
             return False, False  # never proposed: it crashes the interpreter instead of ending the story
-        ended = self._world.ended(text)
+        end = self._world.end(text)
         score = self._world.score()
         seen = self._now()
-        if not ended and score == self._score and seen in self._same[attempt]:
+        if not end and score == self._score and seen in self._same[attempt]:
             return False, machine.random()[0] not in self._drawn[attempt]
         if b"(Taken)" in text:
             return False, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
-        self._effects.setdefault((seen, score, ended), []).append((things, command))
+        self._effects.setdefault((seen, score, end), []).append((things, command))
         return True, False
 
     def _now(self) -> _Seen:

@@ -24,6 +24,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,8 @@ LARGEST_FRAME = 2**26
 """Bytes. A save has some thousands."""
 NOTE_SIZE = 256
 _LOOK_FOR_PARENT_S = 5.0
-_CHUNK = 250
-_IDLE_CHUNK = 25
+_CHUNK = 25
+"""Commands that are tried between two looks at the time, and for a request."""
 
 
 def send(channel: socket.socket, message: dict[str, Any], blob: bytes = b"") -> None:
@@ -70,7 +71,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes]:
 
 def read_note(note: mmap.mmap) -> str:
     """Return the command that was last begun, as the worker noted it."""
-    return note[:NOTE_SIZE].split(b"\0", 1)[0].decode("ascii", "replace")
+    return note[:NOTE_SIZE].split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
 def _exactly(channel: socket.socket, size: int) -> bytes:
@@ -157,27 +158,29 @@ class _Server:
             case "step":
                 return {"seen": to_plain(interpreter.step(request["command"]))}, b""
             case "valid":
-                return self._valid(request["budget"]), b""
+                return self._valid(request["budget"], request["seconds"]), b""
             case "save":
                 return {}, interpreter.save()
             case "restore":
                 return {"seen": to_plain(interpreter.restore(blob))}, b""
         raise ValueError(f"nobody knows how to {request['do']}")
 
-    def _valid(self, budget: int | None) -> dict[str, Any]:
-        left = budget
+    def _valid(self, budget: int | None, seconds: float) -> dict[str, Any]:
+        """Find valid actions with so many commands (None for any number), in so many seconds of processor time."""
+        left, begun = budget, time.process_time()
         while True:
             chunk = _CHUNK if left is None else min(left, _CHUNK)
             found, complete = self._interpreter.valid_actions(chunk)
             left = None if left is None else left - chunk
-            if complete or left == 0:
+            late = time.process_time() - begun >= seconds
+            if complete or left == 0 or late:
                 return {"actions": found, "complete": complete}
             self._check_parent()
 
     def _wait(self) -> None:
         """Wait for a request; use the time for what earlier ones left to do."""
         while True:
-            busy = self._interpreter.idle(_IDLE_CHUNK)
+            busy = self._interpreter.idle(_CHUNK)
             self._guard.rest()
             # Its number is the parent's, however many files that has open.
             if readable(self._channel, 0 if busy else _LOOK_FOR_PARENT_S):

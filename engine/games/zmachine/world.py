@@ -14,10 +14,11 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from engine.games.zmachine.bearings import global_value
+from engine.games.zmachine.counts import Counts
+from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.status import ending
 from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.variables import global_value
 
 _FIELDS = [
     ("num", "<i4"), ("name", "S64"), ("parent", "<i4"), ("sibling", "<i4"), ("child", "<i4"),
@@ -70,14 +71,15 @@ class World:
         """Return the score."""
         return self._machine.score
 
-    def ended(self, printed: bytes) -> bool:
-        """Whether the last command ended the story in any way.
+    def end(self, printed: bytes) -> str:
+        """Return how the last command ended the story, as its last words or otherwise; "" if it did not.
 
         Args:
             printed: What it printed.
         """
-        del printed
-        return self._machine.ended
+        if not self._machine.ended:
+            return ""
+        return "won" if self._machine.won else last_words(self._machine.characters.decode(printed)) or "over"
 
     def digest(self) -> str:
         """Return a hash of the world state: objects and facts."""
@@ -136,7 +138,7 @@ class PlainWorld(World):
         story: The story file.
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change by themselves.
-        score: Number of the global variable that holds the score, None if unknown.
+        counts: What is known of score and end.
     """
 
     def __init__(
@@ -145,7 +147,7 @@ class PlainWorld(World):
         story: StoryFile,
         facts: Iterable[int] = (),
         noisy: Iterable[tuple[int, int]] = (),
-        score: int | None = None,
+        counts: Counts = Counts(),  # noqa: B008 - frozen
     ) -> None:
         import numpy as np
 
@@ -159,17 +161,22 @@ class PlainWorld(World):
         for address, bits in noisy:
             if start <= address < end:
                 masks[address - start] &= ~bits & 0xFF
-        self._score = score
+        self._counts = counts
         self._masks = masks
         self._cells = np.frombuffer(self._table, dtype=np.uint8)
 
     def score(self) -> int:
         """Return the score, 0 if it is not known where the story keeps it."""
-        return 0 if self._score is None else global_value(self._machine, self.story, self._score)
+        score = self._counts.score
+        return 0 if score is None else global_value(self._machine, self.story, score)
 
-    def ended(self, printed: bytes) -> bool:
-        """Whether the story says that it has ended, or the interpreter stopped."""
-        return self._machine.halted or ending(printed.decode("latin-1")) is not None
+    def end(self, printed: bytes) -> str:
+        """Return the last words of a story that has ended, "over" if it has none; "" if it goes on."""
+        words = last_words(self._machine.characters.decode(printed))
+        if words is None:
+            end = self._counts.ended(self._machine, self.story)
+            return f"over {end}" if end else "over" if self._machine.halted else ""
+        return words
 
     def things(self) -> str:
         """Return a hash of parents and attributes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,6 +95,7 @@ class Reader:
         resume: Resume = lambda header: None,
     ) -> None:
         self.path = path
+        self._recovery = f"jitrl memory recover {shlex.quote(str(path))}"
         self.header: dict[str, Any] = {}
         self.damaged = 0
         self.position = Position()
@@ -325,7 +327,7 @@ class Reader:
         if header is None:
             raise BadFile(
                 f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
-                f"`jitrl memory recover {self.path}` reads what can be found in it; move it away to begin a new memory"
+                f"`{self._recovery}` reads what can be found in it; move it away to begin a new memory"
             )
         self.check_schema(header)
         return header, end
@@ -357,7 +359,7 @@ class Reader:
         if len(held) > limits.LINE:
             raise BadFile(
                 f"{self.path} has a line of more than {limits.LINE >> 20} MB at {offset}, which is none of jitrl's; it "
-                f"is left as it is. `jitrl memory recover {self.path}` reads what can be found in it"
+                f"is left as it is. `{self._recovery}` reads what can be found in it"
             )
 
     def _salvage(self, damaged: list[bytes]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -81,9 +82,11 @@ def show(args: argparse.Namespace) -> int:
     """Print one game."""
     from engine.games.catalogue import find_game
     from engine.games.env import GameEnvironment
+    from engine.settings import Settings
 
     story = find_game(args.game, games=args.games, saves=_saves(args))
     environment = GameEnvironment(story)
+    environment.deadline = Settings().valid_seconds
     try:
         first = environment.reset(1)
         actions = list(environment.valid_actions())
@@ -141,9 +144,9 @@ def get(args: argparse.Namespace) -> int:
 
 def put(args: argparse.Namespace) -> int:
     """Copy stories and their additional files into the saves folder."""
-    from engine.disk import shown
+    from engine.disk import read_bytes, shown
     from engine.errors import UsageError
-    from engine.games.catalogue import read_story, story_bytes, walkthrough_of
+    from engine.games.catalogue import kept_name, read_story, walkthrough_of
     from engine.games.fetch import keep
     from engine.paths import ensure_folder, saves_folder
 
@@ -155,11 +158,17 @@ def put(args: argparse.Namespace) -> int:
         if story.shipped:
             print(f"{shown(file)} comes with jitrl as {story.name}", file=sys.stderr)
             continue
-        keep(story_bytes(file), folder / file.name)
-        for beside in (story.metadata, walkthrough_of(file)):
+        kept = folder / kept_name(file)
+        try:
+            keep(read_bytes(file), kept)
+        except OSError as error:
+            raise UsageError(f"cannot add {shown(file)}: {error.strerror}") from None
+        besides = {story.metadata: kept.with_suffix(".json"), walkthrough_of(file): walkthrough_of(kept)}
+        for beside, target in besides.items():
             if beside is not None and beside.is_file():
-                shutil.copyfile(beside, folder / beside.name)
-        print(f"{story.name} is ready: jitrl watch {story.name}", file=sys.stderr)
+                shutil.copyfile(beside, target)
+        name = read_story(kept).name
+        print(f"{name} is ready: jitrl watch {shlex.quote(name)}", file=sys.stderr)
     return 0
 
 

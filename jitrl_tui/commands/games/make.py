@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def make(args: argparse.Namespace) -> int:
         print(
             f"{folder / entry['file']}: {entry['rooms']} rooms, {entry['max_score']} points", file=sys.stderr
         )
-    play = name if args.output is None else folder / entry["file"]
+    play = shlex.quote(str(name if args.output is None else folder / entry["file"]))
     print(f"play it: jitrl watch {play}; check it: jitrl games verify {play}", file=sys.stderr)
     return 0
 
@@ -78,7 +79,7 @@ def compile_own(args: argparse.Namespace) -> int:
     if args.json:
         entry = {"name": story.name, "path": str(story.path), "md5": story.digest, "solution": list(made.solution)}
         print(json.dumps(entry, indent=1))
-    play = story.name if args.output is None else story.path
+    play = shlex.quote(str(story.name if args.output is None else story.path))
     check = f"check its solution: jitrl games verify {play}" if made.solution else "its source names no solution"
     print(f"{story.path} is ready; play it: jitrl watch {play}; {check}", file=sys.stderr)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 import sys
 from typing import Any
@@ -35,7 +36,8 @@ def show_map(args: argparse.Namespace) -> int:
         known = map_of(memory.scope(story.scope).episodes() if story.scope in memory.scopes() else ())
     if not known.places:
         raise UsageError(
-            f"memory holds no episode of {story.name}, so there is no map; make some: jitrl watch {story.name}"
+            f"memory holds no episode of {story.name}, so there is no map; make some: "
+            f"jitrl watch {shlex.quote(story.name)}"
         )
     first = next(iter(known.places))
     here, to = (_find(known.places, name) for name in (args.here or first, args.to or first))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,8 @@ def _show(args: argparse.Namespace) -> int:
     if run.updates:
         print(taken(run.updates[-1]))
     if run.written:
-        print(f"play it with: jitrl run {run.job.tasks[0]} --agent static --model local:{run.folder} {PLAY}")
+        print(f"play it with: jitrl run {shlex.quote(run.job.tasks[0])} --agent static "
+              f"--model {shlex.quote(f'local:{run.folder}')} {PLAY}")
     return 0
 
 

@@ -1,0 +1,84 @@
+"""Replaces some operations of Jericho's interpreter, by way of its tables of operations.
+
+- What a story draws into a low upper window is its status line. It is taken out of the output, so that the output is
+  the story's text alone. A higher window shows a quotation or a menu; its text stays.
+- `print_unicode` prints every character, not only those of Latin-1 (`engine.games.zmachine.characters`).
+
+They are made when the library is loaded, as a confined process may not make them, and are put into the tables for
+stories that Jericho does not know. Jericho reads the status line of others itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from engine.games.zmachine.characters import Characters
+
+STATUS_LINES = 3
+"""Lines that an upper window may have as a status line. Most have one; some add a compass or a second line."""
+_SPLIT, _WINDOW, _PRINT_UNICODE, _CHECK_UNICODE = 0x2A, 0x2B, 0x0B, 0x0C
+_Operation = ctypes.CFUNCTYPE(None)
+_READ_AND_PRINT = 3
+
+
+class Operations:
+    """Our operations for one loaded library.
+
+    Args:
+        library: Jericho's interpreter as a library.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self._lib = library
+        self._characters: Characters | None = None
+        self._arguments = (ctypes.c_ushort * 8).in_dll(library, "zargs")
+        self._printed_to = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
+        self._height = 0
+        self._drawn_from: int | None = None
+        self._variable = (ctypes.c_void_p * 0x40).in_dll(library, "var_opcodes")
+        self._extended = (ctypes.c_void_p * 0x1D).in_dll(library, "ext_opcodes")
+        self._split_window = _Operation(self._variable[_SPLIT] or 0)
+        self._set_window = _Operation(self._variable[_WINDOW] or 0)
+        self._print_character = library.print_char
+        self._store = library.store
+        self._ours = [
+            (self._variable, _SPLIT, _Operation(self._split)),
+            (self._variable, _WINDOW, _Operation(self._window)),
+            (self._extended, _PRINT_UNICODE, _Operation(self._print_unicode)),
+            (self._extended, _CHECK_UNICODE, _Operation(self._check_unicode)),
+        ]
+
+    def put(self, characters: Characters) -> None:
+        """Put the operations into the tables, for a story with these characters."""
+        self._characters = characters
+        for table, number, operation in self._ours:
+            table[number] = ctypes.cast(operation, ctypes.c_void_p).value or 0
+
+    def begin(self) -> None:
+        """A command begins; the output is empty."""
+        self._drawn_from = None
+
+    def _split(self) -> None:
+        self._height = self._arguments[0]
+        self._split_window()
+
+    def _window(self) -> None:
+        upper = self._arguments[0] == 1
+        self._set_window()  # first writes out what was printed to the other window
+        if upper:
+            if self._height <= STATUS_LINES:
+                self._drawn_from = self._printed_to.value
+        elif self._drawn_from is not None:
+            if self._drawn_from <= (self._printed_to.value or 0):
+                self._printed_to.value = self._drawn_from
+            self._drawn_from = None
+
+    def _print_unicode(self) -> None:
+        code = self._arguments[0]
+        for byte in self._characters.printed(code) if self._characters else b"?":
+            self._print_character(byte)
+
+    def _check_unicode(self) -> None:
+        code = self._arguments[0]
+        self._store(_READ_AND_PRINT if 0x20 <= code < 0x7F or code > 0x9F else 0)

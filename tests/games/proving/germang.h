@@ -1,0 +1,28 @@
+! The verbs of german.h.
+[ ADirection; if (noun in Compass) rtrue; rfalse; ];
+Verb meta 'beenden' 'ende' 'schluss' * -> Quit;
+Verb meta 'neustart' 'neu' * -> Restart;
+Verb meta 'speichern' 'sichern' * -> Save;
+Verb meta 'laden' * -> Restore;
+Verb meta 'mitschrift' * -> ScriptOn * 'aus' -> ScriptOff;
+Verb meta 'punkte' 'punktzahl' * -> Score;
+Verb meta 'kurz' * -> LMode1;
+Verb 'schau' 'umsehen' * -> Look;
+Verb 'inventar' * -> Inv;
+Verb 'warte' 'warten' * -> Wait;
+Verb 'springe' 'hüpfe' * -> Jump;
+Verb 'gehe' 'geh' 'laufe' * -> VagueGo * noun=ADirection -> Go * 'in' noun -> Enter;
+Verb 'raus' * -> Exit;
+Verb 'untersuche' 'betrachte' * noun -> Examine;
+Verb 'nimm' 'nehme' * multi -> Take * multiinside 'aus' noun -> Remove;
+Verb 'lege' 'leg' * multiheld -> Drop * multiexcept 'in' noun -> Insert * multiexcept 'auf' noun -> PutOn;
+Verb 'öffne' * noun -> Open;
+Verb 'schließe' * noun -> Close * noun 'mit' held 'auf' -> Unlock * noun 'mit' held 'ab' -> Lock;
+Verb 'trinke' * noun -> Drink;
+Verb 'iss' * held -> Eat;
+Verb 'gib' * held 'an' creature -> Give;
+Verb 'drücke' * noun -> Push;
+Verb 'ziehe' * 'an' noun -> Pull;
+Verb 'berühre' * noun -> Touch;
+Verb 'küsse' * creature -> Kiss;
+Include "foreigng";
