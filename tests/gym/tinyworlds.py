@@ -154,12 +154,11 @@ class Trouble(Corridor):
         return super().step(action)
 
 
-class Fickle(Trouble):
-    """The same seed and actions lead elsewhere each time."""
+class Raising(Corridor):
+    """Fails at each step."""
 
-    def reset(self, *, seed=None, options=None):
-        text, info = super().reset(seed=seed)
-        return text, {**info, "location": str(os.getpid())}
+    def step(self, action):
+        raise ValueError("boom")
 
 
 class Whim(Corridor):
@@ -193,6 +192,6 @@ class Broken(Corridor):
         raise RuntimeError("no board")
 
 
-for one in (Corridor, Grid, Numbered, Guess, Trouble, Fickle, Whim, Blind, Silent, Broken):
+for one in (Corridor, Grid, Numbered, Guess, Trouble, Raising, Whim, Blind, Silent, Broken):
     gymnasium.register(f"tiny/{one.__name__}-v0", entry_point=f"tinyworlds:{one.__name__}")
 gymnasium.register("tiny/Short-v0", entry_point="tinyworlds:Corridor", max_episode_steps=2)
