@@ -183,6 +183,37 @@ def test_what_a_package_prints_or_reads_reaches_nobody(opened, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("env_id", ["Older-v0", "Batch-v0"])
+def test_older_forms_of_the_interface_are_played(opened, env_id):
+    older = opened(env_id)
+    first = older.reset(7)
+    assert (first.text.splitlines()[0], first.inventory) == ("Welcome to a short way.", "7")
+    assert older.valid_actions() == ("go east", "jump")
+    for _ in range(3):
+        seen = older.step("go east")
+    assert (seen.place, seen.score, seen.max_score, seen.over) == ("Roof", 0.0, 3.0, False)
+    won = older.step("take treasure")
+    assert (won.score, won.terminated, won.truncated, won.outcome) == (300.0, True, False, "won")
+    older.reset(7)
+    cut = older.step("jump")
+    assert (cut.terminated, cut.truncated) == (False, True)
+
+
+def test_an_older_environment_is_cut_off_by_the_limit_it_is_registered_with(opened):
+    older = opened("OlderShort-v0")
+    older.reset(1)
+    assert not older.step("go east").over
+    assert older.step("go east").truncated
+
+
+def test_an_older_environment_without_info_is_played_by_numbers(opened):
+    alone = opened("Alone-v0")
+    alone.reset(1)
+    assert alone.valid_actions() == ("go east", "go west")
+    seen = alone.step("go east")
+    assert (seen.text, seen.score) == ("You come to the stair.", 0.0)
+
+
 def test_a_saved_situation_is_gone_back_to(opened):
     corridor = opened("Corridor-v0")
     corridor.reset(1)
@@ -202,6 +233,7 @@ def test_a_saved_situation_is_gone_back_to(opened):
         ("Blind-v0", r"observation is ndarray of shape \(4,\), and it does not render as text; needed is"),
         ("Guess-v0?text=board", "no text under 'board'; it has a dictionary of board .*, message .*, hint"),
         ("Corridor-v0?text=board", "names parts of an observation that has none"),
+        ("Batch-v0?size=2", "it plays 2 games at once; needed is one that plays a single game"),
         ("Silent-v0", r"its actions are Box\(.*, and nothing lists them; needed is a list"),
         ("Guess-v0", "nothing lists them"),
         ("Corridor-v0?actions=one", "lists its actions itself"),
