@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import errno
 import gc
-import io
 import os
 import signal
 import sys
@@ -134,8 +133,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     from engine.hiding import without_credentials
     from engine.paths import saves_place
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # A name of a file may have bytes that are no text.
-        sys.stdout.reconfigure(errors="backslashreplace")
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
     from jitrl_tui import logs
 
