@@ -131,8 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from engine.disk import shown
     from engine.errors import JitrlError, UsageError
     from engine.hiding import without_credentials
-    from engine.paths import saves_place
+    from engine.paths import saves_place, settle_home
 
+    settle_home()
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
     from jitrl_tui import logs
 
