@@ -21,7 +21,7 @@ def adapting(creator: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that makes what `creator` makes, with Gymnasium's interface."""
     import gymnasium
 
-    class Adapted(_Adapted, gymnasium.Env):  # type: ignore[misc, type-arg]
+    class Adapted(_Adapted, gymnasium.Env):  # type: ignore[misc]
         """What `gymnasium.make` takes for an environment."""
 
     def make(**given: Any) -> Any:

@@ -374,7 +374,7 @@ def test_a_round_of_clumsy_input_loses_no_step_and_asks_for_none():
 
 def test_pasted_lines_are_entered_one_after_the_other_and_the_last_part_waits(tmp_path):
     async def go():
-        app, saved = play_app(tmp_path)
+        app, _ = play_app(tmp_path)
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, waiting(pilot, 0))
             line = app.screen.query_one(CommandLine)
