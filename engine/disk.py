@@ -75,8 +75,11 @@ def read_bytes(path: str | Path, limit: int = LARGEST) -> bytes:
 
 
 def read_text(path: str | Path, limit: int = LARGEST) -> str:
-    """Return the contents of a regular file as text in UTF-8; raises as `read_bytes` does, and UnicodeDecodeError."""
-    return read_bytes(path, limit).decode("utf-8")
+    """Return the contents of a regular file as text in UTF-8; raises as `read_bytes` does, and UnicodeDecodeError.
+
+    A byte order mark at the beginning, as some editors write it, is no part of the text.
+    """
+    return read_bytes(path, limit).decode("utf-8-sig")
 
 
 def shown(text: str | Path) -> str:

@@ -16,6 +16,23 @@ CACHE = "JITRL_CACHE"
 """Variable with the folder of caches, if it is not that in the saves folder."""
 
 
+NOWHERE = "/nonexistent"
+"""The home of somebody who has none, as system accounts have it."""
+
+
+def settle_home() -> None:
+    """Make sure that `~` is an absolute path in this process and in those that it starts.
+
+    Without HOME and without an entry in the list of users, as in some containers, nobody's home is known, and libraries
+    raise errors of their own. Then it is a folder that does not exist: nothing is read from it, and who would write
+    to it is told to choose a folder.
+    """
+    if not os.path.isabs(os.environ.get("HOME", "")):
+        os.environ.pop("HOME", None)
+        home = os.path.expanduser("~")
+        os.environ["HOME"] = home if os.path.isabs(home) else NOWHERE
+
+
 def cache_folder(saves: Path) -> Path:
     """Return the folder of what can be made anew: `JITRL_CACHE`, else `cache` in the saves folder."""
     chosen = os.environ.get(CACHE)

@@ -57,7 +57,10 @@ class JitrlApp(Host):
     TITLE = "jitrl"
     ENABLE_COMMAND_PALETTE = True
     COMMANDS = Host.COMMANDS | {KeyCommands}
-    BINDINGS: ClassVar = [Binding("ctrl+q", "leave", "leave", show=False, priority=True)]
+    BINDINGS: ClassVar = [
+        Binding("ctrl+q", "leave", "leave", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True),
+    ]
     CSS = "Toast { max-width: 60; }"
 
     def __init__(
@@ -91,6 +94,7 @@ class JitrlApp(Host):
             except (NotImplementedError, RuntimeError, ValueError):
                 break  # not the main thread: a test, or a server with its own handlers
         self.theme_changed_signal.subscribe(self, lambda theme: self.remember("app.theme", theme.name))
+        self.app_suspend_signal.subscribe(self, lambda _: self.on_unmount(), immediate=True)
         self.push_screen(self._first())
 
     def get_css_variables(self) -> dict[str, str]:
@@ -143,7 +147,7 @@ class JitrlApp(Host):
             self._driver.flush()
 
     def on_unmount(self) -> None:
-        """Remove the picture from the terminal."""
+        """Remove the picture from the terminal, at the end and while the app is suspended."""
         if self._overlay is not None:
             self._overlay.forget()
 

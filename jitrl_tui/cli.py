@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import errno
 import gc
-import io
 import os
 import signal
 import sys
@@ -132,10 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from engine.disk import shown
     from engine.errors import JitrlError, UsageError
     from engine.hiding import without_credentials
-    from engine.paths import saves_place
+    from engine.paths import saves_place, settle_home
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # A name of a file may have bytes that are no text.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    settle_home()
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
     from jitrl_tui import logs
 

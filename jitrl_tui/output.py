@@ -6,13 +6,16 @@ stdout and stderr, `jitrl_tui.strips` between all widgets and the screen, so tha
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 from unicodedata import category
 
+_ESCAPED = "jitrl-escaped"
 _JOINERS = "\u200c\u200d"
 """Zero-width joiner and non-joiner: Persian, the scripts of India and many emoji need them, and neither moves text."""
 _INSTEAD = {"Cc": "", "Cf": "", "Cn": "", "Cs": "\ufffd", "Zl": " ", "Zp": " "}
@@ -70,6 +73,12 @@ def _in_json(character: str) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Write what cannot be encoded as JSON does; a handler of errors of `codecs`."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(map(_in_json, error.object[error.start : error.end])), error.end
+
+
 class SafeStream:
     """A text stream that writes `escaped` text to another one, and is like it in all else."""
 
@@ -112,7 +121,15 @@ class SafeStream:
 
 
 def guard() -> None:
-    """Make stdout and stderr safe for the rest of this process, tracebacks included."""
+    """Make stdout and stderr safe for the rest of this process, tracebacks included.
+
+    A character that the encoding of a stream does not have is replaced: on a terminal by "?", so that columns stay in
+    line, else as in `escaped`, so that JSON stays the same. What is no text on stdin is replaced, too.
+    """
+    codecs.register_error(_ESCAPED, _escape)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace" if stream is sys.stdin or stream.isatty() else _ESCAPED)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, SafeStream):

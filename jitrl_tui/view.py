@@ -382,7 +382,7 @@ class RunView:
             self.activity, self.doing = "starting", BEGINNING
         out = self.started is not None and event.steps >= self.started.steps
         how = event.outcome or ("ended" if event.terminated else "out of steps" if out else "cut off")
-        how = "ended by you" if event.ended_by == "person" else how
+        how = {"person": "ended by you", "failure": "the environment failed"}.get(event.ended_by, how)
         limit = f" of {points(event.max_score)}" if event.max_score else ""
         learnt = f"; {event.entries_added} steps remembered" if event.entries_added else ""
         changed = (

@@ -99,6 +99,8 @@ class EpisodeRow:
         hits_other: Number of them that came from other tasks.
         order: Number of the episode in its cell, from 1, in the order in which they were committed to memory.
         overruled: Steps whose action a person chose, from another process.
+        failed: Actions at which the environment failed.
+        ended_by: "person" if a person ended it, "failure" if the environment failed, "" otherwise.
     """
 
     cell: str
@@ -130,6 +132,8 @@ class EpisodeRow:
     hits_other: int = 0
     order: int = 0
     overruled: int = 0
+    failed: int = 0
+    ended_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

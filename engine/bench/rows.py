@@ -143,7 +143,8 @@ class _Told:
                     known.add(key)
                     self.calls.append(event.call)
             elif isinstance(event, Stepped):
-                self.scores.append(event.observation.score)
+                if not event.observation.broken:
+                    self.scores.append(event.observation.score)
                 self.overruled += event.provenance == "human"
                 if decided is not None:
                     self.calls += decided.decision.calls
@@ -193,6 +194,8 @@ def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, ot
         hits=len(told.hits),
         hits_other=other,
         overruled=told.overruled,
+        failed=event.failed,
+        ended_by=event.ended_by,
     )
 
 

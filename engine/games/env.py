@@ -127,7 +127,7 @@ class GameEnvironment:
         except WorkerLost as lost:
             before = self._revive()
             self._last = dataclasses.replace(
-                before, text=f"[{lost}; it was brought back to before that]", changed=False
+                before, text=f"[{lost}; it was brought back to before that]", changed=False, failed=True
             )
             return self._last
         self._since.append(command)

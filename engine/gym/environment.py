@@ -1,7 +1,6 @@
 """A text environment with Gymnasium's interface, in a worker process with deadlines.
 
-If a step crashes, hangs or raises, a new process repeats the episode's actions up to it, and the observation
-of the step is a sentence about the error.
+If a step crashes, hangs or raises, the episode ends, and the observation of the step is a sentence about the error.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class GymEnvironment:
         self._valid: dict[str, str] = {}
         """The present actions: the environment's name of each, by the displayed name."""
         self._broke: set[tuple[str, str]] = set()
-        """(World, action) of steps that broke the environment. They are not offered again."""
+        """(World, action) of steps that broke the environment. They are not offered again while there are others."""
         try:
             self._opened = self._start()
         except BaseException:
@@ -116,21 +115,23 @@ class GymEnvironment:
     def step(self, action: str) -> Observation:
         """Take one action. An unknown action is not taken, and the observation says so.
 
+        If the environment fails, the episode ends.
+
         Raises:
-            GameError: The environment broke and could not be restored.
+            GameError: No episode has begun.
         """
         before = self._last
         if before is None:
             raise GameError("no episode has begun; reset the environment first")
+        if before.broken:
+            return before
         raw = self._valid.get(action, " ".join(action.split()))
         try:
             reply = self._ask(STEP_S, op="step", action=raw)
         except (WorkerLost, WorkerFailed) as error:
             self._broke.add((before.world_hash, action))
-            self._revive(before)
-            self._last = dataclasses.replace(
-                before, text=f"[{error}; it was brought back to before that]", changed=False
-            )
+            text = f"[{error}; the episode ends here]"
+            self._last = dataclasses.replace(before, text=text, changed=False, failed=True, truncated=True)
             return self._last
         if "refused" in reply:
             self._last = dataclasses.replace(before, text=f"[{plain(reply['refused'])}]", changed=False)
@@ -140,10 +141,10 @@ class GymEnvironment:
 
     def valid_actions(self) -> tuple[str, ...]:
         """Return the possible actions, from the environment or from its name; () if the episode is over."""
-        if self._last is None:
+        if self._last is None or self._last.over:
             return ()
         world = self._last.world_hash
-        return tuple(action for action in self._valid if (world, action) not in self._broke)
+        return tuple(action for action in self._valid if (world, action) not in self._broke) or tuple(self._valid)
 
     def resolve(self, action: str) -> str | None:
         """Return an action as listed, or as one line if any text may be typed; None if it cannot be taken."""
@@ -172,6 +173,8 @@ class GymEnvironment:
         seen = self.reset(seed)
         for action in taken:
             seen = self.step(action)
+        if seen.failed:
+            raise GameError(f"this saved situation cannot be reached again: {seen.text}")
         return seen
 
     def abstractor(self) -> Abstractor:
@@ -215,24 +218,6 @@ class GymEnvironment:
         if self._worker is None:
             raise GameError(f"{self._name} is closed")
         return self._worker.ask(seconds, seconds=seconds, **request)
-
-    def _revive(self, before: Observation) -> None:
-        """Start a new process and repeat the episode's actions.
-
-        Raises:
-            GameError: That failed, or led to another situation.
-        """
-        try:
-            self._start()
-            seen = self._see(self._ask(RESET_S, op="reset", seed=self._seed), None)
-            for action in self._taken:
-                seen = self._see(self._ask(STEP_S, op="step", action=action), seen)
-        except (WorkerLost, WorkerFailed, KeyError) as error:
-            raise GameError(f"{self._name} broke and could not be brought back: {error}") from None
-        if seen.world_hash != before.world_hash:
-            raise GameError(
-                f"{self._name} broke and could not be brought back: the same seed and actions led elsewhere"
-            )
 
     # ---------------------------------------------------------------------------------------- observations
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -79,32 +81,45 @@ def versions(*modules: str) -> str:
 
 
 def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
-    """Make an environment that its package has registered with Gymnasium.
+    """Make an environment that its package has registered with Gymnasium, or with its predecessor Gym.
 
     Raises:
         NotHere: Gymnasium is missing.
         NoSuch: There is no such environment.
     """
+    from engine.gym.older import adapting
+
     gymnasium = imported("gymnasium")
     try:
-        spec = gymnasium.spec(env_id)
+        spec = _spec(gymnasium, env_id)
     except gymnasium.error.Error:
         raise NoSuch(_near(gymnasium, package, env_id)) from None
+    creator = spec.entry_point
+    if isinstance(creator, str):
+        creator = gymnasium.envs.registration.load_env_creator(creator)
     options = dict(given)
-    if "render_mode" not in options and "ansi" in _render_modes(spec):
+    if "render_mode" not in options and "ansi" in getattr(creator, "metadata", {}).get("render_modes", ()):
         options["render_mode"] = "ansi"
+    spec = dataclasses.replace(spec, entry_point=adapting(creator))
     env = gymnasium.make(spec, disable_env_checker=True, **options)
     return Made(env, versions(package, "gymnasium"))
 
 
-def _render_modes(spec: Any) -> tuple[str, ...]:
-    """Return the render modes that an environment declares, without making it."""
-    from gymnasium.envs.registration import load_env_creator
-
-    creator = spec.entry_point
-    if isinstance(creator, str):
-        creator = load_env_creator(creator)
-    return tuple(getattr(creator, "metadata", {}).get("render_modes", ()))
+def _spec(gymnasium: Any, env_id: str) -> Any:
+    """Return the record of an environment. One that only Gym has is made known to Gymnasium."""
+    try:
+        return gymnasium.spec(env_id)
+    except gymnasium.error.Error:
+        gym = sys.modules.get("gym")  # imported by the package
+        try:
+            older = gym.spec(env_id)  # type: ignore[union-attr]
+        except Exception:
+            older = None
+        if older is None:
+            raise
+    given = getattr(older, "kwargs", None) or getattr(older, "_kwargs", {})
+    gymnasium.register(env_id, older.entry_point, max_episode_steps=older.max_episode_steps, kwargs=given)
+    return gymnasium.spec(env_id)
 
 
 def _near(gymnasium: Any, package: str, env_id: str) -> list[str]:

@@ -18,8 +18,10 @@ from engine.gym.making import Unfit
 
 TEXT_KEYS = ("text", "obs", "observation", "description", "message", "prompt", "mission")
 """Usual keys of the text in observations that are dictionaries."""
-LISTS = ("admissible_commands", "valid_actions", "available_actions")
+LISTS = ("admissible_commands", "valid_actions", "available_actions", "validActions", "valid")
 """Usual keys of the possible actions in `info`."""
+DESCRIPTIONS, INVENTORIES = ("description", "look"), ("inventory", "inv")
+"""Usual keys of what is seen and carried in `info`."""
 _NAMES = ("action_meanings", "ACTION_NAMES", "action_names", "ACTION_MEANINGS", "Actions", "actions", "ACTIONS")
 """Usual attributes with the names of numbered actions."""
 LONGEST_TEXT = 20_000
@@ -148,7 +150,7 @@ def actions_of(
     Raises:
         Unfit: The actions cannot be found out.
     """
-    space = env.action_space
+    space = getattr(env, "action_space", None)
     size = getattr(space, "n", None)
     if size is not None and _whole(size) is not None:
         if templates:
@@ -162,7 +164,7 @@ def actions_of(
         return Templates(space, [*names, *templates], slots)
     raise Unfit(
         f"its actions are {space!s:.100}, and nothing lists them; needed is a list of texts in info under "
-        f"{', '.join(LISTS[:-1])} or {LISTS[-1]}, a Discrete action space, or ?actions=... or ?templates=..."
+        f"{', '.join(LISTS[:2])} or {LISTS[2]}, a Discrete action space, or ?actions=... or ?templates=..."
     )
 
 

@@ -100,7 +100,7 @@ class Server:
         except reading.Refused as refused:
             return {"refused": str(refused)}
         observation, reward, terminated, truncated, info = self._env.step(taken)
-        gained = reading.number(reward)
+        gained = reading.number(0.0 if reward is None and "score" in info else reward)
         if gained is None:
             raise ValueError(f"the reward is {reward!r}, which is no finite number from -1e100 to 1e100")
         self._score = round(self._score + gained, 9)
@@ -119,14 +119,14 @@ class Server:
         score = reading.number(info.get("score"))
         moves = reading.number(info.get("moves"), 2**53)
 
-        def told(key: str) -> str:
-            value = info.get(key)
-            return value[: reading.LONGEST_TEXT] if isinstance(value, str) else ""
+        def told(*keys: str) -> str:
+            found = next((info[key] for key in keys if isinstance(info.get(key), str)), "")
+            return found[: reading.LONGEST_TEXT]
 
         return {
             "text": self._read(observation)[: reading.LONGEST_TEXT],
-            "description": told("description"),
-            "inventory": told("inventory"),
+            "description": told(*reading.DESCRIPTIONS),
+            "inventory": told(*reading.INVENTORIES),
             "place": reading.place(observation, info),
             "score": self._score if score is None else score,
             "max_score": reading.number(info.get("max_score")),
@@ -164,6 +164,7 @@ def main(folder: str) -> int:
     # Import this now, while this project's folder is on the path. The environment's packages are imported
     # without it.
     import engine.gym.nethack
+    import engine.gym.older
     import engine.gym.reading
     import engine.gym.textworld_games  # noqa: F401
     from engine.confine import no_new_privileges

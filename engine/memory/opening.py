@@ -7,7 +7,6 @@ from pathlib import Path
 
 from engine.memory.search import ScopeRules
 from engine.memory.store import Memory
-from engine.settings.address import is_address
 
 
 def open_memory(
@@ -21,7 +20,7 @@ def open_memory(
     """Return the memory in a folder, or at an address.
 
     Args:
-        where: A folder, or an address as in `engine.settings.address`.
+        where: A folder as a path, or an address as a text, as in `engine.settings.address`.
         saves: The saves folder; replicas of a shared memory lie in it.
         follow: Whether a shared memory shows what others store while it is open.
         notice, rules: As of `Memory`.
@@ -29,11 +28,11 @@ def open_memory(
     Raises:
         UsageError, MissingError, BadFile: The address cannot be used; the sentence says why. Nothing was written.
     """
-    if isinstance(where, str) and is_address(where):
+    if isinstance(where, str):
         from engine.memory.shared.memory import SharedMemory
 
         return SharedMemory(where, saves, follow=follow, notice=notice, rules=rules)
-    return Memory(Path(where), notice=notice, rules=rules)
+    return Memory(where, notice=notice, rules=rules)
 
 
 def check_address(where: str, saves: Path | None = None) -> None:

@@ -235,8 +235,9 @@ class EpisodeEnded:
         tally: What became of the model's answers.
         retrievals: Number of retrievals from memory.
         retrieval_s: Seconds that they took.
-        ended_by: "person" if a person ended it, "" otherwise.
+        ended_by: "person" if a person ended it, "failure" if the environment failed, "" otherwise.
         processor_s: Processor seconds of this process and of those that it started.
+        failed: Number of actions at which the environment failed. The one that ended the episode is not in `steps`.
     """
 
     episode: int
@@ -259,6 +260,7 @@ class EpisodeEnded:
     retrieval_s: float = 0.0
     ended_by: str = ""
     processor_s: float = 0.0
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

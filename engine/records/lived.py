@@ -46,9 +46,9 @@ class Observation:
         max_score: Highest reachable score, None if unknown.
         moves: Number of moves that the game has counted.
         terminated: The task itself ended the episode, by success or failure. Once True, it stays True.
-        truncated: The episode was cut off from outside the task: by a time limit of the environment, because its
-            browser is gone, or because nobody judged it. Once True, it stays True. The session's step limit does not
-            set it.
+        truncated: The episode was cut off from outside the task: by a time limit of the environment, because the
+            environment failed, or because nobody judged it. Once True, it stays True. The session's step limit does
+            not set it.
         outcome: "won", "lost" (by death or otherwise), or "" for neither, or if the environment does not say.
         world_hash: Hash of the world's state, used as a key of caches; "" if unknown.
         changed: Whether the last action changed the world.
@@ -58,6 +58,8 @@ class Observation:
         room: Distinguishes places of the same name (two forests, any two dark rooms); 0 if unknown.
         marks: Changed attributes of carried things, whether or not a text shows them. Each is `THING=N`, where N is the
             number of an attribute that differs from the start, for example of a lamp that is on.
+        failed: The environment raised an error, hung or was lost at the last action, and did not take it. If the
+            episode is over by that, the action is not remembered as a step.
     """
 
     text: str
@@ -75,6 +77,12 @@ class Observation:
     scene: str = ""
     room: int = 0
     marks: tuple[str, ...] = ()
+    failed: bool = False
+
+    @property
+    def broken(self) -> bool:
+        """Whether the episode is over because the environment failed."""
+        return self.failed and self.truncated
 
     @property
     def over(self) -> bool:

@@ -76,15 +76,24 @@ class Live:
     texts: list[str] = dataclasses.field(default_factory=list)
     """Output of the environment before each step."""
     ended_by: str = ""
-    """"person" if a person ended it."""
+    """"person" if a person ended it, "failure" if the environment failed."""
+    failed: int = 0
+    """Number of actions at which the environment failed."""
 
     @property
     def flips(self) -> int:
         """Number of decisions in which JitRL's update changed the action, broken ties apart."""
         return sum(decision.changed for decision in self.decisions)
 
-    def take(self, decision: Decision, observation: Observation) -> Step:
-        """Add a decision that was carried out, with its observation; return the step."""
+    def take(self, decision: Decision, observation: Observation) -> Step | None:
+        """Add a decision that was carried out, with its observation; return the step.
+
+        If the episode is over because the environment failed, the decision is no step of it, and None is returned.
+        """
+        self.failed += observation.failed
+        if observation.broken:
+            self.observation, self.ended_by = observation, "failure"
+            return None
         self.account.step += 1
         before, self.observation = self.observation, observation
         self.texts.append(before.text)
@@ -172,6 +181,7 @@ class Live:
             retrieval_s=retrieval_s,
             ended_by=self.ended_by,
             processor_s=round(account.processor_s, 3),
+            failed=self.failed,
         )
 
 

@@ -285,9 +285,7 @@ class Session:
                     relived.decided(live.number, step.decided, live.observation)
                 self._advance(parts, live, decision)
                 if step is not None and live.observation.text != step.after.text:
-                    self._emit(
-                        Notice("warning", "the game answered differently this time; going on from here")
-                    )
+                    self._emit(Notice("warning", "the game answered differently this time; going on from here"))
         return live
 
     # ------------------------------------------------------------------------------------- playing
@@ -328,7 +326,8 @@ class Session:
                     )
                 )
                 self._steering.stepped(before, live.observation)
-                self._teller.page(parts.environment, live.number, len(live.steps))
+                if not live.observation.broken:
+                    self._teller.page(parts.environment, live.number, len(live.steps))
             if not live.observation.over and isinstance(parts.environment, Concluding):
                 live.observation = parts.environment.conclude()
             self._end(parts, live)
@@ -440,11 +439,13 @@ class Session:
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:
             live.account.count(decision.tally)
-        step = live.take(decision, parts.environment.step(decision.action))
-        terminated, lost = live.observation.terminated, live.observation.outcome == "lost"
-        parts.agent.observe(
-            step, live.state, observation=live.observation, terminated=terminated, lost=lost
-        )
+        seen = parts.environment.step(decision.action)
+        step = live.take(decision, seen)
+        if step is None:
+            self._warn(f"the environment failed at {decision.action!r}, which is not remembered: {seen.text}")
+            return
+        lost = seen.outcome == "lost"
+        parts.agent.observe(step, live.state, observation=seen, terminated=seen.terminated, lost=lost)
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""
@@ -457,10 +458,11 @@ class Session:
         if judged.calls:
             live.account.count(Tally(unjudged=len(live.steps) - len(judged.scored)))
         episode = live.episode(self._saved, parts.environment.info.scope, judged.rewards, self._clock())
-        if parts.agent.learns and not self._config.frozen:
+        learning = live.steps and not self._config.frozen
+        if learning and parts.agent.learns:
             self._remember(parts, episode)
         kept, first = parts.scope.kept(episode)
-        if not self._config.frozen:
+        if learning:
             with self._excused("learn from this episode"):
                 parts.agent.end_episode(kept, first)
         live.account.processor_s += self._processor.lap()

@@ -97,3 +97,22 @@ def too_many_missing(tally: Tally, settings: Mapping[str, Any], model: str) -> s
         f"{model} gave no usable answer in {tally.missing} of {tally.asked} decisions ({share:.0%}, more than "
         f"max_missing={most:g}); {tally.random} of them were drawn at random, so the scores are not the model's"
     )
+
+
+def too_many_failed(episodes: Iterable[EpisodeEnded], settings: Mapping[str, Any], game: str) -> str:
+    """Return why a run is no valid measurement because its environment failed too often, "" if it is one.
+
+    Args:
+        settings: Settings of the run; `max_failed` is the share of actions at which the environment may fail.
+    """
+    most = float(settings.get("max_failed", 1.0))
+    failed = tried = 0
+    for episode in episodes:
+        failed += episode.failed
+        tried += episode.steps + (episode.ended_by == "failure")
+    if failed <= most * tried:
+        return ""
+    return (
+        f"{game} failed at {failed:,} of {tried:,} actions ({failed / tried:.0%}, more than max_failed={most:g}), so "
+        "the scores are not the agent's"
+    )

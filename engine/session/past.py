@@ -109,6 +109,8 @@ def _go_on(episode: Past, event: Event) -> None:
         take.decision = event.decision
         if event.decision.by == "agent":
             take.decided = event.decision
+    elif isinstance(event, Stepped) and event.observation.broken:
+        take.decision = take.decided = None  # The environment did not take it, so it is no step.
     elif isinstance(event, Stepped) and take.decision is not None:
         before = take.steps[-1].after if take.steps else episode.started.observation
         take.steps.append(Taken(take.decision, take.decided, before, event.observation))

@@ -26,3 +26,10 @@ class RunSettings(Group):
         0.0,
         1.0,
     )
+    max_failed: float = setting(
+        0.1,
+        "share of actions at which the environment failed (raised an error, hung or was lost), above which a run "
+        "without a screen counts as failed",
+        0.0,
+        1.0,
+    )

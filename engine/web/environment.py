@@ -182,7 +182,10 @@ class WebEnvironment:
                         self._worth(reward), f"the page gave the reward {reward:.2f}", truncated=cut
                     )
         except GameError as error:
-            return self._end(0.0, f"{error}; the episode ends here", truncated=True)
+            self._last = dataclasses.replace(
+                self._end(0.0, f"{error}; the episode ends here", truncated=True), failed=True
+            )
+            return self._last
         self._spent += self._clock() - began
         limit = self._driver.limits.episode
         if self._spent > limit:

@@ -59,14 +59,17 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
 
 
 def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> int:
-    """Return the exit code of a finished run: 1 if too many answers of the model were missing."""
-    from engine.session.manifest import tallied, too_many_missing
+    """Return the exit code of a finished run: 1 if the model or the environment failed too often."""
+    from engine.session.manifest import tallied, too_many_failed, too_many_missing
 
     settings = progress.started.settings if progress.started is not None else {}
-    why = too_many_missing(tallied(played), settings, config.model)
-    if why:
+    reasons = [
+        too_many_missing(tallied(played), settings, config.model),
+        too_many_failed(played, settings, config.game),
+    ]
+    for why in filter(None, reasons):
         print(f"jitrl: {why}", file=sys.stderr)
-    return 1 if why else 0
+    return int(any(reasons))
 
 
 def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
@@ -96,7 +99,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: P
             "score": e.score, "max_score": e.max_score, "steps": e.steps,
             "terminated": e.terminated, "truncated": e.truncated, "outcome": e.outcome,
             "tokens": e.tokens, "cost_usd": e.cost_usd, "wall_s": round(e.wall_s, 3), "flips": e.flips,
-            "answers": counts(e.tally),
+            "failed": e.failed, "answers": counts(e.tally),
         }
         for e in played
     ]  # fmt: skip

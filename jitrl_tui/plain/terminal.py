@@ -53,14 +53,21 @@ def line_reader(
         history=_history(typed),
         completer=words,
         complete_while_typing=False,
+        enable_suspend=True,
         output=create_output(beneath(sys.stdout)),
     )
 
+    pasted: deque[str] = deque()
+
     def prompted() -> str | None:
-        try:
-            return session.prompt("> ")
-        except EOFError:
-            return None
+        if not pasted:
+            try:
+                given = session.prompt("> ")
+            except EOFError:
+                return None
+            # Several lines that were pasted are one answer. An empty one among them is no command.
+            pasted.extend(filter(str.strip, given.splitlines()) if len(given.splitlines()) > 1 else [given])
+        return pasted.popleft()
 
     return prompted
 

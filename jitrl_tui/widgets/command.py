@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding
 from textual.message import Message
 from textual.suggester import SuggestFromList
@@ -58,6 +59,15 @@ class CommandLine(Entry):
         self._at = len(self._history.lines)
         self.value = self._draft = ""
         self.post_message(self.Given(text))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Enter pasted lines one after the other; what stands after the last line end waits for Enter."""
+        event.stop()
+        event.prevent_default()
+        for line in event.text.splitlines(keepends=True):
+            self.replace(line.splitlines()[0], *self.selection)
+            if line.splitlines()[0] != line and self.value.strip():  # An empty line is no command here.
+                await self.action_submit()
 
     def action_complete(self, by: int) -> None:
         """Complete what is typed to a valid action, one of our commands or an earlier line; again for the next one.

@@ -134,17 +134,28 @@ def test_what_is_ignored_is_seen_and_is_no_part_of_the_state(opened):
     [("raise", "ValueError: boom"), ("exit", "process ended"), ("quit", "SystemExit: gone"),
      ("nan", "no finite number"), ("eat", "MemoryError")],
 )  # fmt: skip
-def test_what_breaks_the_environment_is_answered_and_the_episode_goes_on(opened, action, said):
+def test_what_breaks_the_environment_ends_the_episode_and_the_next_one_begins(opened, action, said):
     trouble = opened("Trouble-v0")
     trouble.reset(1)
     before = trouble.step("go east")
     after = trouble.step(action)
     assert said in after.text
-    assert (after.place, after.changed) == ("Stair", False)
+    assert (after.place, after.changed, after.failed, after.over) == ("Stair", False, True, True)
+    assert trouble.valid_actions() == ()
+    trouble.reset(1)
+    assert trouble.step("go east") == before
     assert action not in trouble.valid_actions()
-    assert "go east" in trouble.valid_actions()
     assert trouble.step("go east").place == "Attic"
-    assert trouble.step("go west").world_hash == before.world_hash
+
+
+def test_actions_that_all_broke_the_environment_are_offered_again(opened):
+    raising = opened("Raising-v0")
+    actions = raising.reset(1) and raising.valid_actions()
+    for action in actions:
+        raising.reset(1)
+        assert raising.step(action).failed
+    raising.reset(1)
+    assert raising.valid_actions() == actions
 
 
 def test_a_step_that_hangs_is_ended_at_its_deadline(opened, monkeypatch):
@@ -156,14 +167,8 @@ def test_a_step_that_hangs_is_ended_at_its_deadline(opened, monkeypatch):
     assert "did not answer within 1 s" in trouble.step("hang").text
     assert gone(pid)
     assert time.monotonic() - started < 20
+    trouble.reset(1)
     assert trouble.step("go east").place == "Stair"
-
-
-def test_an_environment_that_does_not_come_back_to_the_same_place_is_given_up(opened):
-    fickle = opened("Fickle-v0")
-    fickle.reset(1)
-    with pytest.raises(GameError, match="led elsewhere"):
-        fickle.step("raise")
 
 
 def test_where_the_seed_decides_nothing_an_episode_is_not_repeatable(opened):
@@ -176,6 +181,37 @@ def test_what_a_package_prints_or_reads_reaches_nobody(opened, capfd):
     noisy.reset(1)
     assert noisy.step("go east").text == "You come to the stair."
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("env_id", ["Older-v0", "Batch-v0"])
+def test_older_forms_of_the_interface_are_played(opened, env_id):
+    older = opened(env_id)
+    first = older.reset(7)
+    assert (first.text.splitlines()[0], first.inventory) == ("Welcome to a short way.", "7")
+    assert older.valid_actions() == ("go east", "jump")
+    for _ in range(3):
+        seen = older.step("go east")
+    assert (seen.place, seen.score, seen.max_score, seen.over) == ("Roof", 0.0, 3.0, False)
+    won = older.step("take treasure")
+    assert (won.score, won.terminated, won.truncated, won.outcome) == (300.0, True, False, "won")
+    older.reset(7)
+    cut = older.step("jump")
+    assert (cut.terminated, cut.truncated) == (False, True)
+
+
+def test_an_older_environment_is_cut_off_by_the_limit_it_is_registered_with(opened):
+    older = opened("OlderShort-v0")
+    older.reset(1)
+    assert not older.step("go east").over
+    assert older.step("go east").truncated
+
+
+def test_an_older_environment_without_info_is_played_by_numbers(opened):
+    alone = opened("Alone-v0")
+    alone.reset(1)
+    assert alone.valid_actions() == ("go east", "go west")
+    seen = alone.step("go east")
+    assert (seen.text, seen.score) == ("You come to the stair.", 0.0)
 
 
 def test_a_saved_situation_is_gone_back_to(opened):
@@ -197,6 +233,7 @@ def test_a_saved_situation_is_gone_back_to(opened):
         ("Blind-v0", r"observation is ndarray of shape \(4,\), and it does not render as text; needed is"),
         ("Guess-v0?text=board", "no text under 'board'; it has a dictionary of board .*, message .*, hint"),
         ("Corridor-v0?text=board", "names parts of an observation that has none"),
+        ("Batch-v0?size=2", "it plays 2 games at once; needed is one that plays a single game"),
         ("Silent-v0", r"its actions are Box\(.*, and nothing lists them; needed is a list"),
         ("Guess-v0", "nothing lists them"),
         ("Corridor-v0?actions=one", "lists its actions itself"),

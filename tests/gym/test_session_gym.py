@@ -101,3 +101,25 @@ def test_where_leaving_kills_no_command_of_text_games_is_offered(tmp_path):
     possible = {action for e in events if isinstance(e, Decided) for action in e.decision.valid_actions}
     assert offered == possible
     assert len(possible) == 4
+
+
+@pytest.mark.parametrize(("most", "code"), [("0.1", 1), ("1", 0)])
+def test_a_run_in_which_the_environment_fails_too_often_ends_with_1(tmp_path, capsys, most, code):
+    command = ["run", "gym:tinyworlds/tiny/Raising-v0", "--saves", str(tmp_path), "--model", "prior/uniform"]
+    assert main([*command, "--episodes", "3", "--json", "-", "--set", f"max_failed={most}"]) == code
+    told = capsys.readouterr()
+    assert ("failed at 3 of 3 actions (100%, more than max_failed=0.1)" in told.err) == bool(code)
+    result = json.loads(told.out)
+    assert [(e["steps"], e["failed"], e["outcome"]) for e in result["episodes"]] == [(0, 1, "")] * 3
+    assert result["memory_entries"] == 0
+
+
+def test_an_action_at_which_the_environment_failed_is_not_remembered_and_those_before_it_are(tmp_path):
+    saved = sessions.create(tmp_path, config("jitrl", 6, 12, "gym:tinyworlds/tiny/Trouble-v0"), "run")
+    events = play(tmp_path, saved)
+    ended = [e for e in events if isinstance(e, EpisodeEnded) and e.failed]
+    failed = {e.episode: e.step for e in events if isinstance(e, Stepped) and e.observation.failed}
+    assert [(e.episode, e.steps) for e in ended] == list(failed.items())
+    assert sum(failed.values()) > 0
+    assert all((e.ended_by, e.entries_added) == ("failure", e.steps) for e in ended)
+    assert play(tmp_path, saved)[-1].finished  # it can be taken up

@@ -154,12 +154,11 @@ class Trouble(Corridor):
         return super().step(action)
 
 
-class Fickle(Trouble):
-    """The same seed and actions lead elsewhere each time."""
+class Raising(Corridor):
+    """Fails at each step."""
 
-    def reset(self, *, seed=None, options=None):
-        text, info = super().reset(seed=seed)
-        return text, {**info, "location": str(os.getpid())}
+    def step(self, action):
+        raise ValueError("boom")
 
 
 class Whim(Corridor):
@@ -193,6 +192,58 @@ class Broken(Corridor):
         raise RuntimeError("no board")
 
 
-for one in (Corridor, Grid, Numbered, Guess, Trouble, Fickle, Whim, Blind, Silent, Broken):
+class Older:
+    """A corridor with the interface that Gym had: no seed in `reset`, four values of `step`, no action space."""
+
+    def __init__(self) -> None:
+        self.inner, self.seeds = Corridor(), []
+
+    def seed(self, seed):
+        self.seeds.append(seed)
+
+    def reset(self):
+        text, info = self.inner.reset()
+        return text, {**info, "score": 0, "inv": str(self.seeds[-1]), "inventory": None}
+
+    def step(self, action):
+        text, reward, terminated, _, info = self.inner.step(action)
+        return text, None, terminated or action == "jump", {
+            **info, "score": 100 * reward, "TimeLimit.truncated": not terminated,
+        }  # fmt: skip
+
+
+class Alone(Older):
+    """It returns no info from `reset`, and is numbered."""
+
+    action_space = spaces.Discrete(2)
+    actions = ("go east", "go west")
+
+    def reset(self):
+        return super().reset()[0]
+
+    def step(self, action):
+        text, _, done, info = super().step(self.actions[action])
+        return text, 1.0, done, info
+
+
+class Batch(Older):
+    """A batch of games, as ALFWorld makes them."""
+
+    def __init__(self, size: int = 1) -> None:
+        super().__init__()
+        self.size = size
+
+    def reset(self):
+        text, info = super().reset()
+        return (text,) * self.size, {key: [value] for key, value in info.items()}
+
+    def step(self, actions):
+        (action,) = actions
+        text, _, done, info = super().step(action)
+        return (text,), (0.0,), (done,), {key: [value] for key, value in info.items()}
+
+
+for one in (Corridor, Grid, Numbered, Guess, Trouble, Raising, Older, Alone, Batch, Whim, Blind, Silent, Broken):
     gymnasium.register(f"tiny/{one.__name__}-v0", entry_point=f"tinyworlds:{one.__name__}")
 gymnasium.register("tiny/Short-v0", entry_point="tinyworlds:Corridor", max_episode_steps=2)
+gymnasium.register("tiny/OlderShort-v0", entry_point="tinyworlds:Older", max_episode_steps=2)

@@ -266,6 +266,20 @@ def test_a_server_that_asks_for_rest_gets_it_from_all(tmp_path: Path):
     assert [alone.reserve("m") for _ in range(3)] == pytest.approx([0, 2, 4])
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_clock_that_is_set_back_makes_nobody_wait_longer_than_the_limit_says(tmp_path: Path, shared: bool):
+    now = 90_000.0
+    pace = Pace(tmp_path / "pace.sqlite" if shared else None, 2, clock=lambda: now)
+    assert [pace.reserve("m"), pace.reserve("m")] == pytest.approx([0, 30])
+    now = 500.0
+    assert [pace.reserve("m"), pace.reserve("m")] == pytest.approx([60, 90])
+    pace.hold("other", 7.0)
+    now = 20.0
+    assert pace.reserve("other") == pytest.approx(7)
+    now = 26.0
+    assert pace.reserve("other") == pytest.approx(31)
+
+
 # --------------------------------------------------------------------------------------------- silence
 
 SILENT = """

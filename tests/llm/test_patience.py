@@ -111,6 +111,12 @@ def test_a_retry_after_may_be_a_date():
     assert found == pytest.approx(60, abs=2.5)
 
 
+def test_a_date_in_retry_after_is_compared_with_that_of_the_server():
+    error = Refused("slow down", formatdate(100_007, usegmt=True))
+    error.litellm_response_headers["date"] = formatdate(100_000, usegmt=True)
+    assert explain(error, "m").wait == 7.0
+
+
 def test_what_passes_is_told_from_what_does_not():
     def failure(text: str, status: int = 429) -> Failure:
         error = Refused(text)

@@ -11,6 +11,7 @@ import signal
 import stat
 
 import pytest
+from textual import events
 
 from engine.games.map import map_of
 from engine.records import (
@@ -423,3 +424,20 @@ def test_a_round_of_clumsy_input_loses_no_step_and_asks_for_none():
 
     said = []
     assert clumsy.run(said.append, inputs=60, seed=7) == (1, 0), said
+
+
+def test_pasted_lines_are_entered_one_after_the_other_and_the_last_part_waits(tmp_path):
+    async def go():
+        app, _ = play_app(tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            line = app.screen.query_one(CommandLine)
+            line.focus()
+            await settled(pilot)
+            line.value, line.cursor_position = "go ", 3
+            line.post_message(events.Paste("north\r\n\r\nlook\rgo s"))
+            await until(pilot, waiting(pilot, 2))
+            given = [p.text for p in watch(pilot).view.paragraphs if p.kind == "command"]
+            assert ([*given], line.value) == (["go north", "look"], "go s")
+
+    drive(go())

@@ -131,22 +131,27 @@ def _unfinished(results: Results, arm: Arm) -> str:
 
 
 def invalid(results: Results, arm: Arm) -> str:
-    """Return that too many answers of the model were unusable, "" if they were not."""
-    asked = missing = 0
-    for played in results.finished(arm, results.everything).values():
-        asked += sum(row.answers.get("asked", 0) for row in played.rows)
-        missing += sum(row.answers.get("missing", 0) for row in played.rows)
-    most = min((_limit(results.cells[name].get("settings") or {}) for name in arm.cells), default=1.0)
-    if not asked or missing <= most * asked:
-        return ""
-    return (
-        f"not valid. {arm.model or 'The model'} gave no usable answer in {missing:,} of {asked:,} decisions "
-        f"({missing / asked * 100:.0f} %, more than max_missing={most:g}), so the scores are not the model's."
+    """Return that the model or the environment failed too often, "" if they did not."""
+    rows = [row for played in results.finished(arm, results.everything).values() for row in played.rows]
+    asked, missing = (sum(row.answers.get(name, 0) for row in rows) for name in ("asked", "missing"))
+    failed, tried = sum(row.failed for row in rows), sum(row.steps + (row.ended_by == "failure") for row in rows)
+    checks = (
+        (missing, asked, "max_missing", f"{arm.model or 'The model'} gave no usable answer in", "decisions", "model's"),
+        (failed, tried, "max_failed", "The environment failed at", "actions", "agent's"),
     )
+    found = []
+    for bad, whole, name, what, of, whose in checks:
+        most = min((_limit(results.cells[cell].get("settings") or {}, name) for cell in arm.cells), default=1.0)
+        if bad > most * whole:
+            found.append(
+                f"{what} {bad:,} of {whole:,} {of} ({bad / whole * 100:.0f} %, more than {name}={most:g}), so the "
+                f"scores are not the {whose}."
+            )
+    return f"not valid. {' '.join(found)}" if found else ""
 
 
-def _limit(settings: Mapping[str, Any]) -> float:
-    most = settings.get("max_missing")
+def _limit(settings: Mapping[str, Any], name: str) -> float:
+    most = settings.get(name)
     return float(most) if most is not None and is_number(most) else 1.0
 
 

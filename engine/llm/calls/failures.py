@@ -197,7 +197,7 @@ def key_name(model: str) -> str:
 def _retry_after(error: BaseException) -> float | None:
     """Return the seconds that a server asked to wait; None if it did not, or if that makes no sense.
 
-    A date that has passed means now.
+    A date that has passed means now. It is compared with the server's own date, because our clock may be wrong.
     """
     for headers in (
         getattr(error, "litellm_response_headers", None),
@@ -208,11 +208,19 @@ def _retry_after(error: BaseException) -> float | None:
             seconds = float(text)
         except ValueError:
             try:
-                seconds = max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+                seconds = max(0.0, parsedate_to_datetime(text).timestamp() - _now_there(headers))
             except (ValueError, TypeError, OverflowError):
                 continue
         return _sensible(seconds)
     return None
+
+
+def _now_there(headers: Any) -> float:
+    """Return the Unix time of an answer by the server's clock, by ours if it does not say."""
+    try:
+        return parsedate_to_datetime(_header(headers, "date")).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return time.time()
 
 
 def _sensible(seconds: float) -> float | None:

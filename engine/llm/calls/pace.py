@@ -38,7 +38,8 @@ class Pace:
         self._gap = 60.0 / per_minute if per_minute > 0 else 0.0
         self._clock = clock
         self._lock = threading.Lock()
-        self._next: dict[str, float] = {}
+        self._slots: dict[str, tuple[float, float]] = {}
+        """By name: the next free slot, and when it was assigned."""
 
     def reserve(self, name: str) -> float:
         """Reserve the next free slot and return the seconds until it."""
@@ -63,8 +64,8 @@ class Pace:
                     if _keeper is not None:
                         return _keeper(name, gap, hold)
                     return self._move_shared(self._path, name, gap, hold, now)
-            slot = max(now, self._next.get(name, 0.0))
-            self._next[name] = max(slot + gap, now + hold)
+            slot, following = _moved(self._slots.get(name), now, gap, hold)
+            self._slots[name] = following, now
             return slot - now
 
     def _move_shared(self, path: Path, name: str, gap: float, hold: float, now: float) -> float:
@@ -73,15 +74,24 @@ class Pace:
         private_database(path)
         connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
         try:
-            connection.execute("CREATE TABLE IF NOT EXISTS pace (name TEXT PRIMARY KEY, next REAL NOT NULL)")
-            connection.execute("BEGIN IMMEDIATE")
-            row = connection.execute("SELECT next FROM pace WHERE name = ?", (name,)).fetchone()
-            # If the clock was set back, calls must not be blocked for hours.
-            slot = max(now, min(row[0], now + 3600.0)) if row else now
             connection.execute(
-                "INSERT OR REPLACE INTO pace VALUES (?, ?)", (name, max(slot + gap, now + hold))
+                "CREATE TABLE IF NOT EXISTS slots (name TEXT PRIMARY KEY, next REAL NOT NULL, at REAL NOT NULL)"
             )
+            connection.execute("BEGIN IMMEDIATE")
+            before = connection.execute("SELECT next, at FROM slots WHERE name = ?", (name,)).fetchone()
+            slot, following = _moved(before, now, gap, hold)
+            connection.execute("INSERT OR REPLACE INTO slots VALUES (?, ?, ?)", (name, following, now))
             connection.execute("COMMIT")
-            return float(slot - now)
+            return slot - now
         finally:
             connection.close()
+
+
+def _moved(before: tuple[float, float] | None, now: float, gap: float, hold: float) -> tuple[float, float]:
+    """Return the slot of a call, and the next free one after it.
+
+    If the clock was set back since `before`, nobody waits longer than was left to wait then.
+    """
+    following, at = before or (now, now)
+    slot = max(now, following - max(0.0, at - now))
+    return slot, max(slot + gap, now + hold)

@@ -17,11 +17,12 @@ def open_memory(args: argparse.Namespace) -> Memory:
     """Return the memory that the options name. Repairs are reported on stderr."""
     from engine.paths import saves_folder
 
-    return memory_at(getattr(args, "memory", None) or saves_folder(args.saves) / "memory", args)
+    named = getattr(args, "memory", None)
+    return memory_at(saves_folder(args.saves) / "memory" if named is None else named, args)
 
 
 def memory_at(where: str | Path, args: argparse.Namespace) -> Memory:
-    """Return the memory in a folder or at an address."""
+    """Return the memory in a folder, or at an address, which is a text."""
     from engine.environments import scope_rules
     from engine.memory.opening import open_memory as opened
     from engine.paths import saves_folder
