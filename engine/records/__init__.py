@@ -23,6 +23,7 @@ from engine.records.deciding import (
     UnknownPart,
     Update,
     Valuation,
+    total_cost,
 )
 from engine.records.events import (
     EVENTS,
@@ -98,4 +99,5 @@ __all__ = [
     "Update",
     "Valuation",
     "Waiting",
+    "total_cost",
 ]

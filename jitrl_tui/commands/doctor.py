@@ -178,7 +178,7 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
     from engine.hiding import without_credentials
-    from engine.llm.calls.inquiry import listed
+    from engine.llm.calls.listing import listed
     from engine.llm.calls.opening import address
 
     base = address("openai/", os.environ)
@@ -228,7 +228,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
     if found.trouble:
         yield Check("answer", "fail", "none came", found.trouble)
         return
-    cost = f", ${found.cost_usd:.6f}" if found.cost_usd else ""
+    cost = ", cost unknown" if found.cost_usd is None else f", ${found.cost_usd:.6f}" if found.cost_usd else ""
     yield Check("answer", "ok", f"in {found.seconds:.2f} s ({found.tokens} tokens for this check{cost})")
     yield Check("logprobs", "ok" if found.logprobs else "warn",
                 f"of {found.logprobs} tokens" if found.logprobs else "none",

@@ -203,7 +203,7 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
         if len(told) == 2:
             twice.set()
 
-    model.on_wait(note)
+    model.on_event(note)
     caught: list[BaseException] = []
 
     def run() -> None:
@@ -232,7 +232,7 @@ def test_a_held_slot_is_told_too(server: Server):
     server.default = bad.reply("done")
     model = opened(server)
     told: list[Waiting] = []
-    model.on_wait(told.append)
+    model.on_event(told.append)
     model._client._pace.hold("openai/test", 1.3)
     model.complete(Question("history", QUESTION))
     assert [w.reason for w in told] == ["pace of calls"] * 2

@@ -13,7 +13,8 @@ from engine.hiding import without_credentials
 from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
-from engine.llm.calls.opening import address, open_client, parted
+from engine.llm.calls.opening import address, open_client
+from engine.llm.listed import list_price
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
 from engine.settings import Settings
@@ -77,7 +78,7 @@ class Reached:
         logprobs: Number of alternatives given for a token; 0 if none, so that only text can be read.
         schema: Whether an answer followed a JSON schema.
         tokens: Tokens of both calls.
-        cost_usd: Cost of both calls in US dollars.
+        cost_usd: Cost of both calls in US dollars, None if no price is known.
     """
 
     trouble: str
@@ -85,7 +86,7 @@ class Reached:
     logprobs: int = 0
     schema: bool = False
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
 
 def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
@@ -122,8 +123,8 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
         address=without_credentials(base),
         key=key,
         key_set=bool(key and (env.get(key) or not needed)),
-        usd_in=_millions(info.get("input_cost_per_token")),
-        usd_out=_millions(info.get("output_cost_per_token")),
+        usd_in=list_price(name, 10**6, 0),
+        usd_out=list_price(name, 0, 10**6),
         context=info.get("max_input_tokens") or info.get("max_tokens"),
         logprobs="top_logprobs" in supported,
         schema=bool(info.get("supports_response_schema")) or "response_format" in supported,
@@ -168,37 +169,6 @@ def probe(name: str, deadline_s: float = 30.0, environment: Mapping[str, str] | 
         close()
 
 
-def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
-    """Return the names of the models of an OpenAI-compatible server.
-
-    Args:
-        base: The server's address.
-        seconds: Timeout.
-        key: API key, "" for none.
-
-    Raises:
-        OSError: The server cannot be reached, or needs a key.
-        ValueError: The address or the answer is invalid.
-    """
-    import json
-    import urllib.request
-
-    shown, login = parted(base)
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    if not base.startswith(("http://", "https://")):
-        raise ValueError(f"{shown} is no address: it begins with http:// or https://")
-    request = urllib.request.Request(f"{shown.rstrip('/')}/models", headers=headers | login)
-    with urllib.request.urlopen(request, timeout=seconds) as response:
-        found = json.loads(response.read(1 << 20))
-    try:
-        return [str(item["id"]) for item in found["data"]]
-    except (TypeError, KeyError) as error:
-        raise ValueError("its list of models is not the OpenAI protocol's") from error
-
-
 def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
     return client.ask("probe", prompt, fresh=True, temperature=0.0, max_tokens=16, **options)
 
-
-def _millions(usd: Any) -> float | None:
-    return float(usd) * 1e6 if isinstance(usd, (int, float)) else None

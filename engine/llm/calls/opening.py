@@ -11,8 +11,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from engine.hiding import without_credentials
+from engine.llm.calls import network
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Client
+from engine.llm.calls.endpoint import Endpoint
 from engine.llm.calls.gateway import Gateway
 from engine.llm.calls.pace import PACE, Pace
 from engine.llm.calls.patience import Limits
@@ -63,9 +65,11 @@ def remote_client(
             options["extra_headers"] = headers
         if name.startswith(OPENAI) and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
+    network.bypass(base)
     pace = Pace(cache / PACE if cache else None, settings.requests_per_minute)
     identity = f"{name} {options['api_base']}" if base else name
-    return Client(name, name, identity, gateway, replies, pace, limits, options)
+    endpoint = Endpoint(name, identity, cache, windowed=name.startswith(network.OLLAMA))
+    return Client(name, name, identity, gateway, replies, pace, limits, options, endpoint)
 
 
 def address(name: str, environment: Mapping[str, str]) -> str:
@@ -77,6 +81,18 @@ def address(name: str, environment: Mapping[str, str]) -> str:
     if not base and name.startswith(OPENAI):
         base = environment.get("OPENAI_API_BASE") or environment.get("OPENAI_BASE_URL") or ""
     return base
+
+
+def look_up(client: Client, environment: Mapping[str, str] | None = None) -> None:
+    """Ask a server of one's own how large the context of a model is. Does nothing for a provider's server."""
+    from engine.llm.calls import listing
+
+    env = os.environ if environment is None else environment
+    base, model = address(client.name, env), client.name.partition("/")[2]
+    if client.name.startswith(network.OLLAMA):
+        client.endpoint.context = listing.ollama_context(model, base or network.ollama_address(env))
+    elif base:
+        client.endpoint.context = listing.context(model, base, key=env.get("OPENAI_API_KEY", ""))
 
 
 def parted(base: str) -> tuple[str, dict[str, str]]:
