@@ -242,8 +242,8 @@ class LanguageModel:
             answer = self._client.ask(question.purpose, prompt, fresh=fresh, **options)
         except Failed as failed:
             raise failed.failure.error() from None
-        if answer.lacking:
-            raise Unusable(answer.lacking, answer.call)
+        if answer.lacking or not answer.text.strip():
+            raise Unusable(answer.lacking or f"{self.name} sent an empty answer", answer.call)
         return answer
 
     def cancel(self) -> None:

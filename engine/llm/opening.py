@@ -125,7 +125,7 @@ def open_remote(
 
     def probe(client: Client) -> str:
         look_up(client, environment)
-        return known or probing.reading(client, cache)
+        return known or probing.reading(client, cache, settings.reply_tokens)
 
     return LanguageModel(
         client,

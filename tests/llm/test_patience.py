@@ -244,7 +244,7 @@ def test_who_only_looks_has_no_patience(server: Server):
     from engine.llm.calls import inquiry
 
     client, close = open_client("openai/test", Settings(), {"OPENAI_API_BASE": server.base}, attempts=1)
-    assert "rate limit" in inquiry.reach(client).trouble
+    assert "rate limit" in inquiry.reach(client, 100).trouble
     assert len(server.requests) == 1
     close()
 

@@ -12,7 +12,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,11 +70,12 @@ _LARGEST = re.compile(
     r"(?:at most|up to|less than or equal to|lower than or equal to|<=|≤|maximum(?: value)?(?: is| of|:)?|"
     r"\[\d+, ?|\d > |between \d+ and)\s*[`'\"]?(\d{1,9})\b"
 )
-_CONTEXT = re.compile(r"\d \+ \d+ > (\d{3,9})|context (?:length|size|window|limit)\D{0,40}?(\d{3,9})")
-_PROMPT = re.compile(
-    r"(\d{1,9}) (?:in the messages|of text input|input tokens|prompt tokens|in the prompt)|request \((\d{1,9}) tokens"
-    r"|(\d{1,9}) \+ \d+ >|resulted in (\d{1,9}) tokens"
-)
+_CONTEXT = (r"\d \+ \d+ > (\d{3,9})", r"context (?:length|size|window|limit)\D{0,40}?(\d{3,9})")
+_PROMPT = (
+    r"(\d{1,9}) (?:in the messages|of text input|input tokens|prompt tokens|in the prompt)",
+    r"request \((\d{1,9}) tokens", r"(\d{1,9}) \+ \d+ >", r"resulted in (\d{1,9}) tokens",
+)  # fmt: skip
+"""How errors name the tokens of the context and of the prompt; the first that is found counts."""
 
 
 class Endpoint:
@@ -210,9 +211,8 @@ def _named(error: BaseException, text: str, sent: Collection[str]) -> str:
     return words[found[0]] if found and words else ""
 
 
-def _number(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.search(text)
-    return int(next(filter(None, found.groups()))) if found else 0
+def _number(patterns: Iterable[str], text: str) -> int:
+    return next((int(found[1]) for pattern in patterns if (found := re.search(pattern, text))), 0)
 
 
 def _entries(folder: Path | None) -> dict[str, Any]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from engine.errors import JitrlError
 from engine.hiding import without_credentials
-from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
 from engine.llm.calls.opening import address, open_client
 from engine.llm.listed import list_price
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
+from engine.records import Notice
 from engine.settings import Settings
 
 QUESTION = Prompt(
@@ -132,19 +133,18 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     )
 
 
-def reach(client: Client) -> Reached:
+def reach(client: Client, words: int) -> Reached:
     """Find out with two small calls whether a model answers, gives log-probabilities, and follows a JSON schema.
+
+    Args:
+        client: Calls the model.
+        words: Largest number of tokens of an answer in words; a model may think before it.
 
     Raises:
         ModelError: Cancelled.
     """
     try:
-        try:
-            first = _ask(client, QUESTION, logprobs=True, top_logprobs=TOP)
-        except Failed as failed:
-            if failed.failure.kind != failures.LOGPROBS:
-                raise
-            first = _ask(client, QUESTION)
+        first = _ask(client, QUESTION, max_tokens=16, logprobs=True, top_logprobs=TOP)
     except Failed as failed:
         return Reached(failed.failure.message)
     except JitrlError as error:
@@ -153,22 +153,32 @@ def reach(client: Client) -> Reached:
         return Reached(str(error))
     schema = False
     with contextlib.suppress(Failed):
-        text = _ask(client, WORDED, response_format=SCHEMA).text
-        schema = "".join(text.split()) in ('{"answer":"yes"}', '{"answer":"no"}')
+        text = _ask(client, WORDED, max_tokens=words, response_format=SCHEMA).text
+        followed = "".join(text.split()) in ('{"answer":"yes"}', '{"answer":"no"}')
+        schema = followed and not client.endpoint.leaves_out("response_format")
     usage = client.usage
-    top = len(first.top) if first.top else 0
+    # A model that thinks first begins with a token of its thoughts, and no number can be read from that.
+    numbers = {"1", "2"} & {token.strip() for token, _ in first.top or ()}
+    top = len(first.top) if first.top and numbers else 0
     return Reached("", first.call.latency_s, top, schema, usage.tokens, usage.cost_usd)
 
 
-def probe(name: str, deadline_s: float = 30.0, environment: Mapping[str, str] | None = None) -> Reached:
-    """Open a model behind an API, call `reach`, and close the model."""
-    client, close = open_client(name, Settings(deadline_s=deadline_s), environment, attempts=1)
+def probe(name: str, cache: Path | None = None, told: Callable[[str], None] = lambda sentence: None) -> Reached:
+    """Open a model behind an API, call `reach`, and close the model.
+
+    Args:
+        name: Name of the model.
+        cache: Folder in which what its server refuses is remembered.
+        told: Called with each sentence about the server.
+    """
+    settings = Settings(deadline_s=60.0)
+    client, close = open_client(name, settings, cache=cache, attempts=1)
+    client.on_event(lambda event: told(event.message) if isinstance(event, Notice) else None)
     try:
-        return reach(client)
+        return reach(client, settings.reply_tokens)
     finally:
         close()
 
 
 def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
-    return client.ask("probe", prompt, fresh=True, temperature=0.0, max_tokens=16, **options)
-
+    return client.ask("probe", prompt, fresh=True, temperature=0.0, **options)

@@ -32,12 +32,17 @@ def continues(name: str) -> bool:
 
 
 def open_client(
-    name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
+    name: str,
+    settings: Settings,
+    environment: Mapping[str, str] | None = None,
+    *,
+    attempts: int,
+    cache: Path | None = None,
 ) -> tuple[Client, Callable[[], None]]:
-    """Return a client of a model behind an API that keeps nothing and has no patience, and what closes it."""
+    """Return a client of a model behind an API that keeps no replies and has no patience, and what closes it."""
     gateway = Gateway()
     limits = replace(limits_of(settings), attempts=attempts, patience_s=0.0)
-    client = remote_client(name, settings, None, environment, gateway, reply_cache(None), limits)
+    client = remote_client(name, settings, cache, environment, gateway, reply_cache(None), limits)
     return client, gateway.close
 
 

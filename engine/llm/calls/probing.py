@@ -45,8 +45,14 @@ class Probe:
     at: float
 
 
-def reading(client: Client, cache: Path | None, clock: Callable[[], float] = time.time) -> str:
+def reading(client: Client, cache: Path | None, words: int, clock: Callable[[], float] = time.time) -> str:
     """Return "token" or "verbalized": how to read this model, from the file or from two small calls.
+
+    Args:
+        client: Calls the model.
+        cache: Folder of the file, None to keep nothing.
+        words: Largest number of tokens of an answer in words.
+        clock: Returns the time in seconds since the epoch.
 
     If the model cannot be reached, the result is "verbalized" and is not stored. The next call will report the error.
 
@@ -55,7 +61,7 @@ def reading(client: Client, cache: Path | None, clock: Callable[[], float] = tim
     """
     found = load(cache, clock).get(client.identity)
     if found is None:
-        reached = reach(client)
+        reached = reach(client, words)
         if reached.trouble:
             return "verbalized"
         found = Probe(reached.logprobs, reached.schema, clock())
