@@ -202,7 +202,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
         yield Check("key", "ok", "none is needed")
         yield from _opened(args, name, [])
         return
-    from engine.llm.calls import inquiry
+    from engine.llm.calls import inquiry, probing
     from engine.paths import cache_folder, saves_folder
 
     known = inquiry.known(name)
@@ -227,7 +227,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
         yield Check("answer", "fail", "not asked: there is no key", f"export {known.key}=...")
         return
     sentences: list[str] = []
-    found = inquiry.probe(name, cache_folder(saves_folder(args.saves)), sentences.append)
+    found = probing.probe(name, cache_folder(saves_folder(args.saves)), sentences.append)
     if found.trouble:
         yield Check("answer", "fail", "none came", found.trouble)
         return

@@ -180,6 +180,9 @@ def _by_text(low: str, model: str, where: str) -> Failure | None:
     if any(text in low for text in _UNREACHED):
         return Failure("network", f"cannot reach {where}, or it cut the connection; check the network and the "
                        "address, then try again", retry=True, fatal=True)  # fmt: skip
+    if "output limit was reached" in low:
+        return Failure(CONTENT, f"{model} thought until its answer reached its limit; raise it with "
+                       "--set reply_tokens=N, or let it think less")  # fmt: skip
     if "content_filter" in low or "contentpolicyviolation" in low or "content management policy" in low:
         return Failure(CONTENT, f"{model} refused the prompt (content filter)")
     return None

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from engine.errors import JitrlError
 from engine.hiding import without_credentials
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
-from engine.llm.calls.opening import address, open_client
+from engine.llm.calls.opening import address
 from engine.llm.listed import list_price
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
-from engine.records import Notice
-from engine.settings import Settings
 
 QUESTION = Prompt(
     (("user", "Two doors: 1. the red one 2. the blue one. Answer with 1 or 2 and nothing else."),)
@@ -144,7 +141,7 @@ def reach(client: Client, words: int) -> Reached:
         ModelError: Cancelled.
     """
     try:
-        first = _ask(client, QUESTION, max_tokens=16, logprobs=True, top_logprobs=TOP)
+        first = _ask(client, QUESTION, max_tokens=words, logprobs=True, top_logprobs=TOP)
     except Failed as failed:
         return Reached(failed.failure.message)
     except JitrlError as error:
@@ -161,23 +158,6 @@ def reach(client: Client, words: int) -> Reached:
     numbers = {"1", "2"} & {token.strip() for token, _ in first.top or ()}
     top = len(first.top) if first.top and numbers else 0
     return Reached("", first.call.latency_s, top, schema, usage.tokens, usage.cost_usd)
-
-
-def probe(name: str, cache: Path | None = None, told: Callable[[str], None] = lambda sentence: None) -> Reached:
-    """Open a model behind an API, call `reach`, and close the model.
-
-    Args:
-        name: Name of the model.
-        cache: Folder in which what its server refuses is remembered.
-        told: Called with each sentence about the server.
-    """
-    settings = Settings(deadline_s=60.0)
-    client, close = open_client(name, settings, cache=cache, attempts=1)
-    client.on_event(lambda event: told(event.message) if isinstance(event, Notice) else None)
-    try:
-        return reach(client, settings.reply_tokens)
-    finally:
-        close()
 
 
 def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
