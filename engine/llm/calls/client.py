@@ -175,12 +175,15 @@ class Client:
                 started = time.perf_counter()
                 value, retries = self._with_retries(lambda left: self._complete(prompt, arguments))
         call = self._record(purpose, prompt, value["text"], value, started, cached, retries)
+        lacking = failures.lacking(self.name, value)
+        if value["top"] is None:  # one token of an answer says enough where its alternatives are read
+            self._tell(lacking)
         top = value["top"]
         return Answer(
             value["text"],
             value["finish"],
             value["refusal"],
-            failures.lacking(self.name, value),
+            lacking,
             tuple((str(t), float(p)) for t, p in top) if top is not None else None,
             call,
             "" if cached else key,
@@ -352,6 +355,8 @@ class Client:
             seconds = patience.after(failure)
             if seconds is None or self._deadline.left() < TOO_LITTLE_S:
                 self._add(seconds=time.perf_counter() - started, retries=patience.failed - 1)
+                if failure.kind == failures.CONTENT:  # play goes on without this answer
+                    self._tell(failure.message)
                 raise Failed(patience.told(failure))
             if failure.wait is not None:
                 self._pace.hold(self._target, seconds)
