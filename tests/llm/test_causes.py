@@ -20,6 +20,7 @@ from tests.llm.server import Server
 
 REQUEST = ActionRequest("sum", "", "> look\nnothing", "In a room", ("open box", "go north", "wait"), 3)
 DEAD = "127.0.0.1:9"
+CHECK = "or it cut the connection; check the proxy, or unset HTTP_PROXY"
 
 
 def opened(base: str, name: str = "openai/test"):
@@ -90,9 +91,9 @@ def test_calls_to_a_server_of_this_machine_take_no_proxy(server: Server, proxies
 @pytest.mark.parametrize(
     ("proxy", "package", "text"),
     [
-        (f"http://me:secret@{DEAD}", False, rf"through the proxy http://{DEAD}; start it, or unset HTTP_PROXY"),
+        (f"http://me:secret@{DEAD}", False, rf"through the proxy http://{DEAD}, {CHECK}"),
         (f"socks5://{DEAD}", False, "HTTP_PROXY names a SOCKS proxy.*pip install socksio, or unset HTTP_PROXY"),
-        (f"socks5://{DEAD}", True, rf"through the proxy socks5://{DEAD}; start it, or unset HTTP_PROXY"),
+        (f"socks5://{DEAD}", True, rf"through the proxy socks5://{DEAD}, {CHECK}"),
     ],
 )
 def test_a_proxy_that_is_in_the_way_is_named(proxies, proxy: str, package: bool, text: str):

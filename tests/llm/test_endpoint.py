@@ -132,6 +132,25 @@ def test_what_does_not_help_is_not_remembered(server: Server, tmp_path: Path):
     model.close()
 
 
+def test_an_answer_ends_where_it_was_to_stop(server: Server):
+    server.default = fake.refusing(OPENAI, "stop", answer=fake.reply("click(3)\n<END>and so on"))
+    model = opened(server)
+    reply = model.complete(Question("actions", [{"role": "user", "content": "What?"}], stops=("<END>", "\n\n")))
+    assert reply.text == "click(3)\n"
+    assert "stop" not in server.requests[-1]
+    model.close()
+
+
+def test_what_a_server_counts_is_learned_from_long_prompts():
+    known = endpoint.Endpoint("m", "m", None)
+    known.context = 4096
+    known.counted(20, 100)
+    assert known.longest(512) == 4096 - endpoint.MARGIN - 512
+    known.counted(1000, 2000)
+    assert known.longest(512) == (4096 - endpoint.MARGIN - 512) // 2
+    assert known.request({"max_tokens": 9999}, 1000)["max_tokens"] == 4096 - 2000 - endpoint.MARGIN
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"m": 3}', '{"m": {"changes": [], "at": 1}}', "[" * 10**5])
 def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, text: str):
     (tmp_path / endpoint.FILE).write_text(text)

@@ -307,9 +307,13 @@ class Client:
                 if changed or (kind == failures.REFUSED and endpoint.refused(error, sent)):
                     continue
                 break
-            endpoint.counted(estimate, int(getattr(getattr(response, "usage", None), "prompt_tokens", 0) or 0))
+            value = self._read(response, prompt, sent) | {"squeezed": endpoint.squeezed(arguments, sent)}
+            if not prompt.pictures:
+                endpoint.counted(estimate, value["tokens"][0])
+            for stop in arguments.get("stop") or ():  # if the server does not take them
+                value["text"] = value["text"].partition(stop)[0]
             self._tell(endpoint.settle(helped=True))
-            return self._read(response, prompt, sent) | {"squeezed": endpoint.squeezed(arguments, sent)}
+            return value
         endpoint.settle(helped=False)
         raise trouble
 

@@ -32,6 +32,11 @@ LEAST_ROOM = 512
 LEAST_WINDOW, LARGEST_CONTEXT = 4096, 10**8
 """Smallest context that Ollama is asked for, and the largest one that is believed; tokens."""
 
+LEAST_COUNTED = 500
+"""Estimated tokens of the shortest prompt from which is learned how many tokens the server counts."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""Parameters that limit the tokens of an answer."""
+
 Change = str | int | None
 """What is done about a parameter: another name for it, a largest value, or None to leave it out."""
 
@@ -119,7 +124,7 @@ class Endpoint:
                 elif change is not None:
                     sent[name] = min(change, value)
             needed = math.ceil(prompt * self._ratio) + MARGIN
-            for name in ("max_tokens", "max_completion_tokens"):
+            for name in LIMITS:
                 if name in sent and self.context:
                     sent[name] = max(1, min(sent[name], self.context - needed))
                 if name in sent and self._windowed:
@@ -146,10 +151,16 @@ class Endpoint:
         return max(1, int((self.context - MARGIN - room) / self._ratio)) if self.context else 0
 
     def counted(self, estimated: int, tokens: int) -> None:
-        """Take in how many tokens the server counts in a prompt, so that later estimates are as large."""
-        if estimated > 0 and tokens > 0:
-            with self._lock:
-                self._ratio = max(self._ratio, min(8.0, tokens / estimated))
+        """Take in how many tokens the server counts in a prompt, so that later estimates are as large.
+
+        A short prompt tells little: much of it is what the server adds.
+        """
+        if estimated >= LEAST_COUNTED:
+            self._estimate(estimated, tokens)
+
+    def _estimate(self, estimated: int, tokens: int) -> None:
+        with self._lock:
+            self._ratio = max(self._ratio, min(8.0, tokens / max(1, estimated)))
 
     def too_long(self, error: BaseException, sent: Mapping[str, Any], prompt: int) -> bool:
         """Read the context from an error; return whether the same prompt fits if its answer is shorter."""
@@ -157,11 +168,11 @@ class Endpoint:
         found, counted = _number(_CONTEXT, text), _number(_PROMPT, text)
         if not found or found > LARGEST_CONTEXT:
             return False
-        before = {name: sent[name] for name in RULES if name in sent}
+        before = {name: sent[name] for name in LIMITS if name in sent}
         self.context = min(found, self.context or found)
-        self.counted(prompt, counted)
+        self._estimate(prompt, counted)
         after = self.request(sent, prompt)
-        return any(after.get(name, value) != value and after.get(name, 0) > 1 for name, value in before.items())
+        return any(min(LEAST_ROOM, old) <= after.get(name, 0) < old for name, old in before.items())
 
     def refused(self, error: BaseException, sent: Mapping[str, Any]) -> bool:
         """Change what is sent if an error names a parameter; return whether there is something else to send."""

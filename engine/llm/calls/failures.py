@@ -142,12 +142,13 @@ def _unsent(status: int | None, low: str, model: str, base: str | None, where: s
     if not any(text in low for text in _UNREACHED) and (status is None or status < 500):
         return None
     key = key_name(model)
-    if any(not "!" <= character <= "~" for character in os.environ.get(key, "")):
+    if key.endswith(("_KEY", "_TOKEN")) and any(not "!" <= one <= "~" for one in os.environ.get(key, "")):
         return Failure("key", f"{key} has a line break, a blank or a letter with an accent in it, so that it cannot be "
                        "sent; set it again without", fatal=True)  # fmt: skip
     if not any(text in low for text in _UNREACHED):
         return None
-    if model.startswith(OLLAMA) and is_loopback(server := base or ollama_address(os.environ)):
+    refused = any(text in low for text in ("connection refused", "cannot connect", "connect call failed"))
+    if refused and model.startswith(OLLAMA) and is_loopback(server := base or ollama_address(os.environ)):
         return Failure("network", f"Ollama does not run at {without_credentials(server)}; start it with: ollama serve",
                        retry=True, fatal=True)  # fmt: skip
     variable, proxy = proxy_for(base or "https://")
@@ -156,8 +157,8 @@ def _unsent(status: int | None, low: str, model: str, base: str | None, where: s
     if proxy.startswith("socks") and not has_socks():
         return Failure("network", f"{variable} names a SOCKS proxy, which needs a package that is missing; install it "
                        f"with: pip install socksio, or unset {variable}", fatal=True)  # fmt: skip
-    return Failure("network", f"cannot reach {where} through the proxy {without_credentials(proxy)}; start it, or "
-                   f"unset {variable}", retry=True, fatal=True)  # fmt: skip
+    return Failure("network", f"cannot reach {where} through the proxy {without_credentials(proxy)}, or it cut the "
+                   f"connection; check the proxy, or unset {variable}", retry=True, fatal=True)  # fmt: skip
 
 
 def _spent(low: str) -> bool:
