@@ -11,7 +11,8 @@ from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import probing
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
-from engine.llm.calls.opening import continues, limits_of, look_up, remote_client, reply_cache
+from engine.llm.calls.listing import look_up
+from engine.llm.calls.opening import continues, limits_of, remote_client, reply_cache
 from engine.llm.calls.pace import Pace
 from engine.llm.language import LanguageModel
 from engine.llm.local import gguf, metadata, weights

@@ -127,3 +127,14 @@ def test_an_unknown_cost_is_recorded_as_such():
 
     event = EpisodeEnded(1, 1.0, None, 1, True, False, "", (), (), 0, 0, cost_usd=None)
     assert event_from_line(event_to_line(event, 1.0).encode())[1] == event
+
+
+def test_watch_says_what_it_may_cost_before_the_first_call(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    server.default = player
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    words = ["watch", "pantry", "--plain", "--agent", "static", "--model", "openai/test", "--episodes", "1"]
+    assert main([*words, "--steps", "1", "--set", "logits=verbalized", "--saves", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert said.index("openai/test: 1 episode, up to 1 step,") < said.index("Episode 1")

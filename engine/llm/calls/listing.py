@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import urllib.request
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.llm.calls.network import bypass
-from engine.llm.calls.opening import parted
+from engine.llm.calls.client import Client
+from engine.llm.calls.network import OLLAMA, bypass, ollama_address
+from engine.llm.calls.opening import address, parted
 
 CONTEXTS = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Fields in which servers list the context of a model: vLLM; OpenRouter, Together; Groq; LM Studio, Mistral."""
@@ -67,6 +69,16 @@ def ollama_context(model: str, base: str, seconds: float = 5.0) -> int:
     return 0
 
 
+def look_up(client: Client, environment: Mapping[str, str] | None = None) -> None:
+    """Ask a server of one's own how large the context of a model is. Does nothing for a provider's server."""
+    env = os.environ if environment is None else environment
+    base, model = address(client.name, env), client.name.partition("/")[2]
+    if client.name.startswith(OLLAMA):
+        client.endpoint.context = ollama_context(model, base or ollama_address(env))
+    elif base:
+        client.endpoint.context = context(model, base, key=env.get("OPENAI_API_KEY", ""))
+
+
 def _counts(values: list[Any]) -> Iterator[int]:
     return (value for value in values if type(value) is int and value > 0)
 
@@ -77,9 +89,9 @@ def _models(base: str, seconds: float, key: str) -> list[Any]:
     return list(_asked(f"{base.rstrip('/')}/models", seconds, key)["data"])
 
 
-def _asked(address: str, seconds: float, key: str, body: Mapping[str, Any] | None = None) -> Any:
+def _asked(page: str, seconds: float, key: str, body: Mapping[str, Any] | None = None) -> Any:
     """Return the JSON that a server answers at an address; credentials in the address are sent as a header."""
-    shown, login = parted(address)
+    shown, login = parted(page)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     data = None if body is None else json.dumps(body).encode()
     if data is not None:

@@ -88,18 +88,6 @@ def address(name: str, environment: Mapping[str, str]) -> str:
     return base
 
 
-def look_up(client: Client, environment: Mapping[str, str] | None = None) -> None:
-    """Ask a server of one's own how large the context of a model is. Does nothing for a provider's server."""
-    from engine.llm.calls import listing
-
-    env = os.environ if environment is None else environment
-    base, model = address(client.name, env), client.name.partition("/")[2]
-    if client.name.startswith(network.OLLAMA):
-        client.endpoint.context = listing.ollama_context(model, base or network.ollama_address(env))
-    elif base:
-        client.endpoint.context = listing.context(model, base, key=env.get("OPENAI_API_KEY", ""))
-
-
 def parted(base: str) -> tuple[str, dict[str, str]]:
     """Return a server's address without credentials, and the headers that carry them; {} if it has none.
 
