@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 
-def dollars(cost: float) -> str:
-    """Return an amount of US dollars with cents; with four decimals if it is less than half a cent."""
+def dollars(cost: float | None) -> str:
+    """Return US dollars with cents, with four decimals for less than half a cent; "cost unknown" for None."""
+    if cost is None:
+        return "cost unknown"
     return f"${cost:,.2f}" if cost >= 0.005 or not cost else f"${cost:.4f}"
 
 

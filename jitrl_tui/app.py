@@ -274,10 +274,12 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     """Return a source that continues a saved session. If it ends without a step, the session is deleted."""
     from engine.session.changing import discard_unplayed
     from engine.session.loop import Session
+    from jitrl_tui.expected import before_paying
 
     return LiveSource(
         lambda emit: Session(saved, saves, emit, interactive=True),
         saves=saves,
+        before=lambda: before_paying(saved, saves),
         after=lambda: discard_unplayed(saved),
         again=lambda: command_to_resume(saved, saves),
     )

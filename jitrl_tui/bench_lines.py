@@ -38,7 +38,7 @@ def totals(progress: Progress, limits: Limits, elapsed: float) -> list[str]:
     eta = progress.eta
     if not progress.over and eta is not None:
         parts.append(f"{duration(eta)} left")
-    if progress.usd or limits.usd is not None:
+    if progress.usd != 0 or limits.usd is not None:
         most = f" of {dollars(limits.usd)}" if limits.usd is not None else ""
         parts.append(dollars(progress.usd) + most)
     if progress.tokens or limits.tokens is not None:

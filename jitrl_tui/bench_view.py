@@ -64,7 +64,7 @@ def fields(one: CellProgress) -> tuple[str, ...]:
         score,
         "" if average is None else f"{average:.1f}".replace("-", "\N{MINUS SIGN}"),
         amount(one.tokens) if one.tokens else "",
-        dollars(one.usd) if one.usd else "",
+        "unknown" if one.usd is None else dollars(one.usd) if one.usd else "",
         one_line(one.cell.name),
     )
 

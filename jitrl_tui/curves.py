@@ -37,13 +37,13 @@ class Measure:
     Attributes:
         name: Its name in files.
         title: Heading, with the unit.
-        value: Returns it for an episode.
+        value: Returns it for an episode, None if it is not known.
         decimals: Decimals with which it is shown.
     """
 
     name: str
     title: str
-    value: Callable[[Row], float]
+    value: Callable[[Row], float | None]
     decimals: int
 
 
@@ -51,6 +51,8 @@ def _mean_ms(seconds: float, count: int) -> float:
     return 1000.0 * seconds / count if count else 0.0
 
 
+UNKNOWN = "unknown"
+"""Stands in place of a number that is not known."""
 MEASURES = (
     Measure("score", "score", lambda row: row.score, 1),
     Measure("tokens", "tokens", lambda row: float(row.tokens), 0),
@@ -79,8 +81,12 @@ class Curve:
     sessions: tuple[tuple[str, tuple[Row, ...]], ...]
 
     def values(self, measure: Measure) -> list[float]:
-        """Return a measure for each episode: its mean over the sessions that have played the episode."""
-        return means_of([[measure.value(row) for row in rows] for _, rows in self.sessions])
+        """Return a measure for each episode: its mean over the sessions that have played the episode.
+
+        Empty if it is not known of each.
+        """
+        values = [[measure.value(row) for row in rows] for _, rows in self.sessions]
+        return [] if any(None in each for each in values) else means_of(values)  # type: ignore[arg-type]
 
     @property
     def max_score(self) -> float | None:

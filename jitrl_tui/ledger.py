@@ -26,7 +26,7 @@ class Row:
         max_score: Highest score there is, None if it is not known.
         steps: Number of actions taken.
         tokens: Tokens of the model, input plus output.
-        cost_usd: Cost in US dollars.
+        cost_usd: Cost in US dollars, None if a price is not known.
         calls: Number of model calls.
         latency_s: Seconds that they took together.
         memory_entries: Number of steps remembered at the end.
@@ -41,7 +41,7 @@ class Row:
     max_score: float | None
     steps: int
     tokens: int
-    cost_usd: float
+    cost_usd: float | None
     calls: int
     latency_s: float
     memory_entries: int

@@ -118,7 +118,7 @@ def facts(racer: RacerView) -> list[str]:
     limit = f"/{points(view.max_score)}" if view.max_score else ""
     average = f"avg {points(round(view.average, 1))}" if view.average is not None else "avg -"
     best = [f"best {points(view.best)}"] if view.best is not None else []
-    cost = [dollars(view.cost_usd)] if view.cost_usd else []
+    cost = [dollars(view.cost_usd)] if view.cost_usd != 0 else []
     return [
         f"episode {view.episode}{total}",
         f"step {view.step}",

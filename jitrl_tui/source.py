@@ -202,6 +202,7 @@ class LiveSource(InThread):
         open_session: Makes the session. Its argument is called with each event. It should be fast; `run`
             loads the rest in the thread.
         saves: Folder for the traceback of an unexpected exception.
+        before: Returns what is told in the thread before the session begins, "" for nothing.
         after: Called in the thread when the session has ended.
         again: Returns the command that resumes the session, "" if there is nothing to resume.
     """
@@ -213,11 +214,12 @@ class LiveSource(InThread):
         open_session: Callable[[Callable[[Event], None]], RunnableSession],
         *,
         saves: Path | None = None,
+        before: Callable[[], str] = lambda: "",
         after: Callable[[], object] = lambda: None,
         again: Callable[[], str] = lambda: "",
     ) -> None:
         super().__init__("session", saves)
-        self._after = after
+        self._before, self._after = before, after
         self.again = again
         self._session = open_session(self.put)
 
@@ -265,6 +267,8 @@ class LiveSource(InThread):
     def work(self) -> None:
         """Play the session. It tells of its own errors itself."""
         try:
+            if sentence := self._before():
+                self.put(Notice("info", sentence))
             self._session.run()
         finally:
             self._after()

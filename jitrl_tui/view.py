@@ -35,6 +35,7 @@ from engine.records import (
     Tally,
     Thinking,
     Waiting,
+    total_cost,
 )
 from engine.session.account import added, tally_of
 from jitrl_tui import steered
@@ -183,9 +184,9 @@ class RunView:
     choice: Choice | None = None
     pending: bool = False
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     tokens_before: int = 0
-    cost_before: float = 0.0
+    cost_before: float | None = 0.0
     memory_entries: int = 0
     flips: int = 0
     tally: Tally = NO_TALLY
@@ -335,7 +336,7 @@ class RunView:
         before = self.seen.score if self.seen else 0.0
         self.seen, self.step, self.pending = event.observation, event.step + 1, False
         self.tokens = self.tokens_before + event.tokens
-        self.cost_usd = self.cost_before + event.cost_usd
+        self.cost_usd = total_cost((self.cost_before, event.cost_usd))
         human = event.provenance == "human"
         made = self.choice
         if made and not human and made.decision.changed:
@@ -374,7 +375,7 @@ class RunView:
         self.last_episode = event
         self.memory_entries = event.memory_entries
         self.tokens_before += event.tokens
-        self.cost_before += event.cost_usd
+        self.cost_before = total_cost((self.cost_before, event.cost_usd))
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
         self.tally_before = self.tally = added(self.tally_before, event.tally)
         self.pending = False

@@ -57,7 +57,7 @@ MANIFEST = {
     "cells": ("object", "the cells by name: see below"),
     "on": ("text, optional", 'where it was played last: "local", "ray", "ray:auto" or "ray://HOST:PORT"'),
     "nodes": ("object, optional", "with Ray: the machines that could play, as `machine`, by name"),
-    "spent": ("object", "`usd`, `tokens` and `minutes` so far"),
+    "spent": ("object", "`usd`, `tokens` and `minutes` so far; `usd` is null if a price is not known"),
     "stopped": ("text", 'why the run was stopped, "" if it was not'),
 }
 """Fields of a manifest: type and meaning."""

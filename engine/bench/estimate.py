@@ -91,7 +91,7 @@ def estimate(cells: Sequence[Cell], saves: Path, jobs: int) -> Estimate:
                 measured, seconds = False, None
             calls += asked
             tokens += prompt + reply
-            cost = _price(cell.model, prompt, reply)
+            cost = list_price(cell.model, prompt, reply) if cell.model else 0.0
             usd = None if usd is None or cost is None else usd + cost
     return Estimate(
         cells=len(cells),
@@ -119,13 +119,6 @@ def _calls(leg: Leg) -> int:
 def _free(model: str) -> bool:
     """Whether a model runs without language model calls."""
     return all(part.startswith("prior/") for part in model.split("+"))
-
-
-def _price(model: str, prompt: int, reply: int) -> float | None:
-    """Return the list price of tokens in US dollars, None if it is not known."""
-    if not model or all(part.startswith(("prior/", "local/", "local:")) for part in model.split("+")):
-        return 0.0
-    return list_price(model, prompt, reply)
 
 
 def _measured(saves: Path) -> dict[tuple[str, str], _Rate]:

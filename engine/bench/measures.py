@@ -19,6 +19,7 @@ from engine.bench.records import EpisodeRow, TimingRow
 from engine.bench.samples import NONE, Samples
 from engine.bench.statistics import Numbers, band, interval
 from engine.errors import UsageError
+from engine.records import total_cost
 
 LAST = 10
 """Number of episodes that the measure `last10` averages."""
@@ -123,6 +124,11 @@ def _mean(numbers: Iterable[float]) -> float | None:
     return plain.fmean(found) if found else None
 
 
+def _cost(rows: Sequence[EpisodeRow]) -> float | None:
+    spent = total_cost(row.cost_usd for row in rows)
+    return spent / len(rows) if rows and spent is not None else None
+
+
 def _ratio(above: float, below: float) -> float | None:
     return above / below if below else None
 
@@ -168,7 +174,7 @@ MEASURES: Mapping[str, Measure] = {
         Measure("calls", "Calls", "model calls, per episode", "calls", -1,
                 lambda played: _mean(sum(row.calls.values()) for row in played.rows)),
         Measure("cost", "Cost", "US dollars for model calls, per episode", "usd", -1,
-                lambda played: _mean(row.cost_usd for row in played.rows)),
+                lambda played: _cost(played.rows)),
         Measure("wall", "Wall time", "seconds, per episode", "s", -1,
                 lambda played: _mean(timing.wall_s for timing in played.timings), timed=True),
         Measure("processor", "Processor", "processor seconds, per episode", "s", -1,

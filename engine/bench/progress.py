@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.bench.records import TEST, Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
+from engine.records import total_cost
 
 State = Literal["waiting", "running", "failed", "stopped", "finished"]
 _ACTIVE = ("waiting", "running")
@@ -57,8 +58,8 @@ class CellProgress:
     error: str = ""
     ended: dict[tuple[int, int], Ended] = field(default_factory=dict)
     tokens: int = 0
-    usd: float = 0.0
-    _paid: dict[tuple[int, int], tuple[int, float]] = field(default_factory=dict)
+    usd: float | None = 0.0
+    _paid: dict[tuple[int, int], tuple[int, float | None]] = field(default_factory=dict)
     _scores: tuple[float, ...] | None = None
 
     @property
@@ -101,14 +102,16 @@ class CellProgress:
         """Whether an episode is being played that has not ended."""
         return self.episode > 0 and (self.leg, self.episode) not in self.ended
 
-    def _charge(self, at: tuple[int, int], tokens: int, usd: float) -> tuple[int, float]:
+    def _charge(self, at: tuple[int, int], tokens: int, usd: float | None) -> tuple[int, float | None]:
         """Set what an episode was charged, unless more is known already; return what is new of it."""
         before = self._paid.get(at, (0, 0.0))
-        now = max(before[0], tokens), max(before[1], usd)
+        unknown = usd is None or before[1] is None
+        now = max(before[0], tokens), None if unknown else max(before[1] or 0.0, usd or 0.0)
         self._paid[at] = now
         self.tokens += now[0] - before[0]
-        self.usd += now[1] - before[1]
-        return now[0] - before[0], now[1] - before[1]
+        new = None if now[1] is None or before[1] is None else now[1] - before[1]
+        self.usd = total_cost((self.usd, new))
+        return now[0] - before[0], new
 
     def _add(self, message: Ended) -> None:
         self.ended[message.leg, message.episode] = message
@@ -140,7 +143,7 @@ class Progress:
         episodes_done: Finished episodes of all cells.
         episodes_of: Planned episodes of all cells.
         tokens: Tokens that all cells were charged.
-        usd: US dollars that all cells cost.
+        usd: US dollars that all cells cost, None if a price is not known.
         said: The last sentence of any worker, None before the first.
     """
 
@@ -151,7 +154,7 @@ class Progress:
         self.episodes_done = 0
         self.episodes_of = sum(cell.episodes for cell in cells)
         self.tokens = 0
-        self.usd = 0.0
+        self.usd: float | None = 0.0
         self.said: Said | None = None
         self._jobs = max(1, jobs)
         self._steps = 0
@@ -292,7 +295,7 @@ class Progress:
     def _charge(self, one: CellProgress, message: Stepped | Ended) -> None:
         tokens, usd = one._charge((message.leg, message.episode), message.paid_tokens, message.paid_usd)
         self.tokens += tokens
-        self.usd += usd
+        self.usd = total_cost((self.usd, usd))
 
 
 def _key(cell: Cell, task: str) -> tuple[str, ...]:

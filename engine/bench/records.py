@@ -93,6 +93,7 @@ class EpisodeRow:
         prompt_tokens: Tokens of all prompts, those answered from the cache included.
         completion_tokens: Tokens of all replies, those from the cache included.
         cost_usd: US dollars for these calls. A reply from the cache counts with what it cost when it was bought.
+            None if a price is not known.
         answers: What became of the model's answers, by the names of `engine.records.Tally`, without those that
             depend on the cache or on the network.
         hits: Remembered steps that decisions used.
@@ -126,7 +127,7 @@ class EpisodeRow:
     calls: Mapping[str, int] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     answers: Mapping[str, int] = field(default_factory=dict)
     hits: int = 0
     hits_other: int = 0
@@ -148,7 +149,7 @@ class TimingRow:
         model_s: Seconds that model calls took.
         retrieval_s: Seconds that retrieval from memory took.
         retrievals: Number of retrievals.
-        paid_usd: US dollars that were paid. Replies from the cache cost nothing.
+        paid_usd: US dollars that were paid. Replies from the cache cost nothing. None if a price is not known.
         paid_tokens: Tokens that were paid. Replies from the cache count nothing.
         cached: Number of calls that were answered from the cache.
         retries: Number of calls that were repeated.
@@ -163,7 +164,7 @@ class TimingRow:
     model_s: float = 0.0
     retrieval_s: float = 0.0
     retrievals: int = 0
-    paid_usd: float = 0.0
+    paid_usd: float | None = 0.0
     paid_tokens: int = 0
     cached: int = 0
     retries: int = 0
@@ -205,7 +206,7 @@ class Stepped:
     score: float
     action: str
     paid_tokens: int = 0
-    paid_usd: float = 0.0
+    paid_usd: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class Ended:
     max_score: float | None
     steps: int
     paid_tokens: int = 0
-    paid_usd: float = 0.0
+    paid_usd: float | None = 0.0
     wall_s: float = 0.0
     again: bool = False
 

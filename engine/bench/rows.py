@@ -26,6 +26,7 @@ from engine.records import (
     ModelCalled,
     SessionStarted,
     Stepped,
+    total_cost,
 )
 from engine.session import recording
 from engine.session import store as sessions
@@ -189,7 +190,7 @@ def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, ot
         calls=dict(sorted(Counter(call.purpose for call in told.calls).items())),
         prompt_tokens=sum(call.prompt_tokens for call in told.calls),
         completion_tokens=sum(call.completion_tokens for call in told.calls),
-        cost_usd=round(sum(call.price_usd for call in told.calls), 9),
+        cost_usd=_rounded(total_cost(call.price_usd for call in told.calls)),
         answers=answers,
         hits=len(told.hits),
         hits_other=other,
@@ -197,6 +198,10 @@ def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, ot
         failed=event.failed,
         ended_by=event.ended_by,
     )
+
+
+def _rounded(usd: float | None) -> float | None:
+    return None if usd is None else round(usd, 9)
 
 
 def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _Told) -> TimingRow:
@@ -208,7 +213,7 @@ def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _Told) -> Timing
         model_s=round(sum(call.latency_s for call in told.paid), 3),
         retrieval_s=event.retrieval_s,
         retrievals=event.retrievals,
-        paid_usd=round(event.cost_usd, 9),
+        paid_usd=_rounded(event.cost_usd),
         paid_tokens=event.tokens,
         cached=event.tally.cached,
         retries=event.tally.retries,

@@ -117,8 +117,9 @@ class Runner:
             finally:
                 self._executor.close()
                 spent["minutes"] = round(spent.get("minutes", 0.0) + (self._clock() - began) / 60, 3)
+                usd = self._progress.usd
                 self._manifest["spent"] = {
-                    **spent, "usd": round(self._progress.usd, 9), "tokens": self._progress.tokens,
+                    **spent, "usd": None if usd is None else round(usd, 9), "tokens": self._progress.tokens,
                 }  # fmt: skip
                 self._manifest["stopped"] = self.stopped
                 for name in self._running:
@@ -200,7 +201,9 @@ class Runner:
 
     def _keep_to_limits(self, elapsed: float) -> None:
         wanted = self._limits
-        if wanted.usd is not None and self._progress.usd > wanted.usd:
+        if wanted.usd is not None and self._progress.usd is None:
+            self._wind_down(f"the limit of {wanted.usd:g} US dollars cannot be kept: a price is not known")
+        elif wanted.usd is not None and (self._progress.usd or 0.0) > wanted.usd:
             self._wind_down(f"the limit of {wanted.usd:g} US dollars is reached")
         elif wanted.tokens is not None and self._progress.tokens >= wanted.tokens:
             self._wind_down(f"the limit of {wanted.tokens:,} tokens is reached")

@@ -16,6 +16,7 @@ from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.endpoint import LEAST_ROOM
 from engine.llm.calls.gateway import Gateway
 from engine.llm.calls.opening import continues
 from engine.llm.local.engine import LocalEngine
@@ -23,11 +24,8 @@ from engine.llm.local.runtime import TOO_LONG
 from engine.llm.model import Question, Reply, Unusable, Usage
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import Reader
-from engine.records import ActionRequest, Candidate, Proposal, Waiting
+from engine.records import ActionRequest, Candidate, Notice, Proposal, Waiting
 from engine.settings import ModelSettings
-
-LEAST_ROOM = 512
-"""Tokens to leave for an answer in words in the context of a local model."""
 
 SHORTENINGS = 3
 
@@ -39,8 +37,8 @@ class LanguageModel:
         reading: "string", "token" or "verbalized".
         engine: The engine of a model in this process. It is closed together with the model.
         scored_after: Name of the prompt for the reading "string".
-        probe: Finds out with one or two small calls which reading to use. It is called only when this is
-            needed.
+        probe: Finds out what the server can do, and returns which reading to use. It is called once, before the
+            first question.
         asking: How it is asked for actions in this kind of environment.
         constrained: Whether its scores are those of a choice among the valid actions.
     """
@@ -90,7 +88,7 @@ class LanguageModel:
         return self._client.usage
 
     def settle(self) -> None:
-        """Find out which reading the model supports, if this is unknown. This makes two small calls, once.
+        """Find out once how large its context is, and by two small calls which reading it supports, if this is unknown.
 
         Raises:
             ModelError: Cancelled.
@@ -100,9 +98,9 @@ class LanguageModel:
                 self.reading = self._probe(self._client)
                 self._probe = None
 
-    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Call `callback` once a second while a call waits for its next attempt, in the thread that made the call."""
-        self._client.on_wait(callback)
+    def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
+        """Call `callback` with waits and notices, in the thread that made the call; see `Model.on_event`."""
+        self._client.on_event(callback)
 
     def warm(self, folder: Path | None) -> None:
         """Process the common beginning of all prompts, or load the result from `folder`.
@@ -190,11 +188,9 @@ class LanguageModel:
             if failure.kind == failures.LOGPROBS and self.reading == "token":
                 self.reading = "verbalized"
                 return f"{failure.message}: confidences in words instead"
-            if failure.kind == failures.SCHEMA and self._reader.schema:
-                self._reader = dataclasses.replace(self._reader, schema=False)
-                return ""
             if failure.kind == failures.CONTEXT and self._reader.budget > 500:
-                self._reader = dataclasses.replace(self._reader, budget=self._reader.budget // 2)
+                half, most = self._reader.budget // 2, self._client.endpoint.longest(LEAST_ROOM)
+                self._reader = dataclasses.replace(self._reader, budget=most if half < most < 2 * half else half)
                 return "the oldest history was left out of the prompt"
         if failure.kind in (failures.CONTENT, failures.CONTEXT):
             return None
@@ -237,26 +233,17 @@ class LanguageModel:
         options: dict[str, Any] = {"temperature": question.temperature, "max_tokens": words}
         if question.stops:
             options["stop"] = list(question.stops)
-        for _ in range(2):
-            if question.schema is not None and self._reader.schema:
-                options["response_format"] = {
-                    "type": "json_schema",
-                    "json_schema": {"name": "answer", "schema": dict(question.schema)},
-                }
-            try:
-                answer = self._client.ask(question.purpose, prompt, fresh=fresh, **options)
-                break
-            except Failed as failed:
-                if failed.failure.kind == failures.SCHEMA and options.pop("response_format", None):
-                    self._reader = dataclasses.replace(self._reader, schema=False)
-                    continue
-                raise failed.failure.error() from None
-        else:
-            raise ModelError(f"{self.name} takes no JSON schema")
-        if answer.refusal or answer.finish == "content_filter":
-            raise Unusable(f"{self.name} refused to answer", answer.call)
-        if not answer.text.strip():
-            raise Unusable(f"{self.name} sent an empty answer", answer.call)
+        if question.schema is not None:
+            options["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "schema": dict(question.schema)},
+            }
+        try:
+            answer = self._client.ask(question.purpose, prompt, fresh=fresh, **options)
+        except Failed as failed:
+            raise failed.failure.error() from None
+        if answer.lacking or not answer.text.strip():
+            raise Unusable(answer.lacking or f"{self.name} sent an empty answer", answer.call)
         return answer
 
     def cancel(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.records import total_cost
 
 PRIORS = {
     "prior/uniform": "no model: all actions alike",
@@ -77,7 +78,15 @@ def _providers() -> frozenset[str]:
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what tokens of a model cost in US dollars by litellm's list, None if it has no price for the model."""
+    """Return what tokens of a model cost in US dollars by litellm's list, None if it has no price for the model.
+
+    Models in this process, and priors, cost nothing. A mixture costs what both models cost.
+    """
+    if "+" in model:
+        parts = [list_price(part, prompt_tokens, completion_tokens) for part in model.split("+")]
+        return total_cost(parts)
+    if model.startswith(("local/", "local:", "prior/")):
+        return 0.0
     known = _models()
     entry = known.get(model) or known.get(model.partition("/")[2]) or {}
     asked, answered = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")

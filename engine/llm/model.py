@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from engine.errors import ModelError
-from engine.records import ActionRequest, ModelCall, Proposal, Waiting
+from engine.records import ActionRequest, ModelCall, Notice, Proposal, Waiting
 
 Messages = Sequence[Mapping[str, str]]
 """Chat messages, each with `role` ("system", "user", "assistant") and `content`.
@@ -69,7 +69,7 @@ class Usage:
 
     Attributes:
         tokens: Input plus output tokens.
-        cost_usd: US dollars, 0.0 if no price is known.
+        cost_usd: US dollars, None if no price is known.
         seconds: Wall time spent waiting for the model.
         dropped: Proposed options that were dropped because they were not valid actions.
         retries: Failed attempts of calls that were repeated.
@@ -79,7 +79,7 @@ class Usage:
     calls: int = 0
     cached: int = 0
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     seconds: float = 0.0
     dropped: int = 0
     retries: int = 0
@@ -112,8 +112,10 @@ class Model(Protocol):
         """
         ...
 
-    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Call `callback` once a second while a call waits for its next attempt, in the thread that made the call."""
+    def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
+        """Call `callback` in the thread that makes a call: once a second while the call waits for its next attempt,
+        and once with each thing that a person should know of the model's server.
+        """
         ...
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:

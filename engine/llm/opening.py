@@ -11,6 +11,7 @@ from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import probing
 from engine.llm.calls.client import Client
 from engine.llm.calls.gateway import Gateway
+from engine.llm.calls.listing import look_up
 from engine.llm.calls.opening import continues, limits_of, remote_client, reply_cache
 from engine.llm.calls.pace import Pace
 from engine.llm.language import LanguageModel
@@ -122,12 +123,17 @@ def open_remote(
     known = settings.logits if settings.logits != "auto" else best_reading(cache, name)
     if not known and continues(name):
         known = "verbalized"  # A probe in the form of a chat tells nothing of it.
+
+    def probe(client: Client) -> str:
+        look_up(client, environment)
+        return known or probing.reading(client, cache, settings.reply_tokens)
+
     return LanguageModel(
         client,
         gateway,
         replies,
         settings,
         known or "verbalized",
-        probe=None if known else lambda client: probing.reading(client, cache),
+        probe=probe,
         asking=asking,
     )

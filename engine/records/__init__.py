@@ -23,6 +23,7 @@ from engine.records.deciding import (
     UnknownPart,
     Update,
     Valuation,
+    total_cost,
 )
 from engine.records.events import (
     EVENTS,
@@ -100,4 +101,5 @@ __all__ = [
     "Update",
     "Valuation",
     "Waiting",
+    "total_cost",
 ]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine.records.lived import State
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs, None if one of them is not known."""
+    known = list(costs)
+    return None if None in known else float(sum(filter(None, known)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +26,13 @@ class ModelCall:
         reply: The raw reply, or a list of the scores if actions were scored directly.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of the reply.
-        cost_usd: US dollars that were paid; 0.0 for local models and for replies from the cache.
+        cost_usd: US dollars that were paid; 0.0 for local models and for replies from the cache, None if no price is
+            known.
         latency_s: Seconds of wall time.
         cached: Whether the reply came from the cache on disk, at no cost.
         retries: Number of failed attempts before the reply.
         price_usd: US dollars that the reply cost when it was bought; the same for a reply from the cache.
+        estimated: Whether the tokens are estimated, because the server does not count them.
     """
 
     purpose: str
@@ -33,11 +41,12 @@ class ModelCall:
     reply: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     latency_s: float = 0.0
     cached: bool = False
     retries: int = 0
-    price_usd: float = 0.0
+    price_usd: float | None = 0.0
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class Stepped:
         reward: Change of the environment's score.
         provenance: Who chose the action: "agent" or "human".
         tokens: Model tokens of the episode so far, input plus output.
-        cost_usd: Cost of the episode so far in US dollars.
+        cost_usd: Cost of the episode so far in US dollars, None if a price is not known.
     """
 
     episode: int
@@ -159,7 +159,7 @@ class Stepped:
     reward: float
     provenance: str = "agent"
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,8 @@ class TakenBack:
         step: Number of steps of the episode that remain.
         observation: The observation after undoing.
         tokens: Model tokens of the episode so far, including those of undone steps.
-        cost_usd: Cost of the episode so far in US dollars, including that of undone steps.
+        cost_usd: Cost of the episode so far in US dollars, including that of undone steps;
+            None if a price is not known.
     """
 
     episode: int
@@ -209,7 +210,7 @@ class TakenBack:
     step: int
     observation: Observation
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,7 @@ class EpisodeEnded:
         memory_entries: Number of steps remembered in this scope now.
         entries_added: Number of them that this episode added.
         tokens: Model tokens of the episode, input plus output.
-        cost_usd: Cost of the episode in US dollars.
+        cost_usd: Cost of the episode in US dollars, None if a price is not known.
         wall_s: Duration in seconds.
         flips: Number of decisions that JitRL's update changed, broken ties apart (`Decision.changed`).
         tally: What became of the model's answers.
@@ -252,7 +253,7 @@ class EpisodeEnded:
     memory_entries: int
     entries_added: int
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     wall_s: float = 0.0
     flips: int = 0
     tally: Tally = NO_TALLY

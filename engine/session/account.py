@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.records import NO_TALLY, Decision, Event, ModelCall, ModelCalled, Tally
+from engine.records import NO_TALLY, Decision, Event, ModelCall, ModelCalled, Tally, total_cost
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Account:
     uid: str
     step: int = 0
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     tally: Tally = NO_TALLY
     processor_s: float = 0.0
 
@@ -46,7 +46,7 @@ class Account:
     def _pay(self, call: ModelCall) -> None:
         """Add the cost of a model call. Replies from the cache cost nothing."""
         self.tokens += 0 if call.cached else call.prompt_tokens + call.completion_tokens
-        self.cost_usd += call.cost_usd
+        self.cost_usd = total_cost((self.cost_usd, call.cost_usd))
 
 
 def added(one: Tally, other: Tally) -> Tally:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine import explain
-from engine.records import Decision, EpisodeEnded, Event, SessionStarted, Stepped
+from engine.records import Decision, EpisodeEnded, Event, SessionStarted, Stepped, total_cost
 from engine.session.past import Past, Taken, episodes
 
 SAME, ACTION, ANSWER, ALONE = "same", "action", "answer", "alone"
@@ -100,13 +100,13 @@ class Run:
         started: Its first event, None if the recording lacks it.
         scores: Final score by episode, of those that ended.
         tokens: Model tokens, of all episodes.
-        cost_usd: What they cost, in US dollars.
+        cost_usd: What they cost, in US dollars; None if a price is not known.
     """
 
     started: SessionStarted | None
     scores: dict[int, float]
     tokens: int
-    cost_usd: float
+    cost_usd: float | None
 
     @property
     def average(self) -> float | None:
@@ -205,7 +205,7 @@ def _read(events: Iterable[Event]) -> tuple[Run, dict[tuple[int, int], Side]]:
     """Return a session and its steps by episode and step."""
     started: SessionStarted | None = None
     scores: dict[int, float] = {}
-    costs: dict[int, tuple[int, float]] = {}
+    costs: dict[int, tuple[int, float | None]] = {}
 
     def noted() -> Iterator[Event]:
         nonlocal started
@@ -224,7 +224,7 @@ def _read(events: Iterable[Event]) -> tuple[Run, dict[tuple[int, int], Side]]:
         for past in episodes(noted())
         for number, taken in enumerate(_last(past))
     }
-    tokens, dollars = sum(one for one, _ in costs.values()), sum(one for _, one in costs.values())
+    tokens, dollars = sum(one for one, _ in costs.values()), total_cost(one for _, one in costs.values())
     return Run(started, scores, tokens, dollars), steps
 
 

@@ -35,6 +35,7 @@ from engine.records import (
     TakenBack,
     Tally,
     Thinking,
+    Waiting,
 )
 from engine.session import orders, recording
 from engine.session import store as sessions
@@ -189,8 +190,12 @@ class Session:
 
     def _watch_over(self, model: Model) -> None:
         """Let the person cancel the model's calls, and see when it has to wait."""
-        model.on_wait(self._emit)
+        model.on_event(self._heard)
         self.control.on_stop(model.cancel)
+
+    def _heard(self, event: Waiting | Notice) -> None:
+        """Show that the model waits; record what it tells of its server."""
+        (self._tell if isinstance(event, Notice) else self._emit)(event)
 
     def _environment(self) -> Environment:
         game = self._config.game

@@ -13,7 +13,7 @@ from engine import logits
 from engine.errors import ModelError
 from engine.llm.local.trie import choices
 from engine.llm.model import Question, Reply, Usage
-from engine.records import ActionRequest, Candidate, ModelCall, Proposal, Waiting
+from engine.records import ActionRequest, Candidate, ModelCall, Notice, Proposal, Waiting
 from engine.train.prompts import Prompts
 
 
@@ -131,8 +131,8 @@ class TrainedModel:
     def settle(self) -> None:
         """Do nothing; its reading is known."""
 
-    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Do nothing; it never waits."""
+    def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
+        """Do nothing; it makes no calls."""
 
     def complete(self, question: Question) -> Reply:
         """Refuse: it is trained to choose actions.

@@ -94,7 +94,7 @@ def _plain(curve: Curve) -> dict[str, Any]:
 
 def _lines(found: list[Curve]) -> list[str]:
     """Return a table: a line for each measure of each curve."""
-    from jitrl_tui.curves import MEASURES
+    from jitrl_tui.curves import MEASURES, UNKNOWN
 
     lines = []
     for curve in found:
@@ -104,7 +104,9 @@ def _lines(found: list[Curve]) -> list[str]:
             continue
         lines.append(f"  {'':<20} {'first':>12} {'last':>12} {'mean':>12} {'best' :>12}")
         for measure in MEASURES:
-            values = curve.values(measure)
+            if not (values := curve.values(measure)):
+                lines.append(f"  {measure.title:<20} {UNKNOWN:>12}")
+                continue
             best = f"{max(values):>12,.{measure.decimals}f}" if measure.name == "score" else ""
             numbers = (values[0], values[-1], sum(values) / len(values))
             told = " ".join(f"{value:>12,.{measure.decimals}f}" for value in numbers)

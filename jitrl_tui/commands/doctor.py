@@ -178,7 +178,7 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
     from engine.hiding import without_credentials
-    from engine.llm.calls.inquiry import listed
+    from engine.llm.calls.listing import listed
     from engine.llm.calls.opening import address
 
     base = address("openai/", os.environ)
@@ -199,9 +199,11 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
     """Check what a session with this model needs."""
     name = args.model
     if name.startswith(("local/", "local:", "prior/")) or "+" in name:
-        yield from _opened(args, name)
+        yield Check("key", "ok", "none is needed")
+        yield from _opened(args, name, [])
         return
-    from engine.llm.calls import inquiry
+    from engine.llm.calls import inquiry, probing
+    from engine.paths import cache_folder, saves_folder
 
     known = inquiry.known(name)
     if not known.provider:
@@ -224,31 +226,29 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
     if known.key and not known.key_set:
         yield Check("answer", "fail", "not asked: there is no key", f"export {known.key}=...")
         return
-    found = inquiry.probe(name)
+    sentences: list[str] = []
+    found = probing.probe(name, cache_folder(saves_folder(args.saves)), sentences.append)
     if found.trouble:
         yield Check("answer", "fail", "none came", found.trouble)
         return
-    cost = f", ${found.cost_usd:.6f}" if found.cost_usd else ""
+    cost = ", cost unknown" if found.cost_usd is None else f", ${found.cost_usd:.6f}" if found.cost_usd else ""
     yield Check("answer", "ok", f"in {found.seconds:.2f} s ({found.tokens} tokens for this check{cost})")
     yield Check("logprobs", "ok" if found.logprobs else "warn",
                 f"of {found.logprobs} tokens" if found.logprobs else "none",
                 "its confidences in words are used; nothing to do")  # fmt: skip
     yield Check("JSON schema", "ok" if found.schema else "warn", "kept" if found.schema else "not kept",
                 "it is asked in words and its answers are mended; nothing to do")  # fmt: skip
-    from engine.llm import open_model
-    from engine.paths import cache_folder, saves_folder
-    from engine.settings import Settings
-
-    model = open_model(name, settings=Settings(), cache=cache_folder(saves_folder(args.saves)))
-    try:
-        yield _methods(args, model)
-    finally:
-        model.close()
-    yield _measured(args, name)
+    yield from _opened(args, name, sentences)
 
 
-def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
-    """Open a local model and let it choose once."""
+def _opened(args: argparse.Namespace, name: str, sentences: list[str]) -> Iterator[Check]:
+    """Open a model and let it choose once, as in a session.
+
+    Args:
+        args: The arguments of the command.
+        name: Name of the model.
+        sentences: What is known of its server.
+    """
     import time
 
     import numpy as np
@@ -256,7 +256,7 @@ def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
     from engine.errors import JitrlError
     from engine.llm import open_model
     from engine.paths import cache_folder, saves_folder
-    from engine.records import ActionRequest
+    from engine.records import ActionRequest, Notice
     from engine.settings import Settings
 
     started = time.perf_counter()
@@ -265,19 +265,23 @@ def _opened(args: argparse.Namespace, name: str) -> Iterator[Check]:
     except JitrlError as error:
         yield Check("model", "fail", name, str(error))
         return
+    model.on_event(lambda event: sentences.append(event.message) if isinstance(event, Notice) else None)
     try:
         yield Check("model", "ok", f"{name}, open after {time.perf_counter() - started:.2f} s")
         request = ActionRequest("", "", "", "Cellar\nA ladder leads up.", ("up", "wait", "sing"), 3)
         started = time.perf_counter()
         proposal = model.propose(request, np.random.default_rng(1))
-        yield Check("answer", "ok" if proposal.candidates else "fail",
-                    f"in {time.perf_counter() - started:.2f} s", proposal.note)  # fmt: skip
+        took = f"in {time.perf_counter() - started:.2f} s"
+        reading = f" by {model.reading}" if model.reading else ""
+        yield Check("choice", "ok" if proposal.candidates else "fail",
+                    f"{len(proposal.candidates)} options{reading}, {took}", proposal.note)  # fmt: skip
+        for sentence in dict.fromkeys(sentences):
+            yield Check("server", "ok", sentence)
         yield _methods(args, model)
     except JitrlError as error:
-        yield Check("answer", "fail", "none came", str(error))
+        yield Check("choice", "fail", "none came", str(error))
     finally:
         model.close()
-    yield Check("key", "ok", "none is needed")
     yield _measured(args, name)
 
 

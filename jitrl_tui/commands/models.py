@@ -197,7 +197,8 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _show(measured: dict[str, Any]) -> None:
-    cost = f"  ${measured['cost_usd']:.4f}" if measured["cost_usd"] else ""
+    paid = measured["cost_usd"]
+    cost = "  cost unknown" if paid is None else f"  ${paid:.4f}" if paid else ""
     missed = f"  {measured['failed']} of {measured['states']} without an answer" if measured["failed"] else ""
     print(
         f"{measured['reading']:<11} top1 {measured['top1']:.2f}  top3 {measured['top3']:.2f}  "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jitrl_tui import closing
+from jitrl_tui.expected import before_paying
 from jitrl_tui.output import rewrite
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
     """
     from engine.session.loop import Session
 
+    if not quiet and (sentence := before_paying(saved, saves)):
+        print(f"jitrl: {sentence}", file=sys.stderr)
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
     session = Session(saved, saves, progress.show)
     interrupted = False

@@ -287,6 +287,7 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     from engine.session.changing import discard_unplayed
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
+    from jitrl_tui.expected import before_paying
     from jitrl_tui.source import LiveSource
 
     following: SavedSession | None = saved
@@ -294,7 +295,10 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     while following is not None:
         now = following
         source = LiveSource(
-            partial(Session, now, saves, interactive=play), saves=saves, after=partial(discard_unplayed, now)
+            partial(Session, now, saves, interactive=play),
+            saves=saves,
+            before=partial(before_paying, now, saves),
+            after=partial(discard_unplayed, now),
         )
         code, following = _run(
             source, play=play, keeper=Keeper(saves, now), pages=PageStore(now.folder), files=SessionFiles.of(now, saves)

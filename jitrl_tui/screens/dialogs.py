@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 from engine.errors import cause_and_remedy
 from engine.records import Decision, ModelCall
 from jitrl_tui import crash, logs
+from jitrl_tui.amounts import dollars
 from jitrl_tui.view import Choice, Paragraph
 from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
@@ -294,11 +295,11 @@ class _CallsPane(LinePane):
     def build(self, width: int, height: int) -> list[Content]:
         lines: list[Content] = []
         for number, call in enumerate(self._calls, 1):
-            cost = f", ${call.cost_usd:.4f}" if call.cost_usd else ""
+            cost = f", {dollars(call.cost_usd)}" if call.cost_usd != 0 else ""
             head = (
                 f"call {number}: {call.purpose}, {call.model}, {call.prompt_tokens:,} tokens in, "
                 f"{call.completion_tokens:,} out, {call.latency_s:.2f} s{cost}"
-                f"{', from the cache' if call.cached else ''}"
+                f"{', tokens estimated' if call.estimated else ''}{', from the cache' if call.cached else ''}"
             )
             lines += [Content.styled(line, ACCENT) for line in wrap(head, width)]
             for name, text in (("prompt", call.prompt), ("reply", call.reply)):

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from jitrl_tui.curves import MEASURES, Curve, Measure, running_mean, thinned, window_of
+from engine.records import total_cost
+from jitrl_tui.amounts import dollars
+from jitrl_tui.curves import MEASURES, UNKNOWN, Curve, Measure, running_mean, thinned, window_of
 from jitrl_tui.plotting import Canvas
 from jitrl_tui.view import points
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
@@ -76,7 +78,7 @@ class CurvesPane(LinePane):
         drawn = [(curve, curve.values(measure)) for curve in self._curves]
         longest = max(len(values) for _, values in drawn)
         count = max(self._planned if self._planned <= MOST_PLANNED else 0, longest, 2)
-        found = [value for _, values in drawn for value in values]
+        found = [value for _, values in drawn for value in values] or [0.0]
         top = max(found)
         most = next((curve.max_score for curve in self._curves if curve.max_score is not None), None)
         limit = most if score and most is not None and most <= _FAR * max(top, 0.0) else None
@@ -108,7 +110,7 @@ class CurvesPane(LinePane):
         """Return the name of a measure with its numbers, the shorter text if there is no room for the longer one."""
         if measure.name != "score" or not own:
             form = f",.{measure.decimals}f"
-            mean = f"last {own[-1]:{form}}, mean {sum(own) / len(own):{form}}" if own else ""
+            mean = f"last {own[-1]:{form}}, mean {sum(own) / len(own):{form}}" if own else UNKNOWN
             return Content.assemble((f"{measure.title}  ", STRONG), (mean, MUTED)).truncate(width, ellipsis=True)
         best, window = max(own), window_of(self._curves)
         for longer in (True, False):
@@ -134,7 +136,7 @@ class CurvesPane(LinePane):
             (f"{len(rows):,} episodes, {sum(row.steps for row in rows):,} steps", ""),
             (f"{sum(row.wall_s for row in rows):,.1f} s", ""),
             (f"{calls:,} model calls in {sum(row.latency_s for row in rows):,.1f} s", ""),
-            (f"{sum(row.tokens for row in rows):,} tokens, ${sum(row.cost_usd for row in rows):,.4f}", ""),
+            (f"{sum(row.tokens for row in rows):,} tokens, {dollars(total_cost(row.cost_usd for row in rows))}", ""),
             (f"{sum(row.retrievals for row in rows):,} retrievals in {retrieval_s:,.2f} s", ""),
         ]
         lines = [Content.styled(fit(text, width), style) for text, style in told][:height]

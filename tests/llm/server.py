@@ -26,6 +26,10 @@ class Server:
         self.headers: list[dict[str, str]] = []
         self.script: list[Behaviour] = []
         self.default: Behaviour = good
+        self.pages: dict[str, dict[str, Any]] = {
+            "/v1/models": {"object": "list", "data": [{"id": "test", "object": "model"}]}
+        }
+        """What is answered to GET, by path."""
         self.arrived = threading.Event()
         self.release = threading.Event()
         self.gone = threading.Event()
@@ -69,8 +73,8 @@ class Handler(BaseHTTPRequestHandler):
         behaviour(self, body)
 
     def do_GET(self) -> None:
-        models = {"object": "list", "data": [{"id": "test", "object": "model"}]}
-        self.send(200 if self.path == "/v1/models" else 404, models)
+        page = self.owner.pages.get(self.path)
+        self.send(404 if page is None else 200, page or {})
 
     def send(self, status: int, body: bytes | str | dict[str, Any], **headers: str) -> None:
         raw = json.dumps(body).encode() if isinstance(body, dict) else body
@@ -104,7 +108,7 @@ def reply(content: Any, **more: Any) -> Behaviour:
         handler.send(200, {
             "id": "x", "object": "chat.completion", "created": 1, "model": body["model"],
             "choices": [choice],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+            **more.get("usage", {"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}),
         })  # fmt: skip
 
     return behave
@@ -146,6 +150,43 @@ def status(code: int, message: str = "no", kind: str = "error", **headers: str) 
     return lambda handler, body: handler.send(
         code, {"error": {"message": message, "type": kind, "code": kind, "param": None}}, **headers
     )
+
+
+def refusing(wording: str, *names: str, field: bool = True, answer: Behaviour = good) -> Behaviour:
+    """Refuse a request that has one of these parameters, with a text that names it, as reasoning models do.
+
+    Args:
+        wording: The text, with `{}` for the name.
+        names: The parameters.
+        field: Whether the error's field `param` names it, too.
+        answer: Answers other requests.
+    """
+
+    def behave(handler: Handler, body: dict[str, Any]) -> None:
+        for name in names:
+            if name in body:
+                error = {"message": wording.format(name), "type": "invalid_request_error", "code": "unsupported",
+                         "param": name if field else None}  # fmt: skip
+                return handler.send(400, {"error": error})
+        return answer(handler, body)
+
+    return behave
+
+
+def narrow(context: int, answer: Behaviour = good) -> Behaviour:
+    """Refuse what does not fit into a context, as vLLM words it; four characters are a token."""
+
+    def behave(handler: Handler, body: dict[str, Any]) -> None:
+        prompt = sum(len(str(message["content"])) for message in body["messages"]) // 4
+        wanted = body.get("max_tokens", 1)
+        if prompt + wanted <= context:
+            return answer(handler, body)
+        text = (f"'max_tokens' or 'max_completion_tokens' is too large: {wanted}. This model's maximum context length "
+                f"is {context} tokens and your request has {prompt} input tokens ({wanted} > {context} - {prompt})."
+        )  # fmt: skip
+        return handler.send(400, {"error": {"message": text, "type": "BadRequestError", "param": None, "code": 400}})
+
+    return behave
 
 
 def raw(body: str, code: int = 200, content_type: str = "application/json") -> Behaviour:

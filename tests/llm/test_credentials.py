@@ -10,7 +10,7 @@ import pytest
 
 from engine.hiding import hidden, secrets_of, without_credentials
 from engine.llm.calls import failures
-from engine.llm.calls.inquiry import listed
+from engine.llm.calls.listing import listed
 from engine.records import ModelCall
 from engine.session import store as sessions
 from engine.session.loop import Session

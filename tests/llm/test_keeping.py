@@ -126,12 +126,12 @@ def test_a_mixture_and_a_table_take_the_same_arguments(server: Server, tmp_path:
     assert mixed.reading == "token"
     assert mixed.usage.retries == 0
     mixed.settle()
-    mixed.on_wait(lambda waiting: None)
+    mixed.on_event(lambda waiting: None)
     mixed.close()
     table = open_model("prior/verbs", settings=Settings(), cache=None)
     assert table.reading == ""
     table.settle()
-    table.on_wait(lambda waiting: None)
+    table.on_event(lambda waiting: None)
     with pytest.raises(ModelError, match="no language model"):
         table.complete(Question("history", QUESTION, usable=readable, fresh=True))
     assert len(server.requests) == 1

@@ -9,6 +9,7 @@ import pytest
 
 from jitrl_tui.cli import main
 from tests.llm import server as fake
+from tests.llm.scripted import player
 from tests.llm.server import Server
 
 
@@ -121,7 +122,7 @@ def test_doctor_asks_a_model_what_it_can_do(jitrl, own: Server):
     def able(handler, body):
         if "response_format" in body:
             return fake.reply('{"answer": "yes"}')(handler, body)
-        return fake.index_tokens({"1": -0.2, "2": -1.9})(handler, body)
+        return fake.index_tokens({"1": -0.2, "2": -1.9, "3": -4.0, "4": -5.0, "5": -6.0})(handler, body)
 
     own.default = able
     code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
@@ -129,10 +130,11 @@ def test_doctor_asks_a_model_what_it_can_do(jitrl, own: Server):
     assert code == 0
     assert {name: state for name, (state, _, _) in found.items()} == {
         "name": "ok", "key": "ok", "price": "warn", "answer": "ok", "logprobs": "ok", "JSON schema": "ok",
-        "agents": "warn", "choosing": "warn"}  # fmt: skip
+        "model": "ok", "choice": "ok", "agents": "warn", "choosing": "warn"}  # fmt: skip
     assert own.base in found["name"][1]
     assert "240 tokens" in found["answer"][1]
-    assert len(own.requests) == 4  # two of them for the writing test, which this model fails
+    assert len(own.requests) == 5  # one of them for a choice, two for the writing test, which this model fails
+    assert found["choice"][1].startswith("3 options by token")
     assert "jitrl, static, memory" in found["agents"][1]
     assert "reflexion" in found["agents"][2]
 
@@ -146,9 +148,49 @@ def test_doctor_says_what_a_plain_server_lacks(jitrl, own: Server):
     own.default = plain
     code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
     found = checks(out)
-    assert code == 0
+    assert code == 3
+    assert found["choice"][:2] == ("fail", found["choice"][1])
+    assert "no usable option" in found["choice"][2]
+    assert "logprobs is left out" in found["server"][1]
     assert found["logprobs"][:2] == ("warn", "none")
     assert found["JSON schema"][:2] == ("warn", "not kept")
+
+
+def test_doctor_tries_what_a_run_sends(jitrl, own: Server, tmp_path: Path):
+    """A reasoning model that a name does not tell: it thinks before it answers, and takes few parameters."""
+
+    def thinks(handler, body):
+        if body["max_completion_tokens"] < 1000:
+            return fake.reply("", finish="length")(handler, body)
+        return player(handler, body)
+
+    own.default = fake.refusing(
+        "Unsupported parameter: '{}' is not supported with this model.",
+        "max_tokens", "temperature", "logprobs", "top_logprobs", answer=thinks,
+    )  # fmt: skip
+    code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
+    found = checks(out)
+    assert (code, found["choice"][0], found["JSON schema"][0]) == (0, "ok", "ok")
+    for told in ("max_tokens is sent as max_completion_tokens", "temperature is left out", "logprobs is left out"):
+        assert told in found["server"][1]
+    own.requests.clear()
+    jitrl("doctor", "--model", "openai/test", "--json")
+    assert all("temperature" not in body for body in own.requests)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "text"),
+    [(fake.reply("", finish="length"), "limit of 4096 tokens"),
+     (fake.reply(None, message={"reasoning_content": "Hm."}), "reasoning_content"),
+     (fake.reply(None, message={"refusal": "No."}), "refused to answer (No.)"),
+     (fake.reply("", finish="content_filter"), "content filter")],
+)  # fmt: skip
+def test_doctor_says_why_a_choice_is_missing(jitrl, own: Server, behaviour, text):
+    own.default = behaviour
+    code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
+    state, _, mend = checks(out)["choice"]
+    assert (code, state) == (3, "fail")
+    assert text in mend
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
         if len(told) == 2:
             twice.set()
 
-    model.on_wait(note)
+    model.on_event(note)
     caught: list[BaseException] = []
 
     def run() -> None:
@@ -238,7 +238,7 @@ def test_a_held_slot_is_told_too(server: Server):
     server.default = bad.reply("done")
     model = opened(server)
     told: list[Waiting] = []
-    model.on_wait(told.append)
+    model.on_event(told.append)
     model._client._pace.hold("openai/test", 1.3)
     model.complete(Question("history", QUESTION))
     assert [w.reason for w in told] == ["pace of calls"] * 2
@@ -250,7 +250,7 @@ def test_who_only_looks_has_no_patience(server: Server):
     from engine.llm.calls import inquiry
 
     client, close = open_client("openai/test", Settings(), {"OPENAI_API_BASE": server.base}, attempts=1)
-    assert "rate limit" in inquiry.reach(client).trouble
+    assert "rate limit" in inquiry.reach(client, 100).trouble
     assert len(server.requests) == 1
     close()
 

@@ -11,6 +11,7 @@ from engine.bench.report import numbers, words
 from engine.bench.report.results import Arm, Place, Results
 from engine.bench.report.shapes import Cell, Column, Row, Table
 from engine.bench.samples import PER, Samples
+from engine.records import total_cost
 
 COSTS = ("steps", "tokens", "calls", "cost", "unusable")
 """Measures of the table of costs."""
@@ -109,8 +110,7 @@ def costs(results: Results) -> Table:
     rows = []
     for arm in results.arms:
         episodes = results.episodes(arm)
-        total = Cell(f"{sum(row.cost_usd for row in episodes):,.2f}",
-                     value=Value(sum(row.cost_usd for row in episodes), n=len(episodes)))  # fmt: skip
+        total = _money(total_cost(row.cost_usd for row in episodes), len(episodes))
         cells = _over_all(results, arm, COSTS)
         rows.append(_row(results, arm, [*cells, total]))
     columns = (*_all_columns(COSTS), Column("In all ($)", "", "total_cost", "all"))
@@ -120,14 +120,19 @@ def costs(results: Results) -> Table:
     )  # fmt: skip
 
 
+def _money(usd: float | None, n: int) -> Cell:
+    """Return the cell of an amount of US dollars for `n` episodes."""
+    return Cell("unknown") if usd is None else Cell(f"{usd:,.2f}", value=Value(usd, n=n))
+
+
 def times(results: Results) -> Table:
     """Return how long episodes and retrievals took."""
     rows = []
     for arm in results.arms:
         took = [timing for row in results.episodes(arm) if (timing := results.timing(row)) is not None]
-        hours, dollars = sum(one.wall_s for one in took) / 3600, sum(one.paid_usd for one in took)
+        hours = sum(one.wall_s for one in took) / 3600
         total = Cell(f"{hours:.2f}", value=Value(hours, n=len(took)))
-        paid = Cell(f"{dollars:,.2f}", value=Value(dollars, n=len(took)))
+        paid = _money(total_cost(one.paid_usd for one in took), len(took))
         rows.append(_row(results, arm, [*_over_all(results, arm, TIMES), total, paid]))
     columns = (
         *_all_columns(TIMES), Column("In all (h)", "", "total_hours", "all"), Column("Paid ($)", "", "paid", "all")

@@ -15,22 +15,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.errors import JitrlError, MissingError, ModelError
+from engine import texts
+from engine.errors import JitrlError, MissingError, ModelError, TooLong
+from engine.llm.calls import failures
 from engine.llm.calls.cache import Cache, digest
+from engine.llm.calls.endpoint import LEAST_ROOM, Endpoint
 from engine.llm.calls.failures import Failure, explain, redact
 from engine.llm.calls.gateway import Gateway
 from engine.llm.calls.pace import Pace
 from engine.llm.calls.patience import PACED, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
+from engine.llm.listed import list_price
 from engine.llm.local.engine import Scores
 from engine.llm.model import Usage
 from engine.llm.prompts import Prompt
-from engine.records import ModelCall, Waiting
-from engine.texts import encodable
+from engine.records import ModelCall, Notice, Waiting, total_cost
 
 TEXT_LIMIT = 1_000_000
 """Most characters of an answer; the rest is cut off."""
 
 TELL_EVERY_S = 1.0
+
+CHANGES = 12
+"""Most times that a call is sent in another form, because the server refused a parameter."""
 
 
 class Failed(Exception):
@@ -49,6 +55,7 @@ class Answer:
         text: The answer.
         finish: "stop", "length", "content_filter", or the server's own word.
         refusal: The model's refusal, "" if it did not refuse.
+        lacking: Why it cannot be used and asking again does not help, "" if there is no such reason.
         top: Most probable first tokens with their log-probabilities (nats), None if the server gave none.
         call: The record of the call.
         key: Key for storing it in the cache, "" if it comes from there.
@@ -57,6 +64,7 @@ class Answer:
     text: str
     finish: str
     refusal: str
+    lacking: str
     top: tuple[tuple[str, float], ...] | None
     call: ModelCall
     key: str = ""
@@ -74,6 +82,7 @@ class Client:
         pace: Limits the rate of calls.
         limits: Limits of time and cost.
         options: Sent with every call (address, key), and kept out of records.
+        endpoint: What is known of the server; None for a model in this process.
     """
 
     def __init__(
@@ -86,6 +95,7 @@ class Client:
         pace: Pace,
         limits: Limits,
         options: Mapping[str, Any] | None = None,
+        endpoint: Endpoint | None = None,
     ) -> None:
         self.name = name
         self._target = target
@@ -95,13 +105,15 @@ class Client:
         self._pace = pace
         self._limits = limits
         self._options = dict(options or {})
+        self.endpoint = endpoint or Endpoint(name, identity, None)
         self._cancelled = threading.Event()
         self._lock = threading.Lock()
         self._usage = Usage(by_purpose={})
         self._priced = not limits.usd
         self._jitter = random.Random()
         self._deadline = Deadline()
-        self._on_wait: Callable[[Waiting], None] = lambda waiting: None
+        self._told: set[str] = set()
+        self._on_event: Callable[[Waiting | Notice], None] = lambda event: None
 
     @property
     def usage(self) -> Usage:
@@ -125,9 +137,12 @@ class Client:
         """
         return self._deadline.within(self._limits.deadline_s)
 
-    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Set a function that is called about once a second while a call waits, in the thread that made the call."""
-        self._on_wait = callback
+    def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
+        """Set a function that is told of waits, about once a second, and of what a person should know of the server.
+
+        It is called in the thread that made the call.
+        """
+        self._on_event = callback
 
     # ----------------------------------------------------------------------------------------- calls
 
@@ -158,13 +173,17 @@ class Client:
                 with self._deadline.stopped():
                     self._prepare()
                 started = time.perf_counter()
-                value, retries = self._with_retries(lambda left: self._read(self._complete(left, arguments)))
+                value, retries = self._with_retries(lambda left: self._complete(prompt, arguments))
         call = self._record(purpose, prompt, value["text"], value, started, cached, retries)
+        lacking = failures.lacking(self.name, value)
+        if value["top"] is None:  # one token of an answer says enough where its alternatives are read
+            self._tell(lacking)
         top = value["top"]
         return Answer(
             value["text"],
             value["finish"],
             value["refusal"],
+            lacking,
             tuple((str(t), float(p)) for t, p in top) if top is not None else None,
             call,
             "" if cached else key,
@@ -187,6 +206,7 @@ class Client:
             "top": answer.top,
             "tokens": [call.prompt_tokens, call.completion_tokens],
             "usd": call.cost_usd,
+            "estimated": call.estimated,
         }
         self._cache.put(answer.key, value)
 
@@ -258,11 +278,7 @@ class Client:
 
     def _check_price(self) -> None:
         """Raise ModelError if there is a budget in dollars but no known price."""
-        try:
-            info = self._gateway.library.get_model_info(self._target)
-            self._priced = isinstance(info.get("input_cost_per_token"), (int, float))
-        except Exception:  # litellm raises various exceptions for models without a known price
-            self._priced = self._target.startswith("local/")
+        self._priced = list_price(self._target, 1, 1) is not None
         if not self._priced:
             raise ModelError(
                 f"no price is known for {self.name}, so a budget in dollars cannot be kept; limit it with "
@@ -270,7 +286,41 @@ class Client:
                 fatal=True,
             )
 
-    def _complete(self, seconds: float, arguments: Mapping[str, Any]) -> Any:
+    def _complete(self, prompt: Prompt, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call the model and return what `_read` returns. It is sent again without a parameter that is refused.
+
+        Raises:
+            TooLong: The prompt leaves no room for an answer.
+            Exception: Whatever litellm raises.
+        """
+        endpoint, estimate = self.endpoint, texts.tokens(prompt.text())
+        most = endpoint.longest(min(LEAST_ROOM, arguments.get("max_tokens", 0)))
+        if 0 < most < estimate:
+            raise TooLong(f"the prompt is too long for {self.name}, whose context has {endpoint.context:,} tokens")
+        for _ in range(CHANGES):
+            sent = endpoint.request(arguments, estimate)
+            try:
+                response = self._send(sent)
+            except Exception as error:
+                trouble, kind = error, explain(error, self.name).kind
+                changed = kind == failures.CONTEXT and endpoint.too_long(error, sent, estimate)
+                if changed or (kind == failures.REFUSED and endpoint.refused(error, sent)):
+                    continue
+                break
+            value = self._read(response, prompt, sent) | {"squeezed": endpoint.squeezed(arguments, sent)}
+            if not prompt.pictures:
+                endpoint.counted(estimate, value["tokens"][0])
+            for stop in arguments.get("stop") or ():  # if the server does not take them
+                value["text"] = value["text"].partition(stop)[0]
+            self._tell(endpoint.settle(helped=True))
+            return value
+        endpoint.settle(helped=False)
+        raise trouble
+
+    def _send(self, arguments: Mapping[str, Any]) -> Any:
+        seconds = self._deadline.left()
+        if seconds < TOO_LITTLE_S:
+            raise TimeoutError
         return self._gateway.completion(
             seconds,
             model=self._target,
@@ -281,6 +331,12 @@ class Client:
             **self._options,
             **arguments,
         )
+
+    def _tell(self, sentence: str) -> None:
+        """Tell a sentence about the server once."""
+        if sentence and sentence not in self._told:
+            self._told.add(sentence)
+            self._on_event(Notice("warning", sentence))
 
     def _with_retries(self, call: Callable[[float], Any]) -> tuple[Any, int]:
         """Run `call` until it succeeds or retries end; return its result, and how often it failed before.
@@ -303,6 +359,8 @@ class Client:
             seconds = patience.after(failure)
             if seconds is None or self._deadline.left() < TOO_LITTLE_S:
                 self._add(seconds=time.perf_counter() - started, retries=patience.failed - 1)
+                if failure.kind == failures.CONTENT:  # play goes on without this answer
+                    self._tell(failure.message)
                 raise Failed(patience.told(failure))
             if failure.wait is not None:
                 self._pace.hold(self._target, seconds)
@@ -315,7 +373,7 @@ class Client:
         with self._deadline.stopped():
             while not self._cancelled.is_set() and (rest := end - time.monotonic()) > 0:
                 if told:
-                    self._on_wait(Waiting(reason, rest, patience.left()))
+                    self._on_event(Waiting(reason, rest, patience.left()))
                 self._cancelled.wait(min(TELL_EVERY_S, rest))
         if self._cancelled.is_set():
             raise ModelError("cancelled", fatal=True)
@@ -327,13 +385,13 @@ class Client:
             (used.tokens, limits.tokens, f"{limits.tokens:,} tokens", "budget_tokens"),
             (used.seconds / 60, limits.minutes, f"{limits.minutes:g} minutes", "budget_minutes"),
         ):
-            if limit and spent >= limit:
+            if limit and (spent or 0) >= limit:
                 raise ModelError(
                     f"the budget of {text} for {self.name} is spent; go on with a larger {setting}",
                     fatal=True,
                 )
 
-    def _read(self, response: Any) -> dict[str, Any]:
+    def _read(self, response: Any, prompt: Prompt, sent: Mapping[str, Any]) -> dict[str, Any]:
         """Return the needed parts of litellm's response as plain values. A key that a server echoes is taken out."""
         choice = response.choices[0]
         message = choice.message
@@ -343,23 +401,42 @@ class Client:
         top = [(redact(str(item.token)), p) for item in told if not math.isnan(p := float(item.logprob))]
         usage = getattr(response, "usage", None)
         extra = getattr(message, "provider_specific_fields", None) or {}
-        text = redact(encodable(message.content[: TEXT_LIMIT + 1])) if isinstance(message.content, str) else ""
+        text = redact(texts.encodable(message.content[: TEXT_LIMIT + 1])) if isinstance(message.content, str) else ""
+        thoughts = str(getattr(message, "reasoning_content", None) or "")
+        tokens = [int(getattr(usage, f"{kind}_tokens", 0) or 0) for kind in ("prompt", "completion")]
+        estimated = not tokens[0] or not (tokens[1] or not (text or thoughts))
+        if estimated:
+            tokens = [
+                tokens[0] or self._count(messages=prompt.chat()),
+                tokens[1] or self._count(text=text + thoughts),
+            ]
+            self._tell(f"the server of {self.name} does not count tokens; they are estimated")
         return {
             "text": text[:TEXT_LIMIT],
             "finish": "length" if len(text) > TEXT_LIMIT else str(choice.finish_reason or ""),
             "refusal": redact(str(getattr(message, "refusal", None) or extra.get("refusal") or "")),
+            "thought": bool(thoughts),
+            "most": sent.get("max_tokens") or sent.get("max_completion_tokens"),
             "top": top or None,
-            "tokens": [
-                int(getattr(usage, "prompt_tokens", 0) or 0),
-                int(getattr(usage, "completion_tokens", 0) or 0),
-            ],
-            "usd": self._cost(response),
+            "tokens": tokens,
+            "estimated": estimated,
+            "usd": self._cost(response, tokens),
         }
 
-    def _cost(self, response: Any) -> float:
+    def _count(self, **text: Any) -> int:
+        """Return an estimate of the tokens of messages or of a text, by the tokenizer that litellm brings along."""
+        try:
+            return int(self._gateway.library.token_counter(model="gpt-4o", **text))
+        except Exception:  # it raises various exceptions for what it cannot read
+            return texts.tokens(str(text))
+
+    def _cost(self, response: Any, tokens: Sequence[int]) -> float | None:
+        """Return what a reply cost in US dollars, None if no price is known."""
+        listed = list_price(self._target, *tokens)
         with contextlib.suppress(Exception):  # litellm raises various exceptions for models without a known price
-            return float(self._gateway.library.completion_cost(response, model=self._target) or 0.0)
-        return 0.0
+            told = float(self._gateway.library.completion_cost(response, model=self._target) or 0.0)
+            return told or listed
+        return listed
 
     def _record(
         self,
@@ -384,6 +461,7 @@ class Client:
             cached=cached,
             retries=retries,
             price_usd=value["usd"],
+            estimated=bool(value.get("estimated")),
         )
         tokens = 0 if cached else sum(value["tokens"])
         with self._lock:
@@ -395,7 +473,7 @@ class Client:
                 calls=used.calls + 1,
                 cached=used.cached + cached,
                 tokens=used.tokens + tokens,
-                cost_usd=used.cost_usd + call.cost_usd,
+                cost_usd=total_cost((used.cost_usd, call.cost_usd)),
                 seconds=used.seconds + (0.0 if cached else latency),
                 retries=used.retries + retries,
                 by_purpose=by_purpose,

@@ -16,9 +16,10 @@ from typing import Any
 
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
 from engine.hiding import hidden, secrets_of, without_credentials
+from engine.llm.calls.network import OLLAMA, has_socks, is_loopback, ollama_address, proxy_for
 
-CONTEXT, LOGPROBS, SCHEMA, CONTENT = "context", "logprobs", "schema", "content"
-"""Kinds that the caller can handle: shorten the prompt, read in another way, ask without schema, ask again."""
+CONTEXT, LOGPROBS, REFUSED, CONTENT = "context", "logprobs", "refused", "content"
+"""Kinds that the caller can handle: shorten the prompt, read in another way, send other parameters, ask again."""
 
 RATE, BUSY = "rate", "busy"
 """Kinds that pass with time: the server limits calls (429), or is overloaded (503)."""
@@ -34,6 +35,12 @@ _SECRET_TEXT = re.compile(
 HIDDEN = "[hidden]"
 _SPENT = ("insufficient_quota", "exceeded your current quota", "billing", "credit balance", "payment required",
           "insufficient balance")  # fmt: skip
+_UNREACHED = (
+    "connection refused", "cannot connect", "connect error", "connecterror", "name or service not known",
+    "connection error", "nodename nor servname", "disconnected", "connection reset", "peer closed",
+    "temporary failure in name resolution", "connect call failed", "bad status line", "socks", "illegal header",
+)  # fmt: skip
+"""Texts of errors in which no answer of the server arrived."""
 _SOON = re.compile(r"retry(?:delay\W+| in )(\d{1,6}(?:\.\d{1,9})?)s\b")
 
 
@@ -104,6 +111,7 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
                        retry=True, fatal=True)  # fmt: skip
     return (
         _refused_for_now(error, name, status, low, model, where)
+        or _unsent(status, low, model, base, where)
         or _by_text(low, model, where)
         or _by_status(error, name, status, model, where, text)
         or Failure("server", f"{model} failed: {_short(text)}", retry=True, fatal=True)
@@ -129,6 +137,30 @@ def _refused_for_now(
     return None
 
 
+def _unsent(status: int | None, low: str, model: str, base: str | None, where: str) -> Failure | None:
+    """Say why no request arrived at the server, if something of this machine is the reason."""
+    if not any(text in low for text in _UNREACHED) and (status is None or status < 500):
+        return None
+    key = key_name(model)
+    if key.endswith(("_KEY", "_TOKEN")) and any(not "!" <= one <= "~" for one in os.environ.get(key, "")):
+        return Failure("key", f"{key} has a line break, a blank or a letter with an accent in it, so that it cannot be "
+                       "sent; set it again without", fatal=True)  # fmt: skip
+    if not any(text in low for text in _UNREACHED):
+        return None
+    refused = any(text in low for text in ("connection refused", "cannot connect", "connect call failed"))
+    if refused and model.startswith(OLLAMA) and is_loopback(server := base or ollama_address(os.environ)):
+        return Failure("network", f"Ollama does not run at {without_credentials(server)}; start it with: ollama serve",
+                       retry=True, fatal=True)  # fmt: skip
+    variable, proxy = proxy_for(base or "https://")
+    if not proxy:
+        return None
+    if proxy.startswith("socks") and not has_socks():
+        return Failure("network", f"{variable} names a SOCKS proxy, which needs a package that is missing; install it "
+                       f"with: pip install socksio, or unset {variable}", fatal=True)  # fmt: skip
+    return Failure("network", f"cannot reach {where} through the proxy {without_credentials(proxy)}, or it cut the "
+                   f"connection; check the proxy, or unset {variable}", retry=True, fatal=True)  # fmt: skip
+
+
 def _spent(low: str) -> bool:
     return any(text in low for text in _SPENT)
 
@@ -146,12 +178,12 @@ def _by_text(low: str, model: str, where: str) -> Failure | None:
     if "llm provider not provided" in low:
         return Failure("model", f"litellm knows no model {model!r}; write it as provider/model, such as "
                        "gemini/gemini-2.5-flash", fatal=True)  # fmt: skip
-    if "connection refused" in low or "cannot connect" in low or "connect error" in low \
-            or "connecterror" in low or "name or service not known" in low or "connection error" in low \
-            or "nodename nor servname" in low or "disconnected" in low or "connection reset" in low \
-            or "peer closed" in low or "temporary failure in name resolution" in low:  # fmt: skip
+    if any(text in low for text in _UNREACHED):
         return Failure("network", f"cannot reach {where}, or it cut the connection; check the network and the "
                        "address, then try again", retry=True, fatal=True)  # fmt: skip
+    if "output limit was reached" in low:
+        return Failure(CONTENT, f"{model} thought until its answer reached its limit; raise it with "
+                       "--set reply_tokens=N, or let it think less")  # fmt: skip
     if "content_filter" in low or "contentpolicyviolation" in low or "content management policy" in low:
         return Failure(CONTENT, f"{model} refused the prompt (content filter)")
     return None
@@ -161,19 +193,21 @@ def _by_status(
     error: BaseException, name: str, status: int | None, model: str, where: str, text: str
 ) -> Failure | None:
     low = text.lower()
+    if "invalid response object" in low and re.search(r"['\"]content['\"]: \[", low):
+        return Failure(CONTENT, f"{model} sent its answer as a list of parts, which is read only from providers that "
+                       "litellm knows; name the model by its provider, such as mistral/NAME")  # fmt: skip
     if name == "IndexError":
         return Failure(CONTENT, f"{model} sent an empty answer", retry=True)
     if status in (401, 403) or name in ("AuthenticationError", "PermissionDeniedError"):
         return Failure("key", f"{where} did not accept the API key; check {key_name(model)}", fatal=True)
     if status == 404 or name == "NotFoundError":
+        if model.startswith(OLLAMA):
+            _, _, tag = model.partition("/")
+            return Failure("model", f"Ollama has no model {tag!r}; get it with: ollama pull {tag}", fatal=True)
         return Failure("model", f"{where} has no model {model!r}; check the name given with --model",
                        fatal=True)  # fmt: skip
     if status == 400 or name in ("BadRequestError", "UnsupportedParamsError", "UnprocessableEntityError"):
-        if "logprob" in low:
-            return Failure(LOGPROBS, f"{model} gives no log-probabilities")
-        if "response_format" in low or "json_schema" in low or "json_object" in low:
-            return Failure(SCHEMA, f"{model} takes no JSON schema")
-        return Failure("model", f"{where} refused the request: {_short(text)}", fatal=True)
+        return Failure(REFUSED, f"{where} refused the request: {_short(text)}", fatal=True)
     if (
         "json" in low
         or "expecting value" in low
@@ -184,6 +218,30 @@ def _by_status(
         return Failure("malformed", f"{where} did not answer as an OpenAI-compatible server; check the address",
                        retry=True, fatal=True)  # fmt: skip
     return None
+
+
+def lacking(model: str, answer: Mapping[str, Any]) -> str:
+    """Return why an answer cannot be used, and what to do; "" if it can, or if asking again may help.
+
+    Args:
+        model: Name of the model.
+        answer: Its `text`, `finish` (why it ended), `refusal`, `thought` (whether thoughts came besides), `most` (its
+            largest number of tokens) and `squeezed` (whether the context left no more).
+    """
+    text, finish = answer["text"], answer["finish"]
+    if answer["refusal"]:
+        return f"{model} refused to answer ({_short(answer['refusal'])}); choose another model"
+    if finish == "content_filter":
+        return f"{model} refused to answer: the content filter of its provider stopped it; choose another model"
+    thinking = "<think>" in text and "</think>" not in text
+    if finish == "length" and (thinking or not text.strip()):
+        most = answer.get("most") or "few"
+        more = "give its server a larger context" if answer.get("squeezed") else "raise it with --set reply_tokens=N"
+        return f"{model} thought until its answer reached its limit of {most} tokens; {more}, or let it think less"
+    if answer.get("thought") and not text.strip():
+        return (f"{model} put its answer into reasoning_content and left content empty; switch its thinking off, or "
+                "start its server without a reasoning parser")  # fmt: skip
+    return ""
 
 
 def key_name(model: str) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from engine.errors import MissingError, ModelError
+from engine.llm.calls import network
 from engine.llm.calls.failures import Unreadable
 from engine.llm.local.engine import LocalEngine, Scores
 
@@ -187,6 +188,7 @@ def import_litellm() -> Any:
     Raises:
         MissingError: It is not installed, or the import fails.
     """
+    network.bypass()
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ.setdefault("LITELLM_LOG", "CRITICAL")
     # Its type declarations cause dozens of pydantic warnings.
@@ -203,6 +205,8 @@ def import_litellm() -> Any:
             gc.enable()
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    # litellm's own transport takes every proxy for one of HTTP; that of httpx knows SOCKS, but needs a package for it.
+    litellm.disable_aiohttp_transport = network.wants_socks() and network.has_socks()
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm

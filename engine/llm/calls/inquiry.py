@@ -10,13 +10,12 @@ from typing import Any
 
 from engine.errors import JitrlError
 from engine.hiding import without_credentials
-from engine.llm.calls import failures
 from engine.llm.calls.client import Answer, Client, Failed
 from engine.llm.calls.failures import key_name
-from engine.llm.calls.opening import address, open_client, parted
+from engine.llm.calls.opening import address
+from engine.llm.listed import list_price
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
-from engine.settings import Settings
 
 QUESTION = Prompt(
     (("user", "Two doors: 1. the red one 2. the blue one. Answer with 1 or 2 and nothing else."),)
@@ -77,7 +76,7 @@ class Reached:
         logprobs: Number of alternatives given for a token; 0 if none, so that only text can be read.
         schema: Whether an answer followed a JSON schema.
         tokens: Tokens of both calls.
-        cost_usd: Cost of both calls in US dollars.
+        cost_usd: Cost of both calls in US dollars, None if no price is known.
     """
 
     trouble: str
@@ -85,7 +84,7 @@ class Reached:
     logprobs: int = 0
     schema: bool = False
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
 
 def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
@@ -122,8 +121,8 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
         address=without_credentials(base),
         key=key,
         key_set=bool(key and (env.get(key) or not needed)),
-        usd_in=_millions(info.get("input_cost_per_token")),
-        usd_out=_millions(info.get("output_cost_per_token")),
+        usd_in=list_price(name, 10**6, 0),
+        usd_out=list_price(name, 0, 10**6),
         context=info.get("max_input_tokens") or info.get("max_tokens"),
         logprobs="top_logprobs" in supported,
         schema=bool(info.get("supports_response_schema")) or "response_format" in supported,
@@ -131,19 +130,18 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     )
 
 
-def reach(client: Client) -> Reached:
+def reach(client: Client, words: int) -> Reached:
     """Find out with two small calls whether a model answers, gives log-probabilities, and follows a JSON schema.
+
+    Args:
+        client: Calls the model.
+        words: Largest number of tokens of an answer in words; a model may think before it.
 
     Raises:
         ModelError: Cancelled.
     """
     try:
-        try:
-            first = _ask(client, QUESTION, logprobs=True, top_logprobs=TOP)
-        except Failed as failed:
-            if failed.failure.kind != failures.LOGPROBS:
-                raise
-            first = _ask(client, QUESTION)
+        first = _ask(client, QUESTION, max_tokens=words, logprobs=True, top_logprobs=TOP)
     except Failed as failed:
         return Reached(failed.failure.message)
     except JitrlError as error:
@@ -152,53 +150,15 @@ def reach(client: Client) -> Reached:
         return Reached(str(error))
     schema = False
     with contextlib.suppress(Failed):
-        text = _ask(client, WORDED, response_format=SCHEMA).text
-        schema = "".join(text.split()) in ('{"answer":"yes"}', '{"answer":"no"}')
+        text = _ask(client, WORDED, max_tokens=words, response_format=SCHEMA).text
+        followed = "".join(text.split()) in ('{"answer":"yes"}', '{"answer":"no"}')
+        schema = followed and not client.endpoint.leaves_out("response_format")
     usage = client.usage
-    top = len(first.top) if first.top else 0
+    # A model that thinks first begins with a token of its thoughts, and no number can be read from that.
+    numbers = {"1", "2"} & {token.strip() for token, _ in first.top or ()}
+    top = len(first.top) if first.top and numbers else 0
     return Reached("", first.call.latency_s, top, schema, usage.tokens, usage.cost_usd)
 
 
-def probe(name: str, deadline_s: float = 30.0, environment: Mapping[str, str] | None = None) -> Reached:
-    """Open a model behind an API, call `reach`, and close the model."""
-    client, close = open_client(name, Settings(deadline_s=deadline_s), environment, attempts=1)
-    try:
-        return reach(client)
-    finally:
-        close()
-
-
-def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
-    """Return the names of the models of an OpenAI-compatible server.
-
-    Args:
-        base: The server's address.
-        seconds: Timeout.
-        key: API key, "" for none.
-
-    Raises:
-        OSError: The server cannot be reached, or needs a key.
-        ValueError: The address or the answer is invalid.
-    """
-    import json
-    import urllib.request
-
-    shown, login = parted(base)
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    if not base.startswith(("http://", "https://")):
-        raise ValueError(f"{shown} is no address: it begins with http:// or https://")
-    request = urllib.request.Request(f"{shown.rstrip('/')}/models", headers=headers | login)
-    with urllib.request.urlopen(request, timeout=seconds) as response:
-        found = json.loads(response.read(1 << 20))
-    try:
-        return [str(item["id"]) for item in found["data"]]
-    except (TypeError, KeyError) as error:
-        raise ValueError("its list of models is not the OpenAI protocol's") from error
-
-
 def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
-    return client.ask("probe", prompt, fresh=True, temperature=0.0, max_tokens=16, **options)
-
-
-def _millions(usd: Any) -> float | None:
-    return float(usd) * 1e6 if isinstance(usd, (int, float)) else None
+    return client.ask("probe", prompt, fresh=True, temperature=0.0, **options)

@@ -11,8 +11,10 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from engine.hiding import without_credentials
+from engine.llm.calls import network
 from engine.llm.calls.cache import Cache
 from engine.llm.calls.client import Client
+from engine.llm.calls.endpoint import Endpoint
 from engine.llm.calls.gateway import Gateway
 from engine.llm.calls.pace import PACE, Pace
 from engine.llm.calls.patience import Limits
@@ -30,12 +32,17 @@ def continues(name: str) -> bool:
 
 
 def open_client(
-    name: str, settings: Settings, environment: Mapping[str, str] | None = None, *, attempts: int
+    name: str,
+    settings: Settings,
+    environment: Mapping[str, str] | None = None,
+    *,
+    attempts: int,
+    cache: Path | None = None,
 ) -> tuple[Client, Callable[[], None]]:
-    """Return a client of a model behind an API that keeps nothing and has no patience, and what closes it."""
+    """Return a client of a model behind an API that keeps no replies and has no patience, and what closes it."""
     gateway = Gateway()
     limits = replace(limits_of(settings), attempts=attempts, patience_s=0.0)
-    client = remote_client(name, settings, None, environment, gateway, reply_cache(None), limits)
+    client = remote_client(name, settings, cache, environment, gateway, reply_cache(None), limits)
     return client, gateway.close
 
 
@@ -63,9 +70,11 @@ def remote_client(
             options["extra_headers"] = headers
         if name.startswith(OPENAI) and not env.get("OPENAI_API_KEY"):
             options["api_key"] = "none"  # servers of one's own ask for none, but the client insists
+    network.bypass(base)
     pace = Pace(cache / PACE if cache else None, settings.requests_per_minute)
     identity = f"{name} {options['api_base']}" if base else name
-    return Client(name, name, identity, gateway, replies, pace, limits, options)
+    endpoint = Endpoint(name, identity, cache, windowed=name.startswith(network.OLLAMA))
+    return Client(name, name, identity, gateway, replies, pace, limits, options, endpoint)
 
 
 def address(name: str, environment: Mapping[str, str]) -> str:

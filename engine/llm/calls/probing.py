@@ -17,7 +17,10 @@ from typing import Any
 
 from engine.disk import private_folder, read_text, write_private
 from engine.llm.calls.client import Client
-from engine.llm.calls.inquiry import reach
+from engine.llm.calls.inquiry import Reached, reach
+from engine.llm.calls.opening import open_client
+from engine.records import Notice
+from engine.settings import Settings
 
 FILE = "probes.json"
 MOST = 200
@@ -45,8 +48,14 @@ class Probe:
     at: float
 
 
-def reading(client: Client, cache: Path | None, clock: Callable[[], float] = time.time) -> str:
+def reading(client: Client, cache: Path | None, words: int, clock: Callable[[], float] = time.time) -> str:
     """Return "token" or "verbalized": how to read this model, from the file or from two small calls.
+
+    Args:
+        client: Calls the model.
+        cache: Folder of the file, None to keep nothing.
+        words: Largest number of tokens of an answer in words.
+        clock: Returns the time in seconds since the epoch.
 
     If the model cannot be reached, the result is "verbalized" and is not stored. The next call will report the error.
 
@@ -55,13 +64,33 @@ def reading(client: Client, cache: Path | None, clock: Callable[[], float] = tim
     """
     found = load(cache, clock).get(client.identity)
     if found is None:
-        reached = reach(client)
+        reached = reach(client, words)
         if reached.trouble:
             return "verbalized"
         found = Probe(reached.logprobs, reached.schema, clock())
         if cache is not None:
             remember(cache, client.identity, found, clock)
     return "token" if found.logprobs >= ENOUGH else "verbalized"
+
+
+def probe(name: str, cache: Path | None, told: Callable[[str], None]) -> Reached:
+    """Ask a model behind an API anew what it can do, and store the result.
+
+    Args:
+        name: Name of the model.
+        cache: Folder in which the result, and what the server refuses, are kept; None to keep nothing.
+        told: Called with each sentence about the server.
+    """
+    settings = Settings(deadline_s=60.0)
+    client, close = open_client(name, settings, cache=cache, attempts=1)
+    client.on_event(lambda event: told(event.message) if isinstance(event, Notice) else None)
+    try:
+        reached = reach(client, settings.reply_tokens)
+        if cache is not None and not reached.trouble:
+            remember(cache, client.identity, Probe(reached.logprobs, reached.schema, time.time()))
+        return reached
+    finally:
+        close()
 
 
 def load(cache: Path | None, clock: Callable[[], float] = time.time) -> dict[str, Probe]:

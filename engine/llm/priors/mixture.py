@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.llm.model import Model, Preparing, Question, Reply, Usage, takes_pictures, writes_here
 from engine.llm.priors.wordless import Wordless, gumbel_top
-from engine.records import ActionRequest, Candidate, ModelCall, Proposal, Waiting
+from engine.records import ActionRequest, Candidate, ModelCall, Notice, Proposal, Waiting, total_cost
 
 
 class Mixture:
@@ -40,7 +40,7 @@ class Mixture:
             calls=a.calls + b.calls,
             cached=a.cached + b.cached,
             tokens=a.tokens + b.tokens,
-            cost_usd=a.cost_usd + b.cost_usd,
+            cost_usd=total_cost((a.cost_usd, b.cost_usd)),
             seconds=a.seconds + b.seconds,
             dropped=a.dropped + b.dropped,
             retries=a.retries + b.retries,
@@ -57,10 +57,10 @@ class Mixture:
         for part in self._parts:
             part.settle()
 
-    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Call `callback` while either of them waits."""
+    def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
+        """Let both tell `callback`."""
         for part in self._parts:
-            part.on_wait(callback)
+            part.on_event(callback)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
         """Return at most `request.candidates` valid actions, drawn by the mixed logits.

@@ -11,7 +11,7 @@ from engine.errors import ModelError, UsageError
 from engine.jitrl import softmax
 from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.model import Question, Reply, Usage
-from engine.records import ActionRequest, Candidate, Proposal, Waiting
+from engine.records import ActionRequest, Candidate, Notice, Proposal, Waiting
 
 
 def open_prior(name: str, asking: Asking = TEXT_ASKING) -> UniformModel | VerbsModel:
@@ -36,8 +36,8 @@ class Wordless:
     def settle(self) -> None:
         """Do nothing."""
 
-    def on_wait(self, callback: Callable[[Waiting], None]) -> None:
-        """Do nothing, because no call ever waits."""
+    def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
+        """Do nothing, because it makes no calls."""
 
     @property
     def usage(self) -> Usage:

@@ -51,7 +51,7 @@ class Capability:
         failed: Number of states without a usable answer.
         tokens: Input plus output tokens for all states.
         at: Unix time of the test.
-        cost_usd: US dollars for all states; 0.0 if no price is known.
+        cost_usd: US dollars for all states, None if no price is known.
     """
 
     model: str
@@ -66,7 +66,7 @@ class Capability:
     failed: int
     tokens: int
     at: float
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
 
 def problems() -> tuple[Problem, ...]:
@@ -123,7 +123,7 @@ def measure(
         failed=failed,
         tokens=model.usage.tokens - before.tokens,
         at=clock(),
-        cost_usd=model.usage.cost_usd - before.cost_usd,
+        cost_usd=None if (paid := model.usage.cost_usd) is None else paid - (before.cost_usd or 0.0),
     )
 
 
@@ -197,9 +197,10 @@ def table(results: Sequence[Capability]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for c in sorted(results, key=lambda c: (best[c.model], c.model, c.rank)):
+        cost = "unknown" if c.cost_usd is None else f"{c.cost_usd:.4f}"
         rows.append(
             f"| {c.model} | {c.reading} | {c.top1:.2f} | {c.top3:.2f} | {c.rank:.2f} | {c.chance:.2f} | "
-            f"{c.position_bias:.2f} | {c.seconds:.2f} | {c.tokens:,} | {c.cost_usd:.4f} | {c.failed} of {c.states} |"
+            f"{c.position_bias:.2f} | {c.seconds:.2f} | {c.tokens:,} | {cost} | {c.failed} of {c.states} |"
         )
     return "\n".join(rows)
 

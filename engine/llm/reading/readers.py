@@ -36,7 +36,6 @@ class Reader:
     Attributes:
         budget: Largest number of tokens of a prompt.
         count: Returns the number of tokens of a prompt, exact or estimated.
-        schema: Whether to ask for JSON with a schema.
         scored_after: Name of the prompt for `string`, unless `asking` has another one.
         asking: How the model is asked in this kind of environment.
         constrained: Whether the model's scores are those of a choice among the valid actions. Its policy is taken as it
@@ -47,7 +46,6 @@ class Reader:
     settings: ModelSettings
     budget: int
     count: Any
-    schema: bool = True
     scored_after: str = "actions_transcript"
     asking: Asking = TEXT_ASKING
     constrained: bool = False
@@ -153,7 +151,7 @@ class Reader:
         answer = self._ask(prompt, order, count)
         read = self._read(answer, request)
         calls = [answer.call]
-        if 2 * len(read.options) < count:
+        if 2 * len(read.options) < count and not answer.lacking:
             allowed = self.asking.allowed(order)
             try:
                 again = self._ask(_reproach(prompt, answer.text, read, allowed), order, count, fresh=True)
@@ -178,7 +176,7 @@ class Reader:
         return Proposal(
             candidates,
             tuple(calls),
-            _note(read, len(options), answer.finish),
+            answer.lacking or _note(read, len(options), answer.finish),
             dropped=read.dropped,
             best=read.best,
             again=len(calls) - 1,
@@ -197,15 +195,11 @@ class Reader:
     def _ask(self, prompt: Prompt, valid: Sequence[str], count: int, *, fresh: bool = False) -> Answer:
         settings = self.settings
         options: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.reply_tokens}
-        if self.schema:
-            options["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "options", "schema": self.asking.form.schema(count, valid, settings)},
-            }
-        answer = self.client.ask("actions", prompt, fresh=fresh, **options)
-        if answer.refusal or answer.finish == "content_filter":
-            raise Failed(Failure(failures.CONTENT, f"{self.client.name} refused to answer"))
-        return answer
+        options["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "options", "schema": self.asking.form.schema(count, valid, settings)},
+        }
+        return self.client.ask("actions", prompt, fresh=fresh, **options)
 
     def _fitted(self, name: str, request: ActionRequest, *, valid_actions: str, **more: str) -> Prompt:
         return self.asking.prompts.fit(

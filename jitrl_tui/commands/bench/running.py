@@ -297,17 +297,12 @@ def _jobs(given: int | None, cells: Sequence[Cell]) -> int:
 def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
     if quiet:
         return
-    from jitrl_tui.amounts import amount, dollars, duration
+    from jitrl_tui.expected import parts_of
 
     parts = [
         f"{expected.cells} cells", f"{expected.episodes:,} episodes", f"up to {expected.steps:,} steps",
+        *parts_of(expected),
     ]  # fmt: skip
-    if expected.calls:
-        parts.append(f"about {amount(expected.calls)} model calls with {amount(expected.tokens)} tokens")
-        if expected.usd != 0:
-            parts.append("price unknown" if expected.usd is None else f"about {dollars(expected.usd)}")
-    if expected.seconds is not None:
-        parts.append(f"about {duration(expected.seconds)}")
     basis = "as in earlier runs" if expected.measured else "time is told after the first episodes"
     print(f"{suite.title}: {', '.join(parts)} ({basis})", file=sys.stderr)
 
@@ -326,6 +321,8 @@ def _agreed(expected: Estimate, limits: Limits, *, yes: bool) -> bool:
     price = "a price that is not known" if expected.usd is None else f"about {dollars(expected.usd)}"
     if limits.usd == 0:
         raise UsageError(f"--max-usd 0 allows models without cost only, and this run has {price}")
+    if expected.usd is None and limits.usd is not None:
+        raise UsageError(f"--max-usd {limits.usd:g} cannot be kept, because this run has {price}; use --max-tokens")
     if yes or limits.usd is not None:
         return True
     if not sys.stdin.isatty():
