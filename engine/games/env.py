@@ -272,7 +272,7 @@ class GameEnvironment:
         try:
             reply, answer = self._worker.ask(request, seconds, blob)
         except WorkerLost as lost:
-            if request["do"] != "valid" and self._was_searching(lost, request.get("command", "")):
+            if request.get("do") != "valid" and self._was_searching(lost, request.get("command", "")):
                 self._shun(lost.command)
             raise
         if "refused" in reply:
