@@ -57,6 +57,8 @@ class GameEnvironment:
         self._cache = cache
         self._budget = budget
         self.deadline: float | None = None
+        self._cut = False
+        """Whether a search was ever cut short, so that the worker may search while nothing is asked."""
         self._poison: list[str] = []
         self._worker: WorkerProcess | None = None
         self._closed = False
@@ -120,7 +122,7 @@ class GameEnvironment:
             try:
                 self._last = self._seen(request, STEP_SECONDS)
             except WorkerLost as lost:
-                if lost.by != "killed" and lost.command in ("", command):
+                if lost.by != "killed" and not self._was_searching(lost, command):
                     raise
                 self._revive()  # the command had no part in it, so nobody need know
                 self._last = self._seen(request, STEP_SECONDS)
@@ -163,8 +165,13 @@ class GameEnvironment:
                     return ()
                 continue
             self.complete = bool(reply["complete"])
+            self._cut = self._cut or not self.complete
             if self.complete or deadline is not None or self._budget is not None:
                 return tuple(reply["actions"])
+
+    def _was_searching(self, lost: WorkerLost, command: str) -> bool:
+        """Return whether the worker broke on a command that it tried while nothing was asked, and not on this one."""
+        return self._cut and lost.by in ("hung", "crash") and lost.command not in ("", command)
 
     def _shun(self, command: str) -> bool:
         """Leave a command out of all that is tried from now on; return False if that is no help."""
@@ -265,8 +272,7 @@ class GameEnvironment:
         try:
             reply, answer = self._worker.ask(request, seconds, blob)
         except WorkerLost as lost:
-            # What broke it may have been tried while nothing was asked.
-            if request.get("do", "valid") != "valid" and lost.by != "killed" and lost.command != request.get("command"):
+            if request.get("do") != "valid" and self._was_searching(lost, request.get("command", "")):
                 self._shun(lost.command)
             raise
         if "refused" in reply:

@@ -296,7 +296,7 @@ def test_closing_leaves_no_process_and_no_file(games_folder):
         (b"", "too few"),
         (b"\x05" * 64, "too few"),
         (b"hello world, this is no story " * 100, "its version would be 104"),
-        (b"FORM" + b"\0" * 4000, "Blorb"),
+        (b"FORM" + b"\0" * 4000, "its version would be 70"),
         (b"\x06" + b"\0" * 4000, "version 6"),
         (b"\x03" + b"\0" * 5000, "header"),
         (b"\0" * (3 * 2**20), "more than any can have"),
