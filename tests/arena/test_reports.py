@@ -118,6 +118,16 @@ def test_an_arm_with_too_many_unusable_answers_gets_a_note_and_is_never_bold():
     assert table(run.results, "scores").notes == ()
 
 
+def test_an_arm_whose_environment_failed_too_often_gets_a_note():
+    run = two([9.0, 10.0, 11.0], [1.0, 2.0, 3.0], failed=1, ended_by="failure", steps=4)
+    for cell in run.manifest["cells"].values():
+        cell["settings"]["max_failed"] = 0.1
+    assert "The environment failed at 3 of 15 actions (20 %" in table(run.results, "scores").notes[0]
+    for cell in run.manifest["cells"].values():
+        cell["settings"]["max_failed"] = 0.2
+    assert table(run.results, "scores").notes == ()
+
+
 def test_episodes_of_training_are_not_measured():
     rows = [row("one", "t", 1, 1, 5.0, leg=2)]
     rows += [row("one", task, 1, 1, 99.0, phase="train", cell="one-t-1", leg=leg) for leg, task in enumerate("tu")]

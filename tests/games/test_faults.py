@@ -68,6 +68,7 @@ def test_a_command_that_never_ends_costs_one_answer_and_is_never_tried_again(tmp
         game.step(way[0])
         seen = game.step("jump")
         assert "brought back" in seen.text
+        assert (seen.failed, seen.over) == (True, False)
         assert [game.step(command).text for command in way[1:]] == [o.text for o in expected[2:]]
     finally:
         game.close()

@@ -237,7 +237,7 @@ def test_a_killed_browser_ends_the_episode_and_the_session_goes_on_with_another(
 
     events, ended = play(once(Stepped, 1, kill), episodes=2)
     last = [e for e in events if isinstance(e, Stepped) and e.episode == 1][-1]
-    assert (last.observation.terminated, last.observation.truncated) == (False, True)
+    assert (last.observation.terminated, last.observation.truncated, last.observation.failed) == (False, True, True)
     assert "browser is gone" in last.observation.text
     assert last.observation.outcome == ""  # nobody found that the task was not done
     assert ended[1].steps >= 1
