@@ -45,6 +45,6 @@ def before_paying(saved: SavedSession, saves: Path) -> str:
         return ""
     leg = Leg(config.game, config.game, TEST, dataclasses.replace(config, episodes=left))
     expected = estimate([Cell(saved.name, config.agent, config.model, config.seed, (leg,))], saves, 1)
-    steps = f"up to {expected.steps:,} step{'' if expected.steps == 1 else 's'}"
-    count = f"{left:,} episode{'' if left == 1 else 's'}, {steps}"
+    episodes, steps = "" if left == 1 else "s", "" if expected.steps == 1 else "s"
+    count = f"{left:,} episode{episodes}, up to {expected.steps:,} step{steps}"
     return f"{config.model}: {', '.join([count, *parts_of(expected)])}"
