@@ -5,13 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from engine.errors import JitrlError
 from jitrl_tui import crash, logs
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 Result = TypeVar("Result")
 Told = Callable[[int, int], None]
@@ -28,8 +25,8 @@ class OnApp(Protocol):
     """What is needed of a screen."""
 
     @property
-    def app(self) -> App[Any]:
-        """The app, whose `call_later` may be called from any thread."""
+    def app(self) -> Any:
+        """The app of Textual, whose `call_later` may be called from any thread."""
         ...
 
 

@@ -227,8 +227,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         return self.view if self._looking is None else self._looking
 
     def _draw(self) -> None:
-        if not self.is_mounted or self not in self.app.screen_stack:  # Others may ask for it after it was left.
-            return
+        if not self.children or not self.is_mounted or self not in self.app.screen_stack:
+            return  # others may ask for it after it was left, or while the app ends
         self.drawn()
         self.frame_s = HURRIED_S if self._hurry else FRAME_S
         view, choice = self.view, self.choice

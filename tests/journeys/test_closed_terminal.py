@@ -111,7 +111,7 @@ def watched(saves: Path, keys: Sequence[tuple[str, str | Callable[[str], object]
         (("\x10", "Search for commands"),),
         (("f", "fast-forward"), ("60\r", "episode 2/90")),
         ((" ", "PAUSED"), ("p", "model calls")),
-        (("n", "PAUSED"), ("n", lambda text: re.search(r"step ([4-9]|\d\d)/", text))),
+        ((".", "PAUSED"), (".", lambda text: re.search(r"step ([4-9]|\d\d)/", text))),
     ],
     ids=["running", "paused", "overrule", "help", "palette", "forward", "calls", "stepping"],
 )

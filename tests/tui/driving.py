@@ -18,6 +18,8 @@ from tests.tui.screen_text import screen_text
 
 PATIENCE_S = 60.0
 """Seconds after which a test stops waiting."""
+STILL_S = 5.0
+"""Seconds after which a screen that never stands still, because a session plays without delay, is taken as it is."""
 
 
 async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = PATIENCE_S) -> None:
@@ -57,7 +59,7 @@ async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
         await asyncio.sleep(0)
 
 
-async def settled(pilot: Pilot, seconds: float = PATIENCE_S) -> str:
+async def settled(pilot: Pilot, seconds: float = STILL_S) -> str:
     """Wait until the screen stands still, and return its text."""
     end = time.monotonic() + seconds
     before, now = "", "x"

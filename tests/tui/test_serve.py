@@ -174,7 +174,7 @@ async def _visit(url, pid):
             await asyncio.gather(*(visitor.forward() for visitor in visitors))
             processes = children(pid)
             await first.close()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while len(children(pid)) == 2:  # one has left
                     await asyncio.sleep(0.05)
             os.kill(pid, signal.SIGKILL)
