@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine import limits
 from engine.errors import BadFile
 from engine.memory.corrections import Corrections
 from engine.memory.disk import document as documents
@@ -400,7 +399,7 @@ class Scope:
 
     def reset(self, about: Mapping[str, Any]) -> None:
         """Drop all rows: the journal is being read from its start."""
-        self._entries = Entries(_counter(about, "next_entry", 0), _counter(about, "next_number", 1))
+        self._entries = Entries(documents.counter(about, "next_entry", 0), documents.counter(about, "next_number", 1))
         self._unreadable = 0
         self._texts = {}
         self._cached = None
@@ -497,8 +496,3 @@ class _EpisodeDB(JournalDB):
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal, storage=JournalStorage)
-
-
-def _counter(about: Mapping[str, Any], name: str, least: int) -> int:
-    value = about.get(name, least)
-    return value if limits.is_whole(value) and value >= least else least

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.codec import to_plain
+from engine.environment import Searching
+from engine.environments import kind_of
 from engine.jitrl import discounted_returns
+from engine.kinds import Places
 from engine.memory.exact.returns import own_returns
 from engine.records import (
     FORMAT,
@@ -17,6 +20,7 @@ from engine.records import (
     Episode,
     EpisodeEnded,
     Observation,
+    SessionEnded,
     SessionStarted,
     State,
     Step,
@@ -36,7 +40,19 @@ if TYPE_CHECKING:
     from engine.session.account import Account
     from engine.session.store import SavedSession
     from engine.session.writing import Writer
-    from engine.settings import Settings
+    from engine.settings import SessionConfig, Settings
+
+
+def open_environment(config: SessionConfig, saves: Path) -> Environment:
+    """Open the environment of a session.
+
+    Raises:
+        JitrlError: It cannot be opened.
+    """
+    environment = kind_of(config.game).open(config.game, Places(saves, config.games))
+    if isinstance(environment, Searching):
+        environment.deadline = config.settings.valid_seconds or None
+    return environment
 
 
 def taken(decision: Decision, state: State, before: Observation, after: Observation) -> Step:
@@ -337,3 +353,16 @@ def open_parts(
             if part is not None:
                 part.close()
         raise
+
+
+def summary(results: Sequence[EpisodeEnded], finished: bool, others: int) -> SessionEnded:
+    """Return the end of a session.
+
+    Args:
+        results: Its episodes.
+        finished: Whether all of them were played.
+        others: Number of episodes that other sessions stored in its memory meanwhile.
+    """
+    scores = [result.score for result in results]
+    average = sum(scores) / len(scores) if scores else 0.0
+    return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0, others)

@@ -10,6 +10,7 @@ import dataclasses
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from engine.agents.base import Resumable, Turn
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
-from engine.kinds import Places
 from engine.memory.view import View
 from engine.records import (
     Decision,
@@ -42,7 +42,7 @@ from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
 from engine.session.control import Control, EndEpisode, Stopped, TakeBack
-from engine.session.live import Live, Parts, open_parts, session_started
+from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
 from engine.session.past import Past, Take, episodes
 from engine.session.processor import Stopwatch
 from engine.session.reliving import Relived, draws
@@ -138,7 +138,7 @@ class Session:
             self._host.close()
             for event in self.control.reports():
                 self._tell(event)
-            ended = self._summary(finished, others)
+            ended = summary(self.results, finished, others)
             self._tell(ended)
             self._teller.close()
             self._host.gone()
@@ -153,7 +153,7 @@ class Session:
         self._emit(Thinking(kind.opening))
         parts = open_parts(
             kind,
-            self._environment(),
+            open_environment(self._config, self._saves),
             self._saved,
             self._saves,
             before=started.next_entry if isinstance(started, SessionStarted) else None,
@@ -172,7 +172,8 @@ class Session:
         for sentence in parts.replaced:
             self._warn(sentence)
         if kind.ahead:
-            self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
+            copy = partial(open_environment, self._config, self._saves)
+            self._ahead = open_ahead(copy, parts.model, self._config.seed)
         return parts
 
     def _origin(self) -> Kept:
@@ -196,13 +197,6 @@ class Session:
     def _heard(self, event: Waiting | Notice) -> None:
         """Show that the model waits; record what it tells of its server."""
         (self._tell if isinstance(event, Notice) else self._emit)(event)
-
-    def _environment(self) -> Environment:
-        game = self._config.game
-        environment = kind_of(game).open(game, Places(self._saves, self._config.games))
-        if isinstance(environment, Searching):
-            environment.deadline = self._settings.valid_seconds or None
-        return environment
 
     def _steered(self, past: list[tuple[float, Event]]) -> Steering:
         """Return what lets a person steer this session."""
@@ -499,11 +493,6 @@ class Session:
     def _others(self, parts: Parts) -> int:
         """Return how many episodes other sessions stored in this scope since this one began."""
         return sum(uid not in self._uids for _, uid in parts.scope.stored_since(parts.before))
-
-    def _summary(self, finished: bool, others: int) -> SessionEnded:
-        scores = [result.score for result in self.results]
-        average = sum(scores) / len(scores) if scores else 0.0
-        return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0, others)
 
 
 def _resolver(environment: Environment) -> Callable[[str], str | None] | None:

@@ -313,3 +313,9 @@ class _Pool:
     @property
     def items(self) -> list[Any]:
         return list(self._indices)
+
+
+def counter(about: Mapping[str, Any], name: str, least: int) -> int:
+    """Return a counter of a journal's first line; `least` where it is missing or smaller."""
+    value = about.get(name, least)
+    return value if limits.is_whole(value) and value >= least else least
