@@ -36,10 +36,6 @@ class NoSuch(Exception):
         self.near = near
 
 
-class Unfit(Exception):
-    """The environment exists but cannot be played as text. The message says what was found and what is needed."""
-
-
 @dataclass(frozen=True)
 class Made:
     """An environment and its origin.

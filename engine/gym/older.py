@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.gym.making import Unfit
+from engine.gym.unfit import Unfit
 
 
 def adapting(creator: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from engine import limits
-from engine.gym.making import Unfit
+from engine.gym.unfit import Unfit
 
 TEXT_KEYS = ("text", "obs", "observation", "description", "message", "prompt", "mission")
 """Usual keys of the text in observations that are dictionaries."""

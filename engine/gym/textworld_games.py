@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from engine.disk import read_bytes, shown
-from engine.gym.making import Made, NoSuch, Unfit, versions
+from engine.gym.making import Made, NoSuch, versions
+from engine.gym.unfit import Unfit
 
 _PROMPT = re.compile(r"\n>[^\n]*\Z")
 """The end of a game's output: the prompt, and a line with place, score and moves."""

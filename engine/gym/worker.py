@@ -64,7 +64,7 @@ class Server:
             env.close()
 
     def _opened(self, request: dict[str, Any]) -> dict[str, Any]:
-        from engine.gym import makers, making, reading
+        from engine.gym import makers, making, reading, unfit
 
         self._ended = request["ended"]
         try:
@@ -82,8 +82,8 @@ class Server:
             return {"missing": missing.module}
         except making.NoSuch as unknown:
             return {"unknown": unknown.near}
-        except making.Unfit as unfit:
-            return {"unfit": str(unfit)}
+        except unfit.Unfit as error:
+            return {"unfit": str(error)}
         most = reading.number(info.get("max_score"))
         return {
             "max_score": most, "open": self._actions.open, "repeatable": repeatable, "source": made.source,
