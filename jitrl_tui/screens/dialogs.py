@@ -21,6 +21,7 @@ from jitrl_tui.amounts import dollars
 from jitrl_tui.view import Choice, Paragraph
 from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.options import Options
 
 Result = TypeVar("Result")
 OWN = "Ctrl-O"
@@ -68,7 +69,7 @@ class PickDialog(Dialog[str]):
         with box:
             yield Static(Content(self._hint), classes="hint")
             yield Entry(self._typed, placeholder=self._placeholder, select_on_focus=False)
-            yield OptionList(markup=False)
+            yield Options(markup=False)
 
     def on_mount(self) -> None:
         """Show all options."""

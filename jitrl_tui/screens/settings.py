@@ -23,6 +23,7 @@ from jitrl_tui.preferences import Found, config, schema, use, used
 from jitrl_tui.screens import dialogs
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
+from jitrl_tui.widgets.options import Options
 
 _KEYS = [
     ("Enter", "change", "enter", 0), ("/", "search", "slash", 1), ("del", "take out of the file", "delete", 1),
@@ -173,7 +174,7 @@ class SettingsScreen(Screen[None]):
         """Lay out search, list and details."""
         yield Static(id="settingshead", markup=False)
         yield Input(id="search", placeholder="type to search: a name, a word of the meaning, or where it comes from")
-        yield OptionList(id="settings", markup=False)
+        yield Options(id="settings", markup=False)
         yield Static(id="about", markup=False)
         yield KeyBar("settingskeys")
 

@@ -6,12 +6,15 @@ import asyncio
 import dataclasses
 from pathlib import Path
 
+from textual.widgets import OptionList
+
 from engine.session.orders import Orders
 from engine.session.rules import parse
 from jitrl_tui.screens.branching import OWN, BranchDialog
 from jitrl_tui.screens.breakpoints import BreakpointsDialog
 from jitrl_tui.screens.dialogs import OverruleDialog
 from jitrl_tui.screens.paths import PathDialog
+from jitrl_tui.screens.settings import SettingsScreen
 from tests.tui import stream
 from tests.tui.driving import replay_app, until, watch
 from tests.tui.screen_text import screen_text
@@ -105,5 +108,23 @@ def test_the_marked_command_of_the_palette_wins():
             await until(pilot, lambda: type(app.screen).__name__ == "CommandPalette")
             await pilot.press(*"curves", "enter")
             await until(pilot, lambda: "learning curves:" in screen_text(app))
+
+    asyncio.run(go())
+
+
+def test_page_keys_do_nothing_in_a_list_that_has_no_room():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=(1, 1)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            for screen in (SettingsScreen(), OverruleDialog(decision())):
+                await app.push_screen(screen)
+                listing = screen.query_one(OptionList)
+                listing._index_to_line.clear()  # what it has while it has no width
+                listing.highlighted = 1
+                listing.action_page_down()
+                listing.action_page_up()
+                await pilot.press("escape")
+            assert app._exception is None
 
     asyncio.run(go())
