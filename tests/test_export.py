@@ -50,9 +50,9 @@ def test_csv_has_the_same_rows_and_no_formulas(saves):
     (session,) = (saves / "sessions").iterdir()
     rows = list(candidate_rows(session))
     rows[0] = dataclasses.replace(rows[0], action="=1+1")
-    file = io.BytesIO()
+    file = io.StringIO()
     assert tables.write(rows, "csv", file) == len(rows)
-    read = list(csv.DictReader(io.StringIO(file.getvalue().decode())))
+    read = list(csv.DictReader(io.StringIO(file.getvalue())))
     assert [float(row["z"]) for row in read] == [row.z for row in rows]
     assert read[0]["action"] == "'=1+1"
     assert list(read[0]) == [field.name for field in dataclasses.fields(CandidateRow)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
-import io
 import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from engine.disk import shown
 from engine.errors import MissingError, StorageError
@@ -26,14 +25,21 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def save(rows: Iterable[CandidateRow], form: str, path: Path) -> int:
     """Write rows to a file that the user asked for; an existing file is replaced at the end. Return their number.
 
+    Args:
+        form: "csv", "jsonl" or "parquet".
+
     Raises:
         MissingError: Parquet was asked for, and pyarrow is not installed.
         StorageError: The file cannot be written; an existing file is unchanged.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("xb") as file:
-            count = write(rows, form, file)
+        if form == "parquet":
+            with partial.open("xb") as data:
+                count = _parquet(rows, data)
+        else:
+            with partial.open("x", encoding="utf-8", errors="backslashreplace", newline="") as text:
+                count = write(rows, form, text)
         os.replace(partial, path)
     except OSError as error:
         raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
@@ -43,32 +49,26 @@ def save(rows: Iterable[CandidateRow], form: str, path: Path) -> int:
     return count
 
 
-def write(rows: Iterable[CandidateRow], form: str, file: BinaryIO) -> int:
-    """Write rows as "csv", "jsonl" or "parquet"; return their number.
-
-    Raises:
-        MissingError: Parquet was asked for, and pyarrow is not installed.
-    """
-    return {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[form](rows, file)
+def write(rows: Iterable[CandidateRow], form: str, file: TextIO) -> int:
+    """Write rows as "csv" or "jsonl"; return their number."""
+    return (_csv if form == "csv" else _jsonl)(rows, file)
 
 
-def _csv(rows: Iterable[CandidateRow], file: BinaryIO) -> int:
+def _csv(rows: Iterable[CandidateRow], file: TextIO) -> int:
     """Write CSV. A text that a spreadsheet would take for a formula begins with an apostrophe."""
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
     for count, row in enumerate(rows, 1):  # noqa: B007
         writer.writerow(f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
                         for value in dataclasses.astuple(row))  # fmt: skip
-    text.detach()
     return count
 
 
-def _jsonl(rows: Iterable[CandidateRow], file: BinaryIO) -> int:
+def _jsonl(rows: Iterable[CandidateRow], file: TextIO) -> int:
     count = 0
     for count, row in enumerate(rows, 1):  # noqa: B007
-        file.write(json.dumps(dataclasses.asdict(row), ensure_ascii=True).encode() + b"\n")
+        file.write(json.dumps(dataclasses.asdict(row)) + "\n")
     return count
 
 

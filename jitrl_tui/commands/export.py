@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("Parquet is no text: name a file with -o")
     rows = _rows(args.name, saves_folder(args.saves))
     if target is None:
-        tables.write(rows, form, sys.stdout.buffer)
-        sys.stdout.flush()
+        tables.write(rows, form, sys.stdout)
     else:
         count = tables.save(rows, form, target)
         print(f"wrote {count:,} rows to {shown(target)}", file=sys.stderr)

@@ -78,7 +78,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _capability() -> dict[str, object]:
-    usual = {"str": "", "int": 24, "float": 1.0}
+    usual = {"str": "", "int": 24, "float": 1.0, "float | None": None}
     return {spec.name: usual[str(spec.type)] for spec in dataclasses.fields(Capability)}
 
 
@@ -106,6 +106,7 @@ COMMANDS = [
     "sessions-rm {typed} --yes", "sessions-rm {typed}", "sessions-rename {session} {typed}{typed}/",
     "sessions-rename {typed} x", "sessions-export {typed}", "sessions-export {session} -o {typed}/x",
     "serve {typed}", "serve --token {typed}", "serve --host {typed}",
+    "export {session}", "export {session} --to jsonl", "export {recording}", "export {typed}",
     "curves", "curves {session}", "curves {session} --json", "curves {recording}", "curves {typed}",
     "curves {session} --with {typed}", "curves {session} --export {typed}",
     "compare {recording} {recording}", "compare {recording} {recording} --json", "compare {recording} {typed}",
