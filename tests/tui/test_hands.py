@@ -125,8 +125,14 @@ def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(fo
             assert "TRIAL" not in screen_text(pilot.app)
             await pressed(pilot, "delete", "escape")
             assert (screen.choice.decision, stored(folder)) == (made, before)
+            # The keys that the line at the top names do the same wherever the focus is.
+            await pressed(pilot, "delete", "3", "backspace")
+            assert (screen.choice.decision, stored(folder)) == (made, before)
+            await pressed(pilot, "S")
+            assert stored(folder) == before
+            await pressed(pilot, "4")
             gone = pane.hit.entry
-            await pressed(pilot, "delete", "S")
+            await pressed(pilot, "delete", "3", "S")
             assert stored(folder)[0] == before[0] - {gone}
 
     asyncio.run(go())
