@@ -182,6 +182,7 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
             hit = screen.query_one(MemoryPane).hit
             await pressed(pilot, "v")
             assert isinstance(pilot.app.screen, HitDialog)
+            assert "= edit  p pin  del forget" in screen_text(pilot.app)  # the keys of the pane
             text = screen_text(pilot.app)
             assert f"episode {hit.episode}, step {hit.step + 1}" in text
             assert hit.action in text
