@@ -74,7 +74,9 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
     plan_steps = repeated(decision)
     listed = sum(hit.expected for hit in plan_steps)
     rows = [(listed, "expected of these steps", "")] if plan_steps else []
-    rows.append((expected - listed, "for danger and doubt", "earlier plans kept more or less than they promised"))
+    gain = update.valuation.terms.get("gain", seen.q)[first]  # before the plan is cut to what is left
+    rows.append((gain - listed, "for danger and doubt", "earlier plans kept more or less than they promised"))
+    rows.append((expected - gain, "taken off: more than is left to gain", ""))
     rows.append((hoped, "hoped from untried actions", _named(plan.tries)))
     rows.append((spare, "for steps left over", ""))
     whole, *amounts = worked.sum_of(seen.q[first], [amount for amount, _, _ in rows])

@@ -29,7 +29,7 @@ _NAMED = {
 """Names of actions whose own names would not tell what they do."""
 
 COSTS = (
-    "toggle_pause", "step_once", "approve", "veto", "take_back", "redo", "keep", "put_back", "ask('keep')",
+    "toggle_pause", "step_once", "approve", "veto", "take_back", "redo", "keep", "put_back", "keep_trial",
 )  # fmt: skip
 """Actions that take a step, end or discard something, or change what is stored, without a question. Their keys do
 nothing else on their screen, whatever has the focus. `toggle_pause` is one of them, because it goes on as well."""
@@ -108,6 +108,8 @@ _RUN = (
     Key("T", "T", "export", "", "write the transcript to a file: text, Markdown or JSON"),
     Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
     Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
+    Key("backspace", "backspace", "undo_trial", "", "in a trial of memory: undo its last change"),
+    Key("S", "S", "keep_trial", "", "in a trial of memory: keep its changes; only now memory changes"),
     Key("slash", "/", "find", "", "find something in the transcript"),
     Key("n", "n", "find_next", "", "the place before, of those that were found last"),
     Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
@@ -215,7 +217,7 @@ _FOLLOW = {
 """Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
 _FOLLOW_TOO = (
     "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "find_next", "zoom", "curves",
-    "copy", "theme", "app.settings",
+    "copy", "theme", "app.settings", "undo_trial", "keep_trial",
 )  # fmt: skip
 """Keys of the watch screen that mean the same there."""
 FOLLOW = (

@@ -303,6 +303,8 @@ class RunView:
     def _thinking(self, event: Thinking) -> None:
         if self.resuming:
             self.resuming = False
+            if self.started is not None:  # memory may have changed since the recording was left
+                self.memory_entries = self.started.memory_entries
             self._write("notice", "Taken up again: the session goes on from here.")
         self.activity, self.doing = "thinking", one_line(event.what)
 

@@ -56,8 +56,6 @@ class MemoryPane(LinePane):
         Binding("equals_sign", "ask('edit')", show=False),
         Binding("p", "ask('pin')", show=False),
         Binding("i", "ask('influence')", show=False),
-        Binding("backspace", "ask('undo')", show=False),
-        Binding("S", "ask('keep')", show=False),
         Binding("escape", "ask('drop')", show=False),
     ]
 
@@ -65,7 +63,7 @@ class MemoryPane(LinePane):
         """A key was pressed that concerns what is remembered.
 
         Attributes:
-            what: "open", "forget", "edit", "pin", "influence", "undo", "keep" or "drop".
+            what: "open", "forget", "edit", "pin", "influence" or "drop".
             hit: The remembered step under the cursor, None without one.
         """
 
@@ -141,8 +139,8 @@ class MemoryPane(LinePane):
         self.post_message(self.Asked(what, self.hit))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys of a trial to the screen where nothing is tried out."""
-        return not (action == "ask" and parameters[0] in ("undo", "keep", "drop") and not self.notes.edits)
+        """Leave `escape` to the screen where nothing is tried out."""
+        return not (action == "ask" and parameters[0] == "drop" and not self.notes.edits)
 
     def on_focus(self) -> None:
         """Show the cursor."""

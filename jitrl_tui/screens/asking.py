@@ -49,6 +49,8 @@ class AskingScreen(KeepingScreen):
         view = self.view
         if view.activity != "paused" or not self.source.live:
             return ""
+        if self.shown_view is not view:  # what it waits for is no part of an earlier step
+            return "The session asks about a later step: Esc goes there." if view.asks else ""
         if view.asks and view.choice is not None:
             decision = view.choice.decision
             chance = f" ({decision.posterior[decision.chosen]:.0%})" if decision.chosen >= 0 else ""

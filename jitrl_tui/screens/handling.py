@@ -46,6 +46,14 @@ class HandsScreen(KeepingScreen):
         """Try out what a person does to a remembered step."""
         self.hands.asked(event)
 
+    def action_undo_trial(self) -> None:
+        """Take the last change out of the trial."""
+        self.hands.undo()
+
+    def action_keep_trial(self) -> None:
+        """Store the changes of the trial."""
+        self.hands.keep()
+
     def action_what_if(self) -> None:
         """Open the what-if window."""
         self.hands.what_if(self.go_to_step)

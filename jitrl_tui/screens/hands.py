@@ -131,13 +131,8 @@ class Hands:
         what, hit = event.what, event.hit
         if self.work.storing:
             self._say(STORING)
-        elif what == "undo":
-            self._edits.pop()
-            self._again()
         elif what == "drop":
             self.drop()
-        elif what == "keep":
-            self.keep()
         elif what == "influence":
             self._rank()
         elif hit is None:
@@ -205,6 +200,13 @@ class Hands:
         self._forget_trial()
         self._screen.redraw()
 
+    def _may(self) -> bool:
+        """Return whether there are changes that can be undone or kept; if not, say so."""
+        if self.work.storing or not self._edits:
+            self._say(STORING if self.work.storing else "No change of memory is being tried out.")
+            return False
+        return True
+
     def _forget_trial(self) -> None:
         self.work.cancel()
         if not self.work.storing:
@@ -263,10 +265,16 @@ class Hands:
 
         self._begin(work, finished, "Deciding without each remembered step")
 
+    def undo(self) -> None:
+        """Take the last change out of the trial."""
+        if self._may():
+            self._edits.pop()
+            self._again()
+
     def keep(self) -> None:
         """Store the changes. A running session decides again from them."""
         lens, screen = self.lens, self._screen
-        if not self._edits:
+        if not self._may():
             return
 
         def work(told: Told) -> str:

@@ -94,7 +94,7 @@ class HitDialog(Dialog[str]):
     """
 
     BINDINGS: ClassVar = [
-        Binding("equals_sign,r", "dismiss('edit')", show=False),
+        Binding("equals_sign", "dismiss('edit')", show=False),
         Binding("p", "dismiss('pin')", show=False),
         Binding("delete,x", "dismiss('forget')", show=False),
         Binding("R", "replay", show=False),
@@ -108,7 +108,7 @@ class HitDialog(Dialog[str]):
     def compose(self) -> ComposeResult:
         """Lay out the episode and the keys."""
         episode, step = self._about.episode, self._about.step
-        keys = "r edit  p pin  del forget  " + ("R replay  " if self._replayable else "")
+        keys = "= edit  p pin  del forget  " + ("R replay  " if self._replayable else "")
         box = self.box(f"remembered: episode {episode.number}, step {step + 1} of {len(episode.steps)}")
         box.border_subtitle = Content(keys + "Esc closes")
         with box:

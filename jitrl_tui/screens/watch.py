@@ -196,7 +196,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if view.error and view.error != self._told_error:
             self._told_error = view.error
             self.app.push_screen(dialogs.ErrorDialog(view.error, view.error_kind), self._after_error)
-        if self._wants_overrule and view.activity == "paused" and view.pending:
+        alone = self.app.screen is self  # keys that are meant for another window never reach the one that opens here
+        if self._wants_overrule and alone and view.activity == "paused" and view.pending:
             self._open_overrule()
 
     def _after_error(self, answer: str | None) -> None:
@@ -301,7 +302,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.query_one(KeyBar).show(self._keys())
 
     def on_screen_resume(self) -> None:
-        """Follow settings that were changed on another screen."""
+        """Follow settings that were changed on another screen, and open the window that waited for one to close."""
+        self._after_events()
         if self.panes.follow(used().value("app.layout")):
             self._arrange()
             self._draw()

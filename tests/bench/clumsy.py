@@ -57,7 +57,7 @@ PASTES = ("take pork chop", "x" * 3000, "line one\nline two\r\nline three", "\x1
           "go north\n", "[b]markup[/b]", "ünï \U0001f600 かな")  # fmt: skip
 TRIALS = (
     ("m", "down", "delete"), ("m", "x", "x", "backspace"), ("m", "equals_sign", *"25", "enter"), ("m", "p", "i"),
-    ("m", "delete", "escape"), ("m", "v", "r", "7", "enter"), ("m", "delete", "S"),
+    ("m", "delete", "escape"), ("m", "v", "equals_sign", "7", "enter"), ("m", "delete", "S"),
     ("m", "equals_sign", "-", "3", "enter", "S"), ("r", "delete", "S"), ("r", "down", "plus", "5", "enter", "S"),
     ("r", "p", "backspace", "escape"), ("r", "U", "escape"),
     ("r", "slash", *"take", "enter", "I", "escape", "escape"), ("K", "right", "right", "escape"),

@@ -220,6 +220,14 @@ def test_a_breakpoint_pauses_a_fast_forward_and_the_banner_says_why(tmp_path):
             await until(pilot, asked(screen, 0))
             assert screen.view.episode == 2
             assert "Breakpoint episode=2: episode 2 begins." in screen_text(app)
+            # An earlier step is shown without what the session waits for now.
+            await pilot.press("left")
+            text = await settled(pilot)
+            assert "Breakpoint episode=2" not in text
+            assert "Shall the agent do this" not in text
+            assert "The session asks about a later step: Esc goes there." in text
+            await pilot.press("escape")
+            assert "Shall the agent do this" in await settled(pilot)
             await pilot.press("f", "2", "down", "enter")
             await until(pilot, asked(screen, 2))
         made, _ = told(saved)

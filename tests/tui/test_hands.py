@@ -125,8 +125,14 @@ def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(fo
             assert "TRIAL" not in screen_text(pilot.app)
             await pressed(pilot, "delete", "escape")
             assert (screen.choice.decision, stored(folder)) == (made, before)
+            # The keys that the line at the top names do the same wherever the focus is.
+            await pressed(pilot, "delete", "3", "backspace")
+            assert (screen.choice.decision, stored(folder)) == (made, before)
+            await pressed(pilot, "S")
+            assert stored(folder) == before
+            await pressed(pilot, "4")
             gone = pane.hit.entry
-            await pressed(pilot, "delete", "S")
+            await pressed(pilot, "delete", "3", "S")
             assert stored(folder)[0] == before[0] - {gone}
 
     asyncio.run(go())
@@ -176,6 +182,7 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
             hit = screen.query_one(MemoryPane).hit
             await pressed(pilot, "v")
             assert isinstance(pilot.app.screen, HitDialog)
+            assert "= edit  p pin  del forget" in screen_text(pilot.app)  # the keys of the pane
             text = screen_text(pilot.app)
             assert f"episode {hit.episode}, step {hit.step + 1}" in text
             assert hit.action in text

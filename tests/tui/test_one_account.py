@@ -117,6 +117,16 @@ def test_the_memory_pane_lists_what_the_value_rests_on_and_the_amounts_add_up():
     assert "+3.50 hoped from untried actions: open crate, dig (in garden)" in told
 
 
+def test_what_a_plan_is_cut_by_is_not_called_danger_or_doubt():
+    made = decision(dataclasses.replace(hit("go south", 0, 16.0), expected=16.0), gain=15.0, discovery=0.0, left=11.0)
+    assert [(float(amount.replace("−", "-")), what) for amount, what, _ in hits.account(made)] == [
+        (11.0, "points, Q̂ of 'go south'"),
+        (16.0, "expected of these steps"),
+        (-1.0, "for danger and doubt"),
+        (-4.0, "taken off: more than is left to gain"),
+    ]
+
+
 def test_before_anything_is_remembered_exploration_is_said_to_decide():
     made = decision(left=12.0, remembered=0, tries=("go south",))
     made = dataclasses.replace(made, why=explain.why(

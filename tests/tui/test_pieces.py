@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from engine.records import EpisodeEnded, Notice, Observation, Stepped
+from engine.records import EpisodeEnded, Notice, Observation, Stepped, Thinking
 from engine.session.recording import Recorder
 from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.output import clean
@@ -91,6 +91,16 @@ def test_the_view_follows_the_run():
     assert view.activity == "ended"
     gains = [p for p in view.paragraphs if p.kind in ("gain", "loss")]
     assert len(gains) == sum(e.reward != 0 for e in events if isinstance(e, Stepped))
+
+
+def test_a_session_that_is_taken_up_counts_what_memory_has_now():
+    events = stream.run(3, 7)
+    view = RunView()
+    view.fold(dataclasses.replace(events[0], resumed=True, memory_entries=99))
+    view.fold_all(event for event in events[1:-1] if not isinstance(event, Thinking))
+    assert view.memory_entries != 99
+    view.fold(Thinking("taking up the session where it was left"))
+    assert view.memory_entries == 99
 
 
 @pytest.mark.parametrize(

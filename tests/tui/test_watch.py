@@ -163,6 +163,22 @@ def test_o_while_running_waits_for_the_next_decision_and_esc_lets_it_go_on():
     drive(go())
 
 
+def test_the_window_that_o_asked_for_waits_until_another_window_is_closed():
+    async def go():
+        app, session = live_app(delay=0.25, events=stream.run(1, 200))
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: len(session.carried_out) > 0)
+            await pilot.press("o", "e")
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            await settled(pilot)
+            if "sends what is typed" not in screen_text(app):  # unless it came before `e`
+                await pilot.press("escape")
+            await until(pilot, lambda: "sends what is typed" in screen_text(app))
+
+    drive(go())
+
+
 def test_f_hurries_to_the_end_of_the_episode_and_through_n():
     async def go():
         app, session = live_app(delay=600.0, events=stream.run(5, 6))
