@@ -140,6 +140,7 @@ class Progress:
     def show(self, event: Any) -> None:
         """Update the progress by an event of the session."""
         from engine import records
+        from engine.session.account import remarks
 
         match event:
             case records.SessionStarted():
@@ -159,8 +160,9 @@ class Progress:
                 self._draw(0, f"score {event.score:g}")
                 if not self._live and not self._quiet:
                     top = "" if event.max_score is None else f"/{event.max_score:g}"
+                    told = "".join(f", {remark}" for remark in remarks(event.tally))
                     print(f"episode {event.episode}/{self._episodes}: {event.score:g}{top} in {event.steps} steps, "
-                          f"{event.wall_s:.1f} s", file=sys.stderr)  # fmt: skip
+                          f"{event.wall_s:.1f} s{told}", file=sys.stderr)  # fmt: skip
             case records.SessionEnded():
                 self.others = event.others
             case records.Notice() if event.level != "error":
