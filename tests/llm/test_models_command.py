@@ -163,7 +163,7 @@ def test_doctor_warns_of_summaries_that_do_not_repeat(jitrl, own: Server):
     found = checks(out)
     assert code == 0
     assert found["states"][:2] == ("warn", "1 of 2 answers usable")
-    assert found["histories"][:2] == ("warn", "asked twice, similarity 0.33")
+    assert found["histories"][:2] == ("warn", "asked twice, similarity 0.43")
     assert "--set history=rules" in found["histories"][2]
     assert found["choice"][0] == "warn"
     assert "all rated alike" in found["choice"][1]
