@@ -82,6 +82,8 @@ def _tensorboard(folder: Path, name: str, params: Mapping[str, Any], episodes: I
     from tensorboard.plugins.text.summary_v2 import text_pb
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+    for old in (folder / name).glob("events.out.*"):  # of the same run before it was resumed
+        old.unlink()
     writer = EventFileWriter(str(folder / name))
     told = "\n".join(f"    {key} = {value}" for key, value in params.items())
     writer.add_event(Event(wall_time=time.time(), step=0, summary=text_pb("settings", told)))
