@@ -37,7 +37,7 @@ from engine.records import (
     Waiting,
     total_cost,
 )
-from engine.session.account import added, tally_of
+from engine.session.account import added, remarks, tally_of
 from jitrl_tui import steered
 from jitrl_tui.ledger import Ledger
 from jitrl_tui.output import clean, one_line
@@ -391,10 +391,11 @@ class RunView:
         changed = (
             f"; JitRL changed {event.flips} choice{'s' if event.flips > 1 else ''}" if event.flips else ""
         )
+        told = "".join(f"; {remark}" for remark in remarks(event.tally))
         self._write(
             "end",
             f"Episode {event.episode} ended: score {points(event.score)}{limit} "
-            f"after {event.steps} steps ({how}){learnt}{changed}.",
+            f"after {event.steps} steps ({how}){learnt}{changed}{told}.",
         )
 
     def _notice(self, event: Notice) -> None:

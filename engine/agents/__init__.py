@@ -63,14 +63,15 @@ def _of(path: str) -> Callable[[AgentContext], Agent]:
 
 def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
-    from engine.values import make_estimator
+    from engine.values import ESTIMATORS, make_estimator
     from engine.values.failing import FailedEstimator, failure
 
     try:
         estimator = make_estimator(context.memory, context.settings, context.before)
     except Exception as error:
         return JitrlAgent(context.model, FailedEstimator(failure(error)), context.settings)
-    return JitrlAgent(context.model, estimator, context.settings)
+    searched = context.memory if ESTIMATORS.find(context.settings.estimator).retrieves else None
+    return JitrlAgent(context.model, estimator, context.settings, searched=searched)
 
 
 def _static(context: AgentContext) -> Agent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import replace
 from typing import TypeVar
 
@@ -36,12 +36,23 @@ class JitrlAgent(StaticAgent):
 
     Args:
         estimator: Estimates V and Q.
+        searched: The memory in which the estimator looks for neighbours, so that it is counted how often it finds
+            some; None if it looks for none.
     """
 
     learns = True
 
-    def __init__(self, prior: Prior, estimator: Estimator, settings: Settings, *, name: str = "jitrl") -> None:
+    def __init__(
+        self,
+        prior: Prior,
+        estimator: Estimator,
+        settings: Settings,
+        *,
+        name: str = "jitrl",
+        searched: Sized | None = None,
+    ) -> None:
         super().__init__(prior, settings, name=name)
+        self._searched = searched
         self._failure: EstimatorError | None = None
         """Why the estimator has nothing to say to the decision that is being made, or comes next."""
         self.rest_on(estimator)
@@ -61,6 +72,9 @@ class JitrlAgent(StaticAgent):
         if self._failure is not None:
             neighbours, valuation = (), _nothing(candidates)
         decision = self._choose(turn, neighbours, candidates, valuation, proposal, float(sampling.random()))
+        if self._searched:
+            counts = replace(decision.tally, searched=1, found=int(bool(neighbours)))
+            decision = replace(decision, tally=counts)
         decision = replace(decision, parts=(*decision.parts, *recalled.parts))
         failure, self._failure = self._failure, None
         return decision if failure is None else _without_memory(decision, failure)

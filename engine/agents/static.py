@@ -214,6 +214,7 @@ def tally(proposal: Proposal, candidates: Sequence[Candidate], *, knows: bool) -
     if not calls and not proposal.note:
         return Tally()
     missing = proposal.missing or not any(c.source in ("llm", "both") for c in candidates)
+    logits = [c.z for c in proposal.candidates if c.source in ("llm", "both")]
     return Tally(
         asked=1,
         missing=int(missing),
@@ -222,4 +223,5 @@ def tally(proposal: Proposal, candidates: Sequence[Candidate], *, knows: bool) -
         calls=len(calls),
         cached=sum(call.cached for call in calls),
         retries=proposal.again + sum(call.retries for call in calls),
+        alike=int(len(logits) > 1 and max(logits) - min(logits) < 1e-9),
     )

@@ -182,6 +182,9 @@ MEASURES: Mapping[str, Measure] = {
         Measure("retrieval", "Retrieval", "milliseconds, per retrieval from memory", "ms", -1, _retrieval, timed=True),
         Measure("unusable", "Unusable", "share of decisions without a usable answer of the model", "share", -1,
                 lambda played: _ratio(_answers(played, "missing"), _answers(played, "asked"))),
+        Measure("neighbours", "Neighbours", "share of decisions with neighbours N(s), of those that looked for some in "
+                "a memory that was not empty", "share", 0,
+                lambda played: _ratio(_answers(played, "found"), _answers(played, "searched"))),
         Measure("changed", "Changed", "share of steps whose action the update of the logits changed, broken ties apart",
                 "share", 0,
                 lambda played: _ratio(sum(row.changed for row in played.rows), sum(row.steps for row in played.rows))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from engine import texts
 from engine.errors import ModelError
 from engine.evaluator import SCHEMA
 from engine.games.states.summaries import read_history, read_state
@@ -36,13 +37,21 @@ def _tells(text: str) -> bool:
     return False
 
 
+def _nouns(text: str) -> frozenset[str]:
+    return frozenset(word for noun in read_state(text) for word in texts.words(noun))
+
+
+def _facts(text: str) -> frozenset[str]:
+    return frozenset(texts.words(texts.facts(read_history(text, ""))))
+
+
 def _judges(text: str) -> bool:
     return ranks(text, best=2, worst=1, steps=3)
 
 
 TESTS = {
-    "state": WritingTest(TEXT, "state", {"trajectory": _ROOM}, _sees),
-    "history": WritingTest(TEXT, "history", {"trajectory": _STEPS + _END}, _tells),
+    "state": WritingTest(TEXT, "state", {"trajectory": _ROOM}, _sees, compared=_nouns),
+    "history": WritingTest(TEXT, "history", {"trajectory": _STEPS + _END}, _tells, compared=_facts),
     "rewards": WritingTest(
         TEXT, "rewards",
         {"trajectory": _STEPS + _END, "total": "3", "final_score": "35", "steps": "0, 1, 2"}, _judges, SCHEMA,

@@ -64,6 +64,9 @@ class Tally:
         unjudged: Steps without a usable score from the evaluator.
         unwritten: States and histories that rules wrote because the model's text was missing.
         unvalued: Decisions that were made without memory because the estimator of values failed.
+        alike: Decisions for which the model rated all its options alike.
+        searched: Decisions for which neighbours N(s) were looked for in a memory that was not empty.
+        found: Those of them with a neighbour.
     """
 
     asked: int = 0
@@ -76,6 +79,9 @@ class Tally:
     unjudged: int = 0
     unwritten: int = 0
     unvalued: int = 0
+    alike: int = 0
+    searched: int = 0
+    found: int = 0
 
 
 NO_TALLY = Tally()

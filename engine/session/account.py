@@ -60,6 +60,23 @@ def tally_of(call: ModelCall) -> Tally:
     return Tally(calls=1, cached=int(call.cached), retries=call.retries)
 
 
+def neighbours_found(tally: Tally) -> str:
+    """Return how often memory had neighbours; "" if none were looked for, or in an empty memory only."""
+    return f"neighbours in {tally.found} of {_decisions(tally.searched)}" if tally.searched else ""
+
+
+def remarks(tally: Tally) -> tuple[str, ...]:
+    """Return in words what a tally says of memory and of the model's answers, as far as there is something to say."""
+    alike = f"all options rated alike in {tally.alike} of {_decisions(tally.asked)}" if tally.alike else ""
+    texts = "text" if tally.unwritten == 1 else "texts"
+    unwritten = f"{tally.unwritten} {texts} of the model unusable and written by rules" if tally.unwritten else ""
+    return tuple(filter(None, (neighbours_found(tally), alike, unwritten)))
+
+
+def _decisions(number: int) -> str:
+    return f"{number:,} decision{'' if number == 1 else 's'}"
+
+
 class Accounts:
     """Charges each call outside decisions to the running episode, and emits an event for it.
 

@@ -49,7 +49,9 @@ class RetoldAgent(JitrlAgent):
         if isinstance(self._estimator, RecordedEstimator):
             self._estimator.recorded = recorded
         made = self.decide(turn, rng)
-        return dataclasses.replace(made, note=recorded.note, tally=recorded.tally, calls=recorded.calls)
+        near = made.update is not None and bool(made.update.neighbours)
+        tally = dataclasses.replace(recorded.tally, found=recorded.tally.searched * near)
+        return dataclasses.replace(made, note=recorded.note, tally=tally, calls=recorded.calls)
 
     def _asked(self, ask: Callable[[], _Answer], instead: _Answer) -> _Answer:
         """Return what the estimator answers.

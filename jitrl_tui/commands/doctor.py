@@ -273,11 +273,17 @@ def _opened(args: argparse.Namespace, name: str, sentences: list[str]) -> Iterat
         proposal = model.propose(request, np.random.default_rng(1))
         took = f"in {time.perf_counter() - started:.2f} s"
         reading = f" by {model.reading}" if model.reading else ""
-        yield Check("choice", "ok" if proposal.candidates else "fail",
-                    f"{len(proposal.candidates)} options{reading}, {took}", proposal.note)  # fmt: skip
+        rated = {c.z for c in proposal.candidates}
+        alike = ", all rated alike" if model.reading and len(rated) == 1 < len(proposal.candidates) else ""
+        yield Check("choice", ("warn" if alike else "ok") if rated else "fail",
+                    f"{len(proposal.candidates)} options{reading}{alike}, {took}",
+                    "without memory, its choices are left to chance" if alike else proposal.note)  # fmt: skip
         for sentence in dict.fromkeys(sentences):
             yield Check("server", "ok", sentence)
-        yield _methods(args, model)
+        methods, writes = _methods(args, model)
+        yield methods
+        if writes:
+            yield from _repeating(model)
     except JitrlError as error:
         yield Check("choice", "fail", "none came", str(error))
     finally:
@@ -285,8 +291,11 @@ def _opened(args: argparse.Namespace, name: str, sentences: list[str]) -> Iterat
     yield _measured(args, name)
 
 
-def _methods(args: argparse.Namespace, model: Model) -> Check:
-    """Say which agents can play games with this model; one of this process would write for minutes to be tested."""
+def _methods(args: argparse.Namespace, model: Model) -> tuple[Check, bool]:
+    """Say which agents can play games with this model, and whether it passed the test of writing.
+
+    A model of this process is not tested: it would write for minutes.
+    """
     from engine.agents import AGENTS
     from engine.games.kind import GAMES
     from engine.llm.model import writes_here
@@ -300,7 +309,24 @@ def _methods(args: argparse.Namespace, model: Model) -> Check:
     methods = [method for method in AGENTS.all().values() if method.asks_model]
     able = ", ".join(method.name for method in methods if not (problem and method.writes))
     others = ", ".join(method.name for method in methods if problem and method.writes)
-    return Check("agents", "warn" if others else "ok", able, f"without {others}: {problem}")
+    return Check("agents", "warn" if others else "ok", able, f"without {others}: {problem}"), not problem
+
+
+def _repeating(model: Model) -> Iterator[Check]:
+    """Say whether the model writes the same twice of the same game: otherwise memory does not know states again."""
+    from engine.games.kind import GAMES
+    from engine.llm.reading import writing
+    from engine.settings import Settings
+
+    for name, what in (("state", "states"), ("history", "histories")):
+        found = writing.repeated(model, GAMES.tests()[name], Settings().summary_temperature)
+        if found.similarity is None:
+            told = f"{found.usable} of {found.asked} answers usable"
+        else:
+            told = "the same when asked twice" if found.same else f"asked twice, similarity {found.similarity:.2f}"
+        yield Check(what, "ok" if found.same else "warn", told,
+                    f"memory may not know a situation again; a run tells how many decisions had neighbours, and with "
+                    f"--set {name}=rules the {what} repeat")  # fmt: skip
 
 
 def _measured(args: argparse.Namespace, name: str) -> Check:

@@ -10,8 +10,9 @@ from typing import Any
 
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
-from jitrl_tui.commands.running import play, result_of, verdict, write
+from jitrl_tui.commands.running import play, result_of, tracked, verdict, write
 from jitrl_tui.ready import check_game
+from jitrl_tui.tracking import TOOLS, check
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -21,6 +22,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the result there; - is stdout")
     parser.add_argument("--resume", metavar="NAME", help="go on with this session instead of a new one")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--track", choices=TOOLS, help="write the episodes for this tool, too, to saves/track")
     parser.set_defaults(handler=run)
 
 
@@ -31,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.session import changing, suites
     from engine.session import store as sessions
 
+    check(args.track)
     config = session_config(args)
     saves = saves_folder(args.saves)
     target = _json_target(args.json)
@@ -51,9 +54,10 @@ def run(args: argparse.Namespace) -> int:
         else:
             saved = sessions.create(saves, config, "run")
     if suite is not None:
-        return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-")
+        return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-", tool=args.track)
     session, progress, interrupted = play(saved, saves, quiet=args.quiet)
     write(result_of(session.results, config, progress), target, show=args.json == "-")
+    tracked(args.track, saves, saved, session, progress)
     again = f"go on with: jitrl run {shlex.quote(config.game)} --resume {shlex.quote(saved.name)}"
     if interrupted:
         print(f"stopped; {again}", file=sys.stderr)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jitrl_tui.commands.running import Progress, play, result_of, verdict, write
+from jitrl_tui.commands.running import Progress, play, result_of, tracked, verdict, write
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -29,7 +29,9 @@ def new_suite(config: SessionConfig, names: Sequence[str], saves: Path, episodes
     return suites.create(saves, dataclasses.replace(config, episodes=episodes or EPISODES), names)
 
 
-def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: bool, show: bool) -> int:
+def run_suite(
+    suite: SavedSuite, saves: Path, target: Path | None, *, quiet: bool, show: bool, tool: str | None = None
+) -> int:
     """Play all remaining tasks; return the exit code. If a task fails, this is reported and the next one begins."""
     from engine.session import suites
 
@@ -47,6 +49,7 @@ def run_suite(suite: SavedSuite, saves: Path, target: Path | None, *, quiet: boo
             result["error"], code = str(session.error), session.error.exit_code
         elif not interrupted:
             code = verdict(session.results, saved.config, progress) or code
+        tracked(tool, saves, saved, session, progress)
         results.append(result)
         write(summary(config, results), target, show=False)  # store the results so far, whatever happens later
         if interrupted:

@@ -93,6 +93,22 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
         print(text)
 
 
+def tracked(tool: str | None, saves: Path, saved: SavedSession, session: Session, progress: Progress) -> None:
+    """Write the finished episodes of a session for the tool of `--track`, None for none. A failure is told."""
+    from engine.errors import StorageError
+    from jitrl_tui.tracking import of_episode, track
+
+    if tool is None or progress.started is None or not session.results:
+        return
+    config = saved.config
+    params = {"game": config.game, "agent": config.agent, "model": config.model, "seed": config.seed,
+              "profile": config.profile, **progress.started.settings}  # fmt: skip
+    try:
+        track(tool, saves, saved.name, params, [of_episode(event) for event in session.results])
+    except StorageError as error:
+        print(f"jitrl: {error}", file=sys.stderr)
+
+
 def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> dict[str, Any]:
     """Return the result of one session for `--json`."""
     from engine.session.manifest import counts, manifest, tallied
@@ -140,6 +156,7 @@ class Progress:
     def show(self, event: Any) -> None:
         """Update the progress by an event of the session."""
         from engine import records
+        from engine.session.account import remarks
 
         match event:
             case records.SessionStarted():
@@ -159,8 +176,9 @@ class Progress:
                 self._draw(0, f"score {event.score:g}")
                 if not self._live and not self._quiet:
                     top = "" if event.max_score is None else f"/{event.max_score:g}"
+                    told = "".join(f", {remark}" for remark in remarks(event.tally))
                     print(f"episode {event.episode}/{self._episodes}: {event.score:g}{top} in {event.steps} steps, "
-                          f"{event.wall_s:.1f} s", file=sys.stderr)  # fmt: skip
+                          f"{event.wall_s:.1f} s{told}", file=sys.stderr)  # fmt: skip
             case records.SessionEnded():
                 self.others = event.others
             case records.Notice() if event.level != "error":

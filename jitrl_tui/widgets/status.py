@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from engine import explain
 from engine.records import SessionStarted
+from engine.session.account import neighbours_found
 from jitrl_tui import steered
 from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
@@ -141,6 +142,7 @@ class StatusBar(Widget):
             (4, f"{amount(view.tokens)} tokens" if counted else "", MUTED),
             (3, dollars(view.cost_usd) if counted else "", MUTED),
             (int(bool(missing)), f"{view.memory_entries:,} remembered", MUTED),
+            (3, neighbours_found(tally), MUTED),
             (4, "" if average is None
              else f"average {points(round(average, 1))}, best {points(view.best or 0)}", MUTED),
             (5, f"{view.flips} choice{'s' if view.flips != 1 else ''} changed by JitRL" if view.flips else "",

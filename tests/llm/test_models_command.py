@@ -9,7 +9,7 @@ import pytest
 
 from jitrl_tui.cli import main
 from tests.llm import server as fake
-from tests.llm.scripted import player
+from tests.llm.scripted import Scripted, kind_of, player
 from tests.llm.server import Server
 
 
@@ -137,6 +137,36 @@ def test_doctor_asks_a_model_what_it_can_do(jitrl, own: Server):
     assert found["choice"][1].startswith("3 options by token")
     assert "jitrl, static, memory" in found["agents"][1]
     assert "reflexion" in found["agents"][2]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_doctor_finds_that_summaries_repeat_if_only_their_wording_differs(jitrl, own: Server, anew: bool):
+    own.default = Scripted([], anew=anew)
+    found = checks(jitrl("doctor", "--model", "openai/test", "--json")[1])
+    assert found["states"][:2] == found["histories"][:2] == ("ok", "the same when asked twice")
+    asked = [kind_of(body) for body in own.requests]
+    assert (asked.count("state"), asked.count("history")) == (2, 3)  # one history for the test of writing
+
+
+def test_doctor_warns_of_summaries_that_do_not_repeat(jitrl, own: Server):
+    told = "[SUMMARY]: The aim is gold. [PROGRESS]: {} [LOCATION]: cellar"
+    own.default = Scripted([
+        {"if": "expert at summarizing game", "times": 1, "reply": "[State: cellar, ladder, tin box]"},
+        {"if": "expert at summarizing game", "reply": "I can't help with that."},
+        {"if": "expert at analyzing game", "times": 2, "reply": told.format("unlocked door")},
+        {"if": "expert at analyzing game", "reply": told.format("opened gate")},
+        {"if": "expert player", "reply": json.dumps({"option1": "up", "confidence1": 0, "option2": "wait",
+                                                     "confidence2": 0, "best_action": 1})},
+        {"if": "Answer with the number", "status": 400},
+    ])  # fmt: skip
+    code, out, _ = jitrl("doctor", "--model", "openai/test", "--json")
+    found = checks(out)
+    assert code == 0
+    assert found["states"][:2] == ("warn", "1 of 2 answers usable")
+    assert found["histories"][:2] == ("warn", "asked twice, similarity 0.43")
+    assert "--set history=rules" in found["histories"][2]
+    assert found["choice"][0] == "warn"
+    assert "all rated alike" in found["choice"][1]
 
 
 def test_doctor_says_what_a_plain_server_lacks(jitrl, own: Server):

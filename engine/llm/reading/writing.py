@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class WritingTest:
         blanks: Values of the fields of the prompt.
         passes: Returns whether an answer is usable.
         schema: JSON schema of an answer, None for plain text.
+        compared: Returns the words of a usable answer that memory compares; None where it compares none.
     """
 
     prompts: Folder
@@ -43,6 +45,51 @@ class WritingTest:
     blanks: Mapping[str, str]
     passes: Callable[[str], bool]
     schema: Mapping[str, Any] | None = None
+    compared: Callable[[str], frozenset[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """How alike the answers to one question are that was asked several times.
+
+    Attributes:
+        asked: Number of answers asked for.
+        usable: Number of usable ones.
+        similarity: Jaccard similarity of the words that memory compares, the least of all pairs, 0 to 1; None if fewer
+            than two answers were usable.
+    """
+
+    asked: int
+    usable: int
+    similarity: float | None
+
+    @property
+    def same(self) -> bool:
+        """Whether all were usable and equal for memory."""
+        return self.usable == self.asked and self.similarity == 1.0
+
+
+def repeated(model: Model, test: WritingTest, temperature: float) -> Repeated:
+    """Ask the question of a test `TRIES` times anew, and compare the answers as memory does.
+
+    Args:
+        test: One with `compared`.
+        temperature: That of such calls in a session.
+
+    Raises:
+        MissingError: The network or a key is missing.
+    """
+    assert test.compared is not None
+    messages = test.prompts.render(test.purpose, **test.blanks).chat()
+    question = Question(test.purpose, messages, test.schema, usable=test.passes, fresh=True, temperature=temperature)
+    found: list[frozenset[str]] = []
+    for _ in range(TRIES):
+        with contextlib.suppress(ModelError):
+            said = model.complete(question).text
+            if test.passes(said):
+                found.append(test.compared(said))
+    pairs = [len(a & b) / (len(a | b) or 1) if a != b else 1.0 for a, b in combinations(found, 2)]
+    return Repeated(TRIES, len(found), min(pairs, default=None))
 
 
 def why_not(

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.tracking import TOOLS, check
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -68,6 +70,8 @@ def _add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
     parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
+    parser.add_argument("--track", choices=TOOLS,
+                        help="write the episodes of each cell for this tool, too, to saves/track")  # fmt: skip
     parser.add_argument("--watch", action="store_true", help="a screen with all cells and their curves")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -85,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
+    check(args.track)
     suite = suites.changed(suites.load(args.suite), **_changes(args))
     memory = address(args.memory) if args.memory is not None else ""
     plan = planned(suite, Places(saves, args.games), args.suite, memory)
@@ -114,6 +119,7 @@ def resume(args: argparse.Namespace) -> int:
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
+    check(args.track)
     folder = folders.find(saves, args.name)
     plan = folders.planned(folder)
     now = planned(plan.suite, Places(saves, plan.games), str(folder), plan.memory)
@@ -193,7 +199,27 @@ def _play(
     if code:
         print(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}", file=sys.stderr)
     _report(folder, quiet=args.quiet)
+    if args.track is not None:
+        _track(args.track, folder, saves)
     return code
+
+
+def _track(tool: str, folder: Path, saves: Path) -> None:
+    """Write each cell with its finished episodes as one run of a tool. A failure is told."""
+    from engine.bench import report
+    from engine.errors import StorageError
+    from jitrl_tui.tracking import of_row, track
+
+    results = report.load(folder)
+    for cell in sorted({row.cell for row in results.rows}):
+        mine = [row for row in results.rows if row.cell == cell]
+        first = mine[0]
+        params = {"game": first.task, "agent": first.agent, "arm": first.arm, "model": first.model, "seed": first.seed,
+                  **(results.cells[cell].get("settings") or {})}  # fmt: skip
+        try:
+            track(tool, saves, f"{folder.name}-{cell}", params, [of_row(row) for row in mine])
+        except StorageError as error:
+            print(f"jitrl: {error}", file=sys.stderr)
 
 
 def _with_lines(
