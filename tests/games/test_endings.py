@@ -48,6 +48,7 @@ def test_last_words_stand_between_asterisks():
     assert last_words("\n\n    *** You have escaped ***\n\nYou scored 15.") == "You have escaped"
     assert last_words("*****  You have died  *****") == "You have died"
     assert last_words("A sign says * Keep out *.") is None
+    assert last_words("*** Chapter Two ***\n\nYou fall.\n\n*** You have died ***") == "You have died"
 
 
 @needs_inform

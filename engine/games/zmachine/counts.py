@@ -18,8 +18,8 @@ from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import StatusVariables, global_value, set_global, status_variables
 
-DEAD, WON = 1, 2
-"""Values of the variable of the end."""
+DEAD, WON, _OWN = 1, 2, 3
+"""Values of the variable of the end: a death, a victory, the first end of the story's own."""
 _SCORE, _TURNS = 4321, 1234
 """Set to find the command that prints them. No story has so many points by itself."""
 _NUMBER = re.compile(r"\d+")
@@ -27,8 +27,8 @@ _TEST, _STORE = 0xA0, 0x0D
 """The instructions jz, of a variable, and store, of a small number."""
 _VARIABLES = 224
 _LIKELY = 4
-"""Variables that are tried for that of the end: those that are set to the value of a victory and tested most often. A
-story may run for ever when another one is set."""
+"""Variables that are tried for that of the end: of those that are set to the value of a victory, and then of those that
+are set to that of any end, the ones tested most often. A story may run for ever when another one is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,19 @@ class Counts:
     def ended(self, machine: Machine, story: StoryFile) -> int:
         """Return the value of the variable of the end: 0 while the story goes on, or if it is not known."""
         return 0 if self.end is None else global_value(machine, story, self.end)
+
+    def over(self, machine: Machine, story: StoryFile | None, words: str | None) -> bool:
+        """Return whether a story has ended.
+
+        Words between asterisks can also be those of a sign or the title of a chapter, so they tell it only where the
+        variable of the end is not known.
+
+        Args:
+            words: What stood between asterisks (`last_words`), None if nothing did.
+        """
+        if machine.halted or story is None or self.end is None:
+            return machine.halted or words is not None
+        return self.ended(machine, story) != 0
 
 
 def find_counts(
@@ -93,13 +106,12 @@ def _find_end(machine: Machine, story: StoryFile, idle: str) -> int | None:
     saved = machine.take()
     data = story.data
     tested = [(data.count(bytes([_TEST, 16 + number])), number) for number in range(_VARIABLES)]
-    set_to = {value: [n for _, n in tested if bytes([_STORE, 16 + n, value]) in data] for value in (DEAD, WON)}
-    likely = sorted(
-        (number not in set_to[WON], -times, number)
-        for times, number in tested
-        if number in set_to[WON] or number in set_to[DEAD]
-    )
-    for *_, number in likely[:_LIKELY]:
+    ends = (DEAD, WON, _OWN)
+    set_to = {value: [n for _, n in tested if bytes([_STORE, 16 + n, value]) in data] for value in ends}
+    ever = {number for numbers in set_to.values() for number in numbers}
+    used = [number for _, number in sorted(tested, key=lambda use: -use[0]) if number in ever]
+    won = [number for number in used if number in set_to[WON]]
+    for number in dict.fromkeys(won[:_LIKELY] + used[:_LIKELY]):
         if global_value(machine, story, number) != 0:
             continue
         words = []

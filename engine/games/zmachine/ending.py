@@ -25,8 +25,8 @@ _LOST = re.compile(
 
 def last_words(text: str) -> str | None:
     """Return how a story says that it has ended, as in "*** You have won ***"; None if it does not."""
-    found = _LAST_WORDS.search(text) if "***" in text else None
-    return None if found is None else found.group(1)
+    found = _LAST_WORDS.findall(text) if "***" in text else []
+    return found[-1] if found else None
 
 
 def outcome(words: str, score: float, maximum: float | None, *, won: bool = False, lost: bool = False) -> str:

@@ -112,7 +112,7 @@ class PlainStatus:
         """
         words, counts, story = last_words(text), self._counts, self._story
         end = counts.ended(machine, story) if story is not None else 0
-        over = words is not None or machine.halted or end != 0
+        over = counts.over(machine, story, words)
         score, moves = self._last, turns
         if self._counted and story is not None:
             score = float(_signed(global_value(machine, story, counts.score or 0)))

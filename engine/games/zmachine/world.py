@@ -173,10 +173,9 @@ class PlainWorld(World):
     def end(self, printed: bytes) -> str:
         """Return the last words of a story that has ended, "over" if it has none; "" if it goes on."""
         words = last_words(self._machine.characters.decode(printed))
-        if words is None:
-            end = self._counts.ended(self._machine, self.story)
-            return f"over {end}" if end else "over" if self._machine.halted else ""
-        return words
+        if not self._counts.over(self._machine, self.story, words):
+            return ""
+        return words or f"over {self._counts.ended(self._machine, self.story)}"
 
     def things(self) -> str:
         """Return a hash of parents and attributes."""
