@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine import jitrl, worked
+from engine import worked
 from engine.records import Candidate, Decision, Neighbour, Update, Valuation
 from engine.worked import number
 
@@ -106,6 +106,8 @@ def in_one_unit(valuation: Valuation, advantage: Sequence[float]) -> Shown:
 
 def outside(decision: Decision) -> list[float]:
     """Return A of the neighbours' actions that are no candidates, by their mean return; [] for plans."""
+    from engine import jitrl
+
     update = decision.update
     if update is None or update.valuation.terms:
         return []

@@ -96,7 +96,9 @@ def _wrong(manifest: Any) -> str:
     if not limits.is_whole(manifest.get("format")):
         return "it has no format"
     spent = manifest.setdefault("spent", dict(NOTHING))
-    if not isinstance(spent, dict) or not all(limits.is_number(spent.get(name)) for name in NOTHING):
+    if not isinstance(spent, dict) or not all(
+        limits.is_number(spent.get(name)) or (name == "usd" and spent.get(name, 0) is None) for name in NOTHING
+    ):
         return "it does not say what was spent"
     if not isinstance(manifest.setdefault("tasks", {}), dict) or not isinstance(manifest.setdefault("train", {}), dict):
         return "its tasks are no object"

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def list_games(*, games: str | Path | None = None, saves: Path | None = None) ->
     for folder in _folders(games, saves):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             name = _name(path)
-            if path.suffix.lower() not in {*_SUFFIXES, ""} or name in found or not path.is_file():
+            if not _may_be_story(path, {*_SUFFIXES, ""}) or name in found:
                 continue
             try:
                 found[name] = read_story(path)
@@ -100,7 +100,7 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
     for suffixes in ({*_SUFFIXES, ""}, _GLULX):
         for folder in _folders(games, saves):
             for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-                if file.suffix.lower() in suffixes and file.is_file() and stem in (file.stem.lower(), _name(file)):
+                if _may_be_story(file, suffixes) and stem in (file.stem.lower(), _name(file)):
                     return read_story(file)
     if path.is_file():
         return read_story(path)
@@ -170,6 +170,11 @@ def read_story(path: Path) -> Story:
         title, origin = RELEASES[fetched].title, f"{ORIGIN}/{fetched}"
         return dataclasses.replace(story, title=title, licence=LICENCE, origin=origin)
     return dataclasses.replace(story, origin="made with TextWorld") if generated else story
+
+
+def _may_be_story(path: Path, suffixes: Collection[str]) -> bool:
+    """Return whether a name in a folder is that of a story. Without an ending it must be that of a file."""
+    return path.suffix.lower() in suffixes and (bool(path.suffix) or path.is_file())
 
 
 def kept_name(path: Path) -> str:

@@ -168,7 +168,7 @@ def test_an_answer_that_was_cut_off_counts_as_far_as_it_goes_and_the_rest_is_ask
 def test_what_does_not_fit_into_the_context_is_asked_for_in_smaller_pieces(server: Server, model):
     def narrow(handler, body):
         if len(body["messages"][1]["content"]) > 1500:
-            return fake.status(400, "maximum context length is 500 tokens", "context_length_exceeded")(
+            return fake.status(400, "maximum context length is 2000 tokens", "context_length_exceeded")(
                 handler, body
             )
         return judge_well(lambda t: t / 10)(handler, body)

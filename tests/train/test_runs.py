@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench import estimate, samples, suite
+from engine.bench import samples, suite
 from engine.bench.report import results
 from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
+from engine.llm.listed import list_price
 from engine.settings import SessionConfig
 from engine.train import checkpoints, comparison, curve, manifest, places, runs
 from engine.train.counting import Counts, Taken, together
@@ -145,7 +146,7 @@ def test_a_suite_compares_runs(tmp_path):
 
 
 def test_a_model_of_this_machine_costs_nothing(tmp_path):
-    assert estimate._price(f"local:{tmp_path}", 1000, 100) == 0.0
+    assert list_price(f"local:{tmp_path}", 1000, 100) == 0.0
 
 
 def play(saves: Path, *words: str) -> None:
