@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jitrl_tui.amounts import dollars
 from jitrl_tui.commands.bench.running import register_resume, register_run
 
 ACTIONS = ("ls", "show", "run", "resume", "report")
@@ -113,7 +114,7 @@ def show_one(args: argparse.Namespace) -> int:
     print(f"begun with   {manifest.get('command', '')}")
     print(f"cells        {state['finished']} of {state['cells']} finished")
     spent = manifest["spent"]
-    print(f"spent        ${spent['usd']:.4f}, {spent['tokens']:,} tokens, {spent['minutes']:.1f} min")
+    print(f"spent        {dollars(spent['usd'])}, {spent['tokens']:,} tokens, {spent['minutes']:.1f} min")
     if state["stopped"]:
         print(f"ended early  {state['stopped']}")
     for name, cell in manifest["cells"].items():
