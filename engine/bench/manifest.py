@@ -89,6 +89,11 @@ def _machine(cpu: str, memory: float) -> dict[str, Any]:
     }
 
 
+def _is_amount(name: str, value: Any) -> bool:
+    """Whether `value` can be what was spent of `name`: a number, or None for US dollars of which a price is unknown."""
+    return limits.is_number(value) or (name == "usd" and value is None)
+
+
 def _wrong(manifest: Any) -> str:
     """Return what is wrong with a manifest, "" if a report can be made of it. What may be missing is filled in."""
     if not isinstance(manifest, dict):
@@ -96,9 +101,7 @@ def _wrong(manifest: Any) -> str:
     if not limits.is_whole(manifest.get("format")):
         return "it has no format"
     spent = manifest.setdefault("spent", dict(NOTHING))
-    if not isinstance(spent, dict) or not all(
-        limits.is_number(spent.get(name)) or (name == "usd" and spent.get(name, 0) is None) for name in NOTHING
-    ):
+    if not isinstance(spent, dict) or not all(_is_amount(name, spent.get(name)) for name in NOTHING):
         return "it does not say what was spent"
     if not isinstance(manifest.setdefault("tasks", {}), dict) or not isinstance(manifest.setdefault("train", {}), dict):
         return "its tasks are no object"

@@ -112,6 +112,26 @@ def test_an_unknown_cost_is_unknown_in_json_lines_and_curves(
         assert main(["curves", "last", "--export", str(tmp_path / f"c.{ending}"), *saves]) == 0
 
 
+def test_a_benchmark_with_an_unknown_price_is_reported_shown_and_resumed(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    suite = tmp_path / "small.toml"
+    suite.write_text(
+        'title = "Small"\nabout = "Small."\ntasks = ["pantry"]\nmodels = ["openai/test"]\nseeds = 1\nepisodes = 1\n'
+        'steps = 1\n\n[[arms]]\nname = "Static"\nagent = "static"\nreference = true\n'
+    )
+    saves = ["--saves", str(tmp_path / "saves")]
+    assert main(["bench", "run", str(suite), "--name", "small", "--yes", *saves]) == 0
+    capsys.readouterr()
+    assert main(["bench", "show", "small", *saves]) == 0
+    assert "spent        cost unknown, " in capsys.readouterr().out
+    assert main(["bench", "resume", "small", *saves]) == 0
+    assert main(["bench", "report", "small", *saves]) == 0
+    assert main(["bench", "ls", *saves]) == 0
+    assert "small" in capsys.readouterr().out
+
+
 def test_what_costs_nothing_is_not_estimated(tmp_path: Path):
     from engine.session import store
 
