@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import MissingError, StorageError
-from engine.paths import ensure_folder
 
 if TYPE_CHECKING:
     from engine.bench.records import EpisodeRow
@@ -63,6 +62,8 @@ def track(tool: str, saves: Path, name: str, params: Mapping[str, Any], episodes
     Raises:
         StorageError: The tool cannot write.
     """
+    from engine.paths import ensure_folder
+
     folder = ensure_folder(ensure_folder(saves / "track") / tool)
     try:
         TOOLS[tool](folder, name, params, episodes)

@@ -98,20 +98,22 @@ def test_measures_of_costs_and_answers():
     one = Played(
         (
             row("a", "t", 1, 1, 0.0, calls={"action": 3, "state": 1}, prompt_tokens=90, completion_tokens=10,
-                cost_usd=1.0, answers={"asked": 10, "missing": 1}, changed=4, hits=10, hits_other=1, steps=10),
+                cost_usd=1.0, answers={"asked": 10, "missing": 1, "searched": 10, "found": 3}, changed=4,
+                hits=10, hits_other=1, steps=10),
             row("a", "t", 1, 2, 0.0, calls={"action": 2}, prompt_tokens=300, cost_usd=2.0,
                 answers={"asked": 30, "missing": 5}, changed=2, hits=30, hits_other=9, steps=20),
         ),
         (TimingRow("c", 0, 1, 2.0, 0.0, 0.1, 10), TimingRow("c", 0, 2, 4.0, 0.0, 0.5, 20)),
     )  # fmt: skip
     expected = {"steps": 15, "calls": 3, "tokens": 200, "cost": 1.5, "unusable": 6 / 40, "changed": 6 / 30,
+                "neighbours": 3 / 10,
                 "other_share": 10 / 40, "wall": 3, "retrieval": 20}  # fmt: skip
     assert {name: MEASURES[name].function(one) for name in expected} == pytest.approx(expected)
 
 
 def test_a_measure_without_data_has_no_value():
     empty = played([1.0], max_score=None)
-    for name in ("auc", "unusable", "other_share", "wall", "retrieval"):
+    for name in ("auc", "unusable", "neighbours", "other_share", "wall", "retrieval"):
         assert MEASURES[name].function(empty) is None
     assert values(MEASURES["avg"], {("t", 1): empty}, normalised=True) == {}
 
