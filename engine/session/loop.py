@@ -10,7 +10,6 @@ import dataclasses
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -153,7 +152,7 @@ class Session:
         self._emit(Thinking(kind.opening))
         parts = open_parts(
             kind,
-            open_environment(self._config, self._saves),
+            self._environment(),
             self._saved,
             self._saves,
             before=started.next_entry if isinstance(started, SessionStarted) else None,
@@ -172,8 +171,7 @@ class Session:
         for sentence in parts.replaced:
             self._warn(sentence)
         if kind.ahead:
-            copy = partial(open_environment, self._config, self._saves)
-            self._ahead = open_ahead(copy, parts.model, self._config.seed)
+            self._ahead = open_ahead(self._environment, parts.model, self._config.seed)
         return parts
 
     def _origin(self) -> Kept:
@@ -197,6 +195,9 @@ class Session:
     def _heard(self, event: Waiting | Notice) -> None:
         """Show that the model waits; record what it tells of its server."""
         (self._tell if isinstance(event, Notice) else self._emit)(event)
+
+    def _environment(self) -> Environment:
+        return open_environment(self._config, self._saves)
 
     def _steered(self, past: list[tuple[float, Event]]) -> Steering:
         """Return what lets a person steer this session."""
