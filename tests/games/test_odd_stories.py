@@ -86,6 +86,9 @@ def test_a_repeated_command_is_no_part_of_the_text(tmp_path):
         ("Look at that.\nIt moves.\n", "look", "Look at that.\nIt moves.\n"),
         ("Cave\nlook\n", "look", "Cave\nlook\n"),
         ("look\nCave\n", "", "look\nCave\n"),
+        ("Really?\nPlease answer yes or no.>", "", "Really?\nPlease answer yes or no."),
+        ("Is that all? >", "", "Is that all? >"),
+        ("The sign says <Stay out!>", "", "The sign says <Stay out!>"),
     ],
 )
 def test_only_a_first_line_that_is_the_command_is_taken_out(printed, command, text):

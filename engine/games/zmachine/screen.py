@@ -14,6 +14,8 @@ _STATUS_FIRST = re.compile(r"\A>? ?[^\n]{0,90}? {3,}(?:Score|Time|Moves|Turns)\b
 """Version 3: a prompt, the place, and far to the right the score or the time."""
 _PROMPT_LAST = re.compile(r"\n\s*>[^\S\n]*(?:[^\S\n]{8,}[^\n]*)?\s*\Z")
 """Later versions: the prompt, then text that many spaces place elsewhere on the screen."""
+_PROMPT_BESIDE = re.compile(r"^([^<>\n]*[.?!])>\s*\Z", re.MULTILINE)
+"""A question, and the prompt on the same line."""
 _PROMPT_FIRST = re.compile(r"\A\s*>[^\S\n]*\n")
 """The prompt of the command before, where it is printed late."""
 _MOST_PAGES = 12
@@ -29,7 +31,8 @@ def text_only(printed: str, command: str = "", prompt: str = "") -> str:
     """
     if prompt and printed.rstrip().endswith(f"\n{prompt}"):
         printed = printed.rstrip().removesuffix(prompt)
-    text = _PROMPT_FIRST.sub("", _PROMPT_LAST.sub("", _STATUS_FIRST.sub("", printed)).strip(" "))
+    text = _PROMPT_LAST.sub("", _PROMPT_BESIDE.sub(r"\1", _STATUS_FIRST.sub("", printed)))
+    text = _PROMPT_FIRST.sub("", text.strip(" "))
     first, _, rest = text.lstrip().partition("\n")
     if command and first.strip("> ").lower() == command.lower():
         return rest.strip(" ")
