@@ -98,7 +98,9 @@ async def clumsy(pilot: Pilot[int], rng: random.Random, count: int, calm: bool) 
                     await pilot.press(key)
             case "paste":
                 text = rng.choice(PASTES)
-                app.post_message(events.Paste(text))
+                lines = "\n" in text.replace("\r", "\n")  # each line of a pasted text is entered
+                if not (calm and lines):
+                    app.post_message(events.Paste(text))
             case "click" if not calm:
                 width, height = app.size
                 with contextlib.suppress(Exception):  # the pilot refuses what is outside of a window that shrinks
