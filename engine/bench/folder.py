@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine import limits
 from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
 from engine.bench.plan import Plan, Task
@@ -194,22 +195,32 @@ def finished(folder: Path, name: str) -> bool:
 def gather(folder: Path, names: Sequence[str]) -> None:
     """Write the rows of all cells into one file each, in the order of the plan.
 
+    Rows that are there already are kept for a cell without files of its own, such as one whose folder stayed elsewhere.
+
     Raises:
         StorageError: They cannot be written.
         BadFile: The rows of a cell cannot be read.
     """
     for file in (rows.EPISODES, rows.TIMINGS):
+        before: dict[str, list[bytes]] = {}
+        for line in _lines(folder / file):
+            with contextlib.suppress(BadFile):
+                before.setdefault(str(limits.parsed(line).get("cell")), []).append(line)
         parts = []
         for name in names:
             path = cell_folder(folder, name) / file
-            try:
-                with open_binary(path) as lines:
-                    parts.append(lines.read())
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise BadFile(f"cannot read {shown(path)}: {error.strerror}") from None
+            parts += _lines(path) if path.is_file() else before.get(name, [])
         try:
             write_private(folder / file, b"".join(parts))
         except OSError as error:
             raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}; free some space") from None
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        with open_binary(path) as lines:
+            return list(lines)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise BadFile(f"cannot read {shown(path)}: {error.strerror}") from None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from engine import limits
-from engine.bench.manifest import FAILED, FINISHED, WAITING
+from engine.bench import rows as rows_of
+from engine.bench.folder import cell_folder, finished, plan_of
+from engine.bench.manifest import FAILED, FINISHED, MANIFEST, WAITING
 from engine.bench.records import Began, Cell, Ended, EpisodeRow, Failed, Finished, Message, Stopped, TimingRow
 from engine.bench.rows import EPISODES, TIMINGS
 from engine.codec import from_plain
 from engine.disk import open_binary, shown
-from engine.errors import BadFile
+from engine.errors import BadFile, JitrlError, UsageError
 
 T = TypeVar("T")
 
@@ -37,6 +40,69 @@ def records(file: Path, cls: type[T]) -> Iterator[T]:
         raise BadFile(f"{shown(file)} cannot be read: {error.strerror}") from None
     except BadFile as error:
         raise BadFile(f"line {number} of {shown(file)} cannot be read: {error}") from None
+
+
+@dataclass
+class Played:
+    """The finished episodes of a run or of a cell.
+
+    Attributes:
+        rows: The episodes, in the order of the cells.
+        timings: What they took.
+        about: What cells that are not finished were played with, by name, as the manifest says it of finished ones.
+    """
+
+    rows: list[EpisodeRow] = field(default_factory=list)
+    timings: list[TimingRow] = field(default_factory=list)
+    about: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def played(folder: Path, manifest: dict[str, Any]) -> Played:
+    """Return the finished episodes of a run, also of one that is being played or was killed. Nothing is written.
+
+    Those of a finished cell are in its files. Those of another one are read from its recordings. If a cell has no
+    folder, they are in the files of the run.
+
+    Raises:
+        BadFile: A file cannot be read.
+    """
+    cells: dict[str, Played] = {}
+    for row in records(folder / EPISODES, EpisodeRow):
+        cells.setdefault(row.cell, Played()).rows.append(row)
+    for timing in records(folder / TIMINGS, TimingRow):
+        cells.setdefault(timing.cell, Played()).timings.append(timing)
+    own = [name for name in manifest["cells"] if cell_folder(folder, name).is_dir()]
+    unfinished = [name for name in own if not finished(folder, name)]
+    plan = _plan(manifest, shown(folder / MANIFEST)) if unfinished else {}
+    for name in own:
+        cells[name] = _of_cell(cell_folder(folder, name), plan.get(name) if name in unfinished else None)
+    ordered = [cells.pop(name) for name in manifest["cells"] if name in cells] + list(cells.values())
+    return Played(
+        [row for one in ordered for row in one.rows],
+        [timing for one in ordered for timing in one.timings],
+        {name: about for one in ordered for name, about in one.about.items()},
+    )
+
+
+def _plan(manifest: dict[str, Any], where: str) -> dict[str, Cell]:
+    """Return the cells of a run by name; {} if this version cannot play it."""
+    try:
+        return {cell.name: cell for cell in plan_of(manifest, where).cells}
+    except UsageError:
+        return {}
+
+
+def _of_cell(place: Path, cell: Cell | None) -> Played:
+    """Return what was played of a cell: from its recordings, or, if that fails or it is None, from its files."""
+    if cell is not None:
+        try:
+            rows, timings, about = rows_of.played(cell, place)
+        except JitrlError:
+            if not (place / EPISODES).is_file():
+                raise
+        else:
+            return Played(rows, timings, {cell.name: about} if rows else {})
+    return Played(list(records(place / EPISODES, EpisodeRow)), list(records(place / TIMINGS, TimingRow)))
 
 
 def told_before(folder: Path) -> Iterator[Ended]:

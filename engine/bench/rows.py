@@ -36,6 +36,8 @@ from engine.session.store import SavedSession
 EPISODES, TIMINGS, ABOUT, DONE = "episodes.jsonl", "timings.jsonl", "cell.json", "finished"
 """Files of a cell. The last one, which is empty, is there if all its legs were played."""
 
+TOLD = ("settings", "reading", "replaced", "prompts", "stories", "overruled")
+"""What the manifest of a run has of a cell's own."""
 _NOT_IN_ROWS = ("calls", "cached", "retries")
 """Counts of a tally that depend on the cache or on the network."""
 
@@ -67,16 +69,14 @@ def steps(saved: SavedSession) -> int:
     return sum(isinstance(event, Stepped) for _, event in recording.read(saved.recording))
 
 
-def write(cell: Cell, folder: Path, *, done: bool) -> None:
-    """Write the files of a cell, with the episodes that were played.
+def played(cell: Cell, folder: Path) -> tuple[list[EpisodeRow], list[TimingRow], dict[str, Any]]:
+    """Return the finished episodes of a cell, what they took, and what they were played with.
 
     Args:
         cell: The cell.
         folder: Its folder.
-        done: Whether all its legs were played.
 
     Raises:
-        StorageError: They cannot be written.
         BadFile: A recording or the memory is damaged.
     """
     owners, numbers = _remembered(cell, folder)
@@ -100,6 +100,22 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
     episodes = [replace(row, order=order) for order, (_, row, _) in enumerate(found, 1)]
     timings = [timing for _, _, timing in found]
     about["overruled"] = sum(row.overruled for row in episodes)
+    return episodes, timings, about
+
+
+def write(cell: Cell, folder: Path, *, done: bool) -> None:
+    """Write the files of a cell, with the episodes that were played.
+
+    Args:
+        cell: The cell.
+        folder: Its folder.
+        done: Whether all its legs were played.
+
+    Raises:
+        StorageError: They cannot be written.
+        BadFile: A recording or the memory is damaged.
+    """
+    episodes, timings, about = played(cell, folder)
     try:
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))

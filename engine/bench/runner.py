@@ -34,8 +34,6 @@ TRIES = 3
 PATIENCE_S = 60.0
 """Seconds that workers have to end after they were asked to stop. Then they are killed; what they played is kept."""
 _WAIT_S = 0.2
-_TOLD = ("settings", "reading", "replaced", "prompts", "stories", "overruled")
-"""What the manifest of a run has of a finished cell's own."""
 
 
 class Runner:
@@ -197,7 +195,7 @@ class Runner:
                 told = limits.parsed(read_bytes(path))
             except (OSError, BadFile) as problem:
                 raise BadFile(f"{path} cannot be read ({problem})") from None
-            about.update({key: told[key] for key in _TOLD if key in told})
+            about.update({key: told[key] for key in rows.TOLD if key in told})
 
     def _keep_to_limits(self, elapsed: float) -> None:
         wanted = self._limits

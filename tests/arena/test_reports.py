@@ -250,7 +250,7 @@ def nasty() -> made_runs.Made:
 @pytest.mark.parametrize("build", [nasty, made_runs.games, made_runs.web, made_runs.sweep])
 def test_every_format_is_well_formed(build, tmp_path):
     pytest.importorskip("matplotlib")
-    files = {file.name: file for file in report.write(build().write(tmp_path / "run"), tmp_path / "out")}
+    files = {file.name: file for file in report.write(build().results, tmp_path / "out")}
     shown = Page(files["report.html"].read_text())
     assert shown.open == []
     assert sum(tag == "script" for tag, _ in shown.tags) == 1
@@ -309,7 +309,7 @@ def check_latex(text: str) -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX: apt install texlive-latex-recommended")
 def test_latex_compiles(tmp_path):
-    report.write(nasty().write(tmp_path / "run"), tmp_path, ["tex"])
+    report.write(nasty().results, tmp_path, ["tex"])
     (tmp_path / "whole.tex").write_text(
         r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{textcomp,array,booktabs}\begin{document}"
         r"\input{report.tex}\input{timings.tex}\end{document}"
@@ -340,7 +340,7 @@ def test_times_change_nothing_but_the_files_of_times(games, tmp_path):
     slow.manifest.update(name="other", created=1.0, spent={"usd": 9.0, "tokens": 1, "minutes": 99.0})
     formats = ("md", "csv", "tex", "svg")
     for name, run in (("one", games), ("again", games), ("slow", slow)):
-        report.write(run.write(tmp_path / name), tmp_path / f"{name}-out", formats)
+        report.write(run.results, tmp_path / f"{name}-out", formats)
     for file in sorted((tmp_path / "one-out").iterdir()):
         same = file.read_bytes() == (tmp_path / "slow-out" / file.name).read_bytes()
         assert same == (not file.name.startswith("timings")), file.name
@@ -350,7 +350,7 @@ def test_times_change_nothing_but_the_files_of_times(games, tmp_path):
 def test_without_matplotlib_only_png_is_missing_and_a_sentence_says_so(games, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingError, match=r"pip install 'jitrl\[report\]'"):
-        report.write(games.write(tmp_path / "run"), tmp_path / "out")
+        report.write(games.results, tmp_path / "out")
     assert {file.suffix for file in (tmp_path / "out").iterdir()} == {".md", ".csv", ".tex", ".html", ".svg"}
 
 
@@ -368,7 +368,7 @@ def test_names_are_no_formulas_in_png():
 
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no format 'pdf'"):
-        report.write(tmp_path, tmp_path, ["pdf"])
+        report.write(two([1.0], [2.0]).results, tmp_path, ["pdf"])
 
 
 # ---------------------------------------------------------------------------------------------- loading

@@ -110,7 +110,7 @@ def test_without_training_the_axis_of_episodes_is_as_before(run):
 
 
 def test_curves_far_apart_get_a_logarithmic_axis_in_svg(run, tmp_path):
-    report.write(run.write(tmp_path / "run"), tmp_path / "out", ("md", "html", "svg"), "episode")
+    report.write(run.results, tmp_path / "out", ("md", "html", "svg"), "episode")
     picture = (tmp_path / "out" / "curves.svg").read_text()
     left, right = 1 / 1.1, 403 * 1.1
     for x in (1, 3, 403):
@@ -126,7 +126,7 @@ def test_processor_hours_are_among_what_differs_from_run_to_run(run, tmp_path):
     files = []
     for name, factor in (("one", 1), ("two", 5)):
         run.timings = [dataclasses.replace(each, processor_s=36.0 * factor) for each in run.timings]
-        report.write(run.write(tmp_path / name), tmp_path / f"{name}-out", ("md", "csv"), "hour")
+        report.write(run.results, tmp_path / f"{name}-out", ("md", "csv"), "hour")
         files.append({file.name: file.read_bytes() for file in (tmp_path / f"{name}-out").iterdir()})
     assert files[0]["report.md"] == files[1]["report.md"]
     assert files[0]["report.csv"] == files[1]["report.csv"]

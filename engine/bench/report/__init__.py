@@ -7,12 +7,13 @@ from pathlib import Path
 
 from engine.bench.published import published
 from engine.bench.report import figures, growth, latex, md, page, png, svg, tables, tidy, words
+from engine.bench.report.joined import first, joined
 from engine.bench.report.results import Results, load
 from engine.bench.report.shapes import Report
 from engine.disk import shown
 from engine.errors import MissingError, StorageError, UsageError
 
-__all__ = ["FORMATS", "Results", "load", "make", "markdown", "summary", "write"]
+__all__ = ["FORMATS", "Results", "first", "joined", "load", "make", "markdown", "summary", "write"]
 
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
@@ -65,14 +66,14 @@ def summary(results: Results) -> str:
     return md.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
 
 
-def write(folder: Path, out: Path, formats: Collection[str] = FORMATS, per: str = "") -> list[Path]:
+def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: str = "") -> list[Path]:
     """Write the report of a run.
 
     What depends on how long something took is in files of its own (`timings.*`), so that two runs with the same scores
     have the same `report.md`, `report.csv` and `report.tex`. The page has both.
 
     Args:
-        folder: The folder of the run.
+        results: The results of the run.
         out: The folder for the files. It is made if it is missing.
         formats: Some of `FORMATS`.
         per: As of `make`.
@@ -81,15 +82,14 @@ def write(folder: Path, out: Path, formats: Collection[str] = FORMATS, per: str 
         The files that were written.
 
     Raises:
-        UsageError: There is no run, or no such format.
-        BadFile: A file of the run is damaged.
+        UsageError: There is no such format, or as `make`.
         StorageError: A file cannot be written.
         MissingError: Pictures in PNG were asked for, and matplotlib is not installed. Everything else was written.
     """
     wrong = sorted(set(formats) - set(FORMATS))
     if wrong:
         raise UsageError(f"there is no format {wrong[0]!r} of reports; choose among: {', '.join(FORMATS)}")
-    report = make(load(folder), per)
+    report = make(results, per)
     files: dict[str, str | bytes] = {}
     missing: MissingError | None = None
     for figure in report.figures if "svg" in formats else ():

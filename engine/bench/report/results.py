@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine import limits
-from engine.bench import samples
+from engine.bench import reading, samples
 from engine.bench.manifest import FINISHED, MANIFEST, read_manifest
 from engine.bench.measures import Key, Played
-from engine.bench.reading import records
 from engine.bench.records import TEST, EpisodeRow, TimingRow
-from engine.bench.rows import EPISODES, TIMINGS
+from engine.bench.rows import EPISODES, TOLD
 from engine.bench.samples import Samples
 from engine.disk import shown
 from engine.errors import BadFile
@@ -231,18 +230,22 @@ class Results:
 
 
 def load(folder: Path) -> Results:
-    """Return the results of the run in a folder. A line that was being written is ignored.
+    """Return the results of the run in a folder, also of one that is being played. Nothing is written.
+
+    A line that was being written is ignored.
 
     Raises:
         UsageError: There is no run.
         BadFile: A file is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
-    rows = tuple(records(folder / EPISODES, EpisodeRow))
-    for row in rows:
+    found = reading.played(folder, manifest)
+    for row in found.rows:
         if row.cell not in manifest["cells"]:
             raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")
-    return _by_base(Results(manifest, rows, tuple(records(folder / TIMINGS, TimingRow))))
+    for name, about in found.about.items():
+        manifest["cells"][name].update({key: about[key] for key in TOLD if key in about})
+    return _by_base(Results(manifest, tuple(found.rows), tuple(found.timings)))
 
 
 def _by_base(results: Results) -> Results:

@@ -28,7 +28,9 @@ _MEMORIES = {
 def protocol(results: Results, measures: Sequence[Measure]) -> Words:
     """Return how the benchmark was played and measured."""
     plan = results.plan
+    pieces = results.manifest.get("joined")
     sentences = [
+        *([f"Joined from the runs {listed(list(pieces))}."] if pieces else []),
         _PROTOCOLS.get(str(plan.get("protocol") or "consecutive"), f"The protocol is {plan.get('protocol')}."),
         _MEMORIES.get(str(plan.get("memory") or "task"), f"The memory is of the kind {plan.get('memory')}."),
         *_workers(results),
@@ -91,13 +93,17 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 def surroundings(results: Results) -> tuple[tuple[str, str], ...]:
     """Return seeds, models, versions and the machine, as names with texts."""
-    manifest = results.manifest
     found = [("Seeds", listed([str(seed) for seed in sorted({cell["seed"] for cell in results.cells.values()})]))]
     found.append(("Models", listed(list(results.models)) or "none"))
     for title, name in (("Versions", "versions"), ("Code", "code"), ("Machine", "machine")):
-        values = manifest.get(name)
-        if isinstance(values, Mapping) and values:
-            found.append((title, ", ".join(f"{key} {_plain(value)}" for key, value in values.items())))
+        texts: dict[str, list[str]] = {}
+        for run, one in (results.manifest.get("joined") or {"": results.manifest}).items():
+            values = one.get(name)
+            if isinstance(values, Mapping) and values:
+                text = ", ".join(f"{key} {_plain(value)}" for key, value in values.items())
+                texts.setdefault(text, []).append(run)
+        several = len(texts) > 1
+        found += [(f"{title} of {listed(of)}" if several else title, text) for text, of in texts.items()]
     return tuple(found)
 
 
@@ -171,8 +177,12 @@ def missing_units(results: Results, arm: Arm, place: Place, reference: Arm | Non
 
 
 def command(results: Results, arm: Arm) -> str:
-    """Return the command that plays an arm again: the command of the run, for this arm alone."""
-    given = results.manifest.get("command")
+    """Return the command that plays an arm again: that of its run, for this arm alone. Joined runs have one each."""
+    given = dict.fromkeys(results.cells[name].get("command") or results.manifest.get("command") for name in arm.cells)
+    return "; ".join(dict.fromkeys(_command(results, arm, one) for one in given))
+
+
+def _command(results: Results, arm: Arm, given: Any) -> str:
     words = _split(given) if isinstance(given, str) else []
     if words[:1] != ["jitrl"]:
         words = ["jitrl", "bench", "run", str(results.manifest.get("suite") or "SUITE")]

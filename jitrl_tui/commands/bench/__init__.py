@@ -38,8 +38,13 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     register_run(actions, common)
     register_resume(actions, common)
 
-    report = actions.add_parser("report", parents=[common], help="tables and pictures of a run")
-    report.add_argument("name", metavar="RUN", help="a run, its folder, or last")
+    report = actions.add_parser("report", parents=[common], help="tables and pictures of a run, or of several joined")
+    report.add_argument(
+        "names", nargs="+", metavar="RUN", help="a run, its folder, or last; several of one suite are joined"
+    )
+    report.add_argument(
+        "--episodes", type=int, metavar="L", help="count the first L episodes of each task and seed only"
+    )
     report.add_argument(
         "--format", action="append", default=None, dest="formats", metavar="FORMAT",
         help="md, csv, tex, html, svg or png; repeatable (all)",
@@ -144,18 +149,26 @@ def about(suite: Any) -> str:
 
 
 def report_one(args: argparse.Namespace) -> int:
-    """Write the report of a run."""
+    """Write the report of a run, or of several as one."""
     from engine.bench import folder as folders
     from engine.bench import report
-    from engine.bench.manifest import read_manifest
+    from engine.errors import UsageError
     from engine.paths import saves_folder
 
-    folder = folders.find(saves_folder(args.saves), args.name)
-    folders.gather(folder, list(read_manifest(folder)["cells"]))
+    found = [folders.find(saves_folder(args.saves), name) for name in args.names]
+    if len({folder.resolve() for folder in found}) < len(found):
+        raise UsageError(f"the same run is named twice: {', '.join(args.names)}")
+    if len(found) > 1 and args.out is None and not args.show:
+        raise UsageError("several runs are joined; say with --out DIR where their report goes, or use --print")
+    short = len({folder.name for folder in found}) == len(found)
+    runs = {folder.name if short else str(folder): report.load(folder) for folder in found}
+    if args.episodes is not None:
+        runs = {name: report.first(run, args.episodes, name) for name, run in runs.items()}
+    results = report.joined(runs)
     if args.show:
-        print(report.markdown(report.load(folder), args.per))
+        print(report.markdown(results, args.per))
         return 0
-    for path in report.write(folder, args.out or folder / "report", args.formats or report.FORMATS, args.per):
+    for path in report.write(results, args.out or found[0] / "report", args.formats or report.FORMATS, args.per):
         print(path)
     return 0
 

@@ -257,7 +257,7 @@ def _report(folder: Path, *, quiet: bool) -> None:
         return
     out = folder / "report"
     try:
-        report.write(folder, out)
+        report.write(results, out)
     except MissingError as error:
         print(f"jitrl: {error}", file=sys.stderr)
     print(report.summary(results))
