@@ -77,6 +77,11 @@ def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
     if not (place / sessions.CONFIG).is_file():
         return sessions.create_in(place, config, "run")
     saved = sessions.load(place)
+    now = dataclasses.replace(
+        saved.config, episodes=max(saved.config.episodes, config.episodes), games=config.games
+    )  # the run got more episodes, or is on another machine
+    if now != saved.config:
+        saved = sessions.create_in(place, now, saved.kind, saved.origin)
     if to_plain(saved.config) != to_plain(config):
         raise UsageError(
             f"the session in {place} was begun with other settings (another version of jitrl?); begin a new run"
@@ -113,7 +118,7 @@ def _leg(
     played = rows.ended(saved)
     for event in played:
         tell(_ended(cell.name, number, event, again=True))
-    if saved.finished():
+    if saved.finished() and len(played) >= saved.config.episodes:
         return True
     session = _session(cell.name, number, saved, saves, tell, control, len(played))
     finished = session.run().finished

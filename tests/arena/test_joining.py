@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
+import engine.games
 from engine.bench import folder as folders
 from engine.bench import report
+from engine.bench.changing import change
 from engine.bench.report.results import Results
 from engine.bench.rows import DONE, EPISODES, TIMINGS
 from engine.errors import UsageError
 from tests.arena.made_runs import Made, made, row
-from tests.arena.running import SMALL, bench, play, rows
+from tests.arena.running import SMALL, bench, planned, play, rows
 
 
 def arms(*names: str, seeds=(1,), episodes: int = 3, plus: float = 0.0) -> Made:
@@ -157,3 +160,41 @@ def test_rows_of_cells_whose_folders_stayed_elsewhere_are_kept(tmp_path):
     folders.gather(folder, list(report.load(folder).cells))
     assert rows(folder) == before
     assert len(report.load(folder).rows) == len(before)
+
+
+def test_a_run_from_another_machine_finds_its_stories_again(tmp_path):
+    story = next((Path(engine.games.__file__).parent / "stories").glob("*pantry.z8"))
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        shutil.copy(story, tmp_path / name / "mine.z8")
+    suite = tmp_path / "small.toml"
+    suite.write_text(SMALL.replace('"pantry"', '"mine"'))
+    begin = ("run", str(suite), "--games", str(tmp_path / "here"), "--name", "a", "--quiet", "--max-minutes", "0.0001")
+    assert bench(*begin, saves=tmp_path).returncode == 1
+    shutil.rmtree(tmp_path / "here")
+    assert bench("resume", "a", "--quiet", saves=tmp_path).returncode == 2
+    resumed = bench("resume", "a", "--quiet", "--games", str(tmp_path / "there"), saves=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(rows(tmp_path / "bench" / "a")) == 12
+
+
+LEARNING = SMALL.replace('agent = "jitrl"', 'agent = "jitrl"\nprofile = "paper"').replace("seeds = 2", "seeds = 1")
+
+
+def test_a_run_with_more_episodes_is_as_if_it_had_been_begun_with_them(tmp_path):
+    _, short = play(LEARNING, tmp_path, "short")
+    _, long = play(LEARNING.replace("episodes = 3", "episodes = 5"), tmp_path, "long")
+    resumed = bench("resume", "short", "--episodes", "5", "--quiet", saves=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert (short / EPISODES).read_bytes() == (long / EPISODES).read_bytes()
+    assert report.load(short).plan["episodes"] == 5
+    fewer = bench("resume", "short", "--episodes", "4", saves=tmp_path)
+    assert fewer.returncode == 2
+    assert "--episodes can only be more" in fewer.stderr
+
+
+def test_more_episodes_are_refused_where_play_depends_on_their_number(tmp_path):
+    folder, _ = planned(LEARNING.replace('estimator = "knn"', 'estimator = "graph", settling = 0.2'), tmp_path)
+    with pytest.raises(UsageError, match=r"explores less in the last of its episodes \(settling=0.2\); begin a new"):
+        change(folder, None, 9)
+    assert report.load(folder).plan["episodes"] == 3

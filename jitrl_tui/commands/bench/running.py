@@ -56,6 +56,7 @@ def register_resume(actions: Any, common: argparse.ArgumentParser) -> None:
     """Add `resume`."""
     parser = actions.add_parser("resume", parents=[common], help="go on with a run that was stopped")
     parser.add_argument("name", metavar="RUN", help="a run of `jitrl bench ls`, its folder, or last")
+    parser.add_argument("--episodes", type=int, metavar="L", help="play more episodes on each task than before")
     _add_play_options(parser)
     parser.set_defaults(handler=resume)
 
@@ -111,6 +112,7 @@ def run(args: argparse.Namespace) -> int:
 def resume(args: argparse.Namespace) -> int:
     """Go on with a run."""
     from engine.bench import folder as folders
+    from engine.bench.changing import change
     from engine.bench.plan import planned
     from engine.errors import UsageError
     from engine.kinds import Places
@@ -122,13 +124,16 @@ def resume(args: argparse.Namespace) -> int:
     check(args.track)
     folder = folders.find(saves, args.name)
     plan = folders.planned(folder)
-    now = planned(plan.suite, Places(saves, plan.games), str(folder), plan.memory)
+    games = args.games or plan.games
+    now = planned(plan.suite, Places(saves, games), str(folder), plan.memory)
     if plan.memory:
         check_address(plan.memory)
     if now.tasks != plan.tasks or now.train != plan.train or folders.outdated(folder, plan):
         raise UsageError(
             f"the run in {folder} was planned with other tasks or settings than this version has; begin a new run"
         )
+    change(folder, games, args.episodes)
+    plan = folders.planned(folder)
     with _executor(_on(args.on), plan, args, saves) as (executor, jobs):
         return _play(folder, plan, args, saves, limits, executor, jobs)
 
