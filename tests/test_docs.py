@@ -11,6 +11,7 @@ import pytest
 from jitrl_tui.cli import main
 from jitrl_tui.commands.running import FORMAT
 from tests import draw_imports, write_formats, write_settings
+from tests.arena.made_runs import games
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
@@ -82,6 +83,7 @@ def test_a_command_prints_the_fields_that_the_page_lists(command, played, sessio
     known = documented(SECTIONS[command])
     stands_for = {
         "SESSION": str(session), "OTHER": str(other), "RACE": race, "RECORDING": str(session),
+        "RUN": str(games(seeds=2, episodes=2).write(played / "made")),
         "GAME": "pantry", "SCOPE": "pantry", "WORD": "kitchen", "A": str(played), "B": str(played), "PROFILE": "default"
     }  # fmt: skip
     if command.startswith("run "):

@@ -237,7 +237,7 @@ class JitrlAgent(StaticAgent):
             why=sentence,
             calls=proposal.calls,
             note=proposal.note,
-            tally=tally(proposal, candidates, knows=knows),
+            tally=tally(proposal, candidates, candidates[chosen].action, knows=knows),
             parts=(part,),
         )
 

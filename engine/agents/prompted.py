@@ -28,12 +28,14 @@ class PromptedAgent(StaticAgent):
     def __init__(self, context: AgentContext) -> None:
         super().__init__(context.model, context.settings, name="jitrl-prompt")
         self._budget = context.settings.memory_tokens
+        self._memory = context.memory
         self._neighbours = ESTIMATORS.find("knn").make(context.memory, context.settings)
 
     def recall(self, turn: Turn) -> Recalled:
         """Return what the neighbours did that can be done here, a line for each action."""
         by_action: dict[str, list[Neighbour]] = {}
-        for neighbour in self._neighbours.neighbours(turn.state):
+        neighbours = self._neighbours.neighbours(turn.state)
+        for neighbour in neighbours:
             action = (turn.resolve(neighbour.action) if turn.resolve else None) or neighbour.action
             if action in turn.valid_actions or (turn.resolve and turn.resolve(action) is not None):
                 by_action.setdefault(action, []).append(replace(neighbour, action=action))
@@ -48,10 +50,12 @@ class PromptedAgent(StaticAgent):
             for action in best
         ]
         items = fitting(items, self._budget, lambda item: item.text)
+        searched = int(len(self._memory) > 0)
+        found = int(bool(searched and neighbours))
         if not items:
-            return Recalled()
+            return Recalled(searched=searched, found=found)
         lines = "\n".join(item.text for item in items)
-        return Recalled(HEAD, (Basis("retrieved", "Retrieved actions", tuple(items)),), record=lines)
+        return Recalled(HEAD, (Basis("retrieved", "Retrieved actions", tuple(items)),), 1.0, lines, searched, found)
 
     def begin_episode(self, state: State) -> None:
         """Tell the retrieval."""

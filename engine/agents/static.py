@@ -38,12 +38,16 @@ class Recalled(NamedTuple):
         temperature: Divides the logits before the draw; 1 leaves them. JitRL's update has no use for it.
         record: More text for the prompt: what the environment printed in earlier episodes. It is shown between
             marks which say that nothing in it is an instruction.
+        searched: 1 if neighbours were looked for in a memory that was not empty.
+        found: 1 if some were found.
     """
 
     text: str = ""
     parts: tuple[Part, ...] = ()
     temperature: float = 1.0
     record: str = ""
+    searched: int = 0
+    found: int = 0
 
     @property
     def memory_text(self) -> str:
@@ -95,7 +99,11 @@ class StaticAgent:
             why=explain.by_the_model(chosen, candidates, taken),
             calls=proposal.calls,
             note=proposal.note,
-            tally=tally(proposal, candidates, knows=False),
+            tally=replace(
+                tally(proposal, candidates, candidates[chosen].action, knows=False),
+                searched=recalled.searched,
+                found=recalled.found,
+            ),
             parts=recalled.parts,
         )
 
@@ -204,17 +212,20 @@ def possible(turn: Turn, proposal: Proposal) -> Proposal:
     )
 
 
-def tally(proposal: Proposal, candidates: Sequence[Candidate], *, knows: bool) -> Tally:
+def tally(proposal: Proposal, candidates: Sequence[Candidate], action: str, *, knows: bool) -> Tally:
     """Return the counts of one decision about the model's answer; all are 0 if no model was asked.
 
     Args:
+        action: The action that is taken.
         knows: Whether memory had values for the candidates.
     """
     calls = proposal.calls
     if not calls and not proposal.note:
         return Tally()
     missing = proposal.missing or not any(c.source in ("llm", "both") for c in candidates)
-    logits = [c.z for c in proposal.candidates if c.source in ("llm", "both")]
+    logits = {c.action: c.z for c in proposal.candidates if c.source in ("llm", "both")}
+    most, least = max(logits.values(), default=0.0), min(logits.values(), default=0.0)
+    first = {proposal.best} & logits.keys() or {one for one, z in logits.items() if z >= most - 1e-9}
     return Tally(
         asked=1,
         missing=int(missing),
@@ -223,5 +234,7 @@ def tally(proposal: Proposal, candidates: Sequence[Candidate], *, knows: bool) -
         calls=len(calls),
         cached=sum(call.cached for call in calls),
         retries=proposal.again + sum(call.retries for call in calls),
-        alike=int(len(logits) > 1 and max(logits) - min(logits) < 1e-9),
+        alike=int(len(logits) > 1 and most - least < 1e-9),
+        own=int(action in first),
+        other=int(bool(first) and action not in first),
     )

@@ -188,6 +188,9 @@ MEASURES: Mapping[str, Measure] = {
         Measure("changed", "Changed", "share of steps whose action the update of the logits changed, broken ties apart",
                 "share", 0,
                 lambda played: _ratio(sum(row.changed for row in played.rows), sum(row.steps for row in played.rows))),
+        Measure("own", "Own choice", "share of decisions with a usable answer that took the model's own first choice",
+                "share", 0,
+                lambda played: _ratio(_answers(played, "own"), _answers(played, "own") + _answers(played, "other"))),
         Measure("other_share", "From other tasks", "share of remembered steps in use that came from other tasks",
                 "share", 0,
                 lambda played: _ratio(

@@ -67,6 +67,9 @@ class Tally:
         alike: Decisions for which the model rated all its options alike.
         searched: Decisions for which neighbours N(s) were looked for in a memory that was not empty.
         found: Those of them with a neighbour.
+        own: Decisions that took the model's own first choice: the action it named as the best, or, if it named none,
+            one that it rated highest.
+        other: Decisions that took another action although the model gave a usable answer.
     """
 
     asked: int = 0
@@ -82,6 +85,8 @@ class Tally:
     alike: int = 0
     searched: int = 0
     found: int = 0
+    own: int = 0
+    other: int = 0
 
 
 NO_TALLY = Tally()

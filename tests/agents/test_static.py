@@ -8,10 +8,10 @@ import pytest
 from engine.agents import AGENTS
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
-from engine.agents.static import Recalled, StaticAgent
+from engine.agents.static import Recalled, StaticAgent, tally
 from engine.errors import ModelError
 from engine.memory import Memory
-from engine.records import Basis, BasisItem, Candidate, Observation, Proposal, State
+from engine.records import Basis, BasisItem, Candidate, Episode, ModelCall, Observation, Proposal, State, Step
 from engine.settings import Settings
 from engine.values import make_estimator
 from tests.agents.context import context
@@ -105,3 +105,38 @@ def test_a_model_that_says_nothing_leaves_the_draw_and_it_is_said(scope):
     taught = AGENTS.find("jitrl").make(context(Silent(), scope, Settings(estimator="knn")))
     note = taught.decide(turn(), np.random.default_rng(1)).note
     assert note == "the line is dead and memory is empty here: drew from the valid actions"
+
+
+@pytest.mark.parametrize(
+    ("logits", "best", "taken", "own", "other"),
+    [
+        ((0.9, 0.1), "", "go north", 1, 0),
+        ((0.9, 0.1), "", "go south", 0, 1),
+        ((0.9, 0.1), "go south", "go south", 1, 0),
+        ((0.9, 0.1), "go south", "go north", 0, 1),
+        ((0.9, 0.1), "wait", "go north", 1, 0),  # it named what it did not propose
+        ((0.5, 0.5), "", "go south", 1, 0),  # rated alike: either is its first choice
+        ((0.9, 0.1), "", "take lamp", 0, 1),  # memory's
+        ((), "", "take lamp", 0, 0),  # no usable answer
+    ],
+)
+def test_it_is_counted_whether_the_models_own_first_choice_is_taken(logits, best, taken, own, other):
+    said = tuple(Candidate(action, z, "llm") for action, z in zip(VALID, logits, strict=False))
+    proposal = Proposal(said, (ModelCall("actions", "m", "", ""),), best=best)
+    counts = tally(proposal, said, taken, knows=False)
+    assert (counts.own, counts.other) == (own, other)
+
+
+def test_jitrl_in_the_prompt_counts_its_neighbours_as_jitrl_does(scope):
+    def counted(name: str):
+        made = AGENTS.find(name).make(context(Asked(), scope, Settings(estimator="knn")))
+        made.begin_episode(turn().state)
+        return made.decide(turn(), np.random.default_rng(1)).tally
+
+    both = ("jitrl", "jitrl-prompt")
+    assert [(counted(name).searched, counted(name).found) for name in both] == [(0, 0)] * 2
+    elsewhere = State("[Attic: box]", ("box",), "so far")
+    scope.append(Episode("e", "game/x", (Step(elsewhere, "wait", 0.0),), elsewhere))
+    assert [(counted(name).searched, counted(name).found) for name in both] == [(1, 0)] * 2
+    scope.append(Episode("f", "game/x", (Step(turn().state, "take lamp", 1.0),), elsewhere))
+    assert [(counted(name).searched, counted(name).found) for name in both] == [(1, 1)] * 2

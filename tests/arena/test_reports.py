@@ -423,3 +423,26 @@ def test_a_run_that_was_stopped_tells_the_episodes_that_were_finished():
     assert texts(table(run.results, "unfinished")) == {"jitrl": ["pantry", "1", "3 of 15", "2", "3"]}
     assert "3 of 15" in report.summary(run.results)
     assert table(run.results, "scores").rows[0].cells[0].text == "–"
+
+
+def test_decisions_are_told_by_episode_with_those_of_unfinished_cells():
+    def one(arm: str, seed: int, n: int, **answers: int):
+        return row(arm, "pantry", seed, n, 1.0, answers={"asked": 10, **answers}, changed=n, prompt_tokens=n * 100)
+
+    run = made([
+        *(one("jitrl", seed, n, missing=1, searched=10 * (n > 1), found=n, own=6, other=3)
+          for seed in (1, 2) for n in (1, 2)),
+        one("static", 1, 1, own=10), row("random", "pantry", 1, 1, 0.0),
+    ])  # fmt: skip
+    run.manifest["cells"]["jitrl-pantry-2"]["state"] = "stopped"
+    found = table(run.results, "decisions")
+    assert [(line.group, line.part, *(cell.text for cell in line.cells)) for line in found.rows] == [
+        ("jitrl", "1", "2", "–", "10.0", "66.7", "10.0", "100"),
+        ("jitrl", "2", "2", "20.0", "20.0", "66.7", "10.0", "200"),
+        ("static", "1", "1", "–", "10.0", "100.0", "0.0", "100"), ("random", "1", "1", "–", "0.0", "–", "–", "0"),
+    ]  # fmt: skip
+    printed = [one for one in report.plain(run.results)["values"] if one["table"] == "decisions"]
+    assert [one["value"] for one in printed if one["measure"] == "own"][:2] == [pytest.approx(2 / 3)] * 2
+    many = made([row("jitrl", "pantry", 1, n, 1.0, answers={"asked": 1}) for n in range(1, 51)])
+    parts = [line.part for line in table(many.results, "decisions").rows]
+    assert (parts[0], parts[-1], len(parts)) == ("1–3", "49–50", 17)

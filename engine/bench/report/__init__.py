@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from engine.bench.published import published
-from engine.bench.report import figures, growth, latex, md, page, png, svg, tables, tidy, words
+from engine.bench.report import decisions, figures, growth, latex, md, page, png, svg, tables, tidy, words
 from engine.bench.report.joined import first, joined
 from engine.bench.report.results import Results, load
 from engine.bench.report.shapes import Report
 from engine.disk import shown
 from engine.errors import MissingError, StorageError, UsageError
 
-__all__ = ["FORMATS", "Results", "first", "joined", "load", "make", "markdown", "summary", "write"]
+__all__ = ["FORMATS", "Results", "first", "joined", "load", "make", "markdown", "plain", "summary", "write"]
 
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
@@ -38,6 +39,7 @@ def make(results: Results, per: str = "") -> Report:
         tables.differences(results, measures),
         figures.figure(results, measures, per),
         *(tables.published(published(str(id))) for id in results.wishes.get("published") or ()),
+        decisions.table(results),
         tables.costs(results),
         tables.used(results),
         tables.times(results),
@@ -54,6 +56,11 @@ def make(results: Results, per: str = "") -> Report:
 def markdown(results: Results, per: str = "") -> str:
     """Return the whole report as Markdown, without pictures; see `make`."""
     return md.markdown(make(results, per))
+
+
+def plain(results: Results, per: str = "") -> dict[str, Any]:
+    """Return the numbers of the tables as JSON values; see `make`."""
+    return tidy.plain(make(results, per))
 
 
 def summary(results: Results) -> str:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from engine.bench.manifest import FINISHED
-from engine.bench.records import TEST
 from engine.bench.report.results import Results
 from engine.errors import UsageError
 
@@ -73,11 +72,10 @@ def first(results: Results, episodes: int, name: str = "this run") -> Results:
         raise UsageError(f"{name} has {planned} episodes on each task, fewer than the {episodes} of --episodes")
     counted: dict[tuple[str, str], int] = {}
     late = set()
-    for row in sorted(results.rows, key=lambda row: (row.order, row.leg, row.episode)):
-        if row.phase == TEST:
-            counted[row.cell, row.task] = counted.get((row.cell, row.task), 0) + 1
-            if counted[row.cell, row.task] > episodes:
-                late.add((row.cell, row.leg, row.episode))
+    for number, row in (one for arm in results.arms for one in results.numbered(arm)):
+        counted[row.cell, row.task] = number
+        if number > episodes:
+            late.add((row.cell, row.leg, row.episode))
     rows = tuple(row for row in results.rows if (row.cell, row.leg, row.episode) not in late)
     trained = set(results.plan.get("train") or []) - set(results.plan.get("tasks") or [])
     cells = {}

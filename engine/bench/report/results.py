@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -172,6 +172,14 @@ class Results:
     def episodes(self, arm: Arm) -> tuple[EpisodeRow, ...]:
         """Return all episodes of an arm, those of training and of unfinished cells included."""
         return tuple(row for row in self.rows if (row.arm, row.model) == (arm.name, arm.model))
+
+    def numbered(self, arm: Arm) -> Iterator[tuple[int, EpisodeRow]]:
+        """Yield the test episodes of an arm, each with its number on its task. Overruled cells have none."""
+        numbers: dict[tuple[str, str], int] = {}
+        for row in sorted(self.episodes(arm), key=lambda row: (row.order, row.leg, row.episode)):
+            if row.phase == TEST and row.cell not in self.overruled:
+                numbers[row.cell, row.task] = number = numbers.get((row.cell, row.task), 0) + 1
+                yield number, row
 
     def timing(self, row: EpisodeRow) -> TimingRow | None:
         """Return what an episode took, None if that is not known."""

@@ -1,9 +1,11 @@
-"""The numbers of a report as CSV: one line per arm, column and measure."""
+"""The numbers of a report as CSV and as JSON values: one line per arm, column and measure."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from typing import Any
 
 from engine.bench.report.shapes import Report
 
@@ -20,13 +22,21 @@ def tidy(report: Report) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEAD)
+    for line in lines(report):
+        writer.writerow(f"{one:.10g}" if isinstance(one, float) else "" if one is None else one for one in line)
+    return file.getvalue()
+
+
+def plain(report: Report) -> dict[str, Any]:
+    """Return the same as JSON values, with the title of the report."""
+    return {"title": report.title, "values": [dict(zip(HEAD, line, strict=True)) for line in lines(report)]}
+
+
+def lines(report: Report) -> Iterator[tuple[str | float | None, ...]]:
+    """Yield the numbers of this run in the tables of a report, with the columns of `HEAD`."""
     for table in report.tables:
         for row in table.rows if table.ours else ():
             for column, cell in zip(table.columns, row.cells, strict=True):
                 if column.measure and cell.value is not None:
-                    value = cell.value
-                    numbers = ("" if one is None else f"{one:.10g}" for one in (value.mean, value.low, value.high))
-                    of = max(cell.of, value.n)
-                    writer.writerow((table.name, row.arm, row.model, row.part, column.place, column.measure, *numbers,
-                                     value.n, of))  # fmt: skip
-    return file.getvalue()
+                    value, which = cell.value, (row.arm, row.model, row.part, column.place, column.measure)
+                    yield (table.name, *which, value.mean, value.low, value.high, value.n, max(cell.of, value.n))

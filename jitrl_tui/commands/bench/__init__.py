@@ -51,6 +51,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     report.add_argument("--out", type=Path, metavar="DIR", help="folder of the files (report in the run's folder)")
     report.add_argument("--print", action="store_true", dest="show", help="the report as Markdown on stdout, no files")
+    report.add_argument("--json", action="store_true", help="the numbers as an object on stdout, no files")
     report.add_argument(
         "--per", choices=("episode", "step", "token", "hour"), default="",
         help="draw the curves against episodes, environment steps, tokens or processor hours, training included",
@@ -158,13 +159,18 @@ def report_one(args: argparse.Namespace) -> int:
     found = [folders.find(saves_folder(args.saves), name) for name in args.names]
     if len({folder.resolve() for folder in found}) < len(found):
         raise UsageError(f"the same run is named twice: {', '.join(args.names)}")
-    if len(found) > 1 and args.out is None and not args.show:
-        raise UsageError("several runs are joined; say with --out DIR where their report goes, or use --print")
+    if len(found) > 1 and args.out is None and not args.show and not args.json:
+        raise UsageError(
+            "several runs are joined; say with --out DIR where their report goes, or use --print or --json"
+        )
     short = len({folder.name for folder in found}) == len(found)
     runs = {folder.name if short else str(folder): report.load(folder) for folder in found}
     if args.episodes is not None:
         runs = {name: report.first(run, args.episodes, name) for name, run in runs.items()}
     results = report.joined(runs)
+    if args.json:
+        print(json.dumps(report.plain(results, args.per), indent=1))
+        return 0
     if args.show:
         print(report.markdown(results, args.per))
         return 0
