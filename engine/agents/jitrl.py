@@ -193,9 +193,9 @@ class JitrlAgent(StaticAgent):
             chosen, taken = self.best(proposal, candidates, chosen)
         # The choice of the same draw by the model alone: actions that it did not propose are not candidates
         # then.
-        own = [i for i, c in enumerate(candidates) if c.source not in ("memory", "valid")]
-        mine = [z[i] for i in own]
-        without = candidates[own[self.select(mine, jitrl.softmax(mine), draw)]].action if own else ""
+        own = [c for c in candidates if c.source not in ("memory", "valid")]
+        mine = [c.z for c in own]
+        without = own[self.best(proposal, own, self.select(mine, jitrl.softmax(mine), draw))[0]].action if own else ""
         sentence = explain.why(
             chosen,
             candidates,

@@ -247,7 +247,8 @@ class Update:
         advantage_normalised: A divided by the largest |A|, within [-1, 1].
         z_prime: z + beta * normalised A.
         beta: The beta that was used.
-        without_memory: The action that the same draw chooses from the prior alone.
+        without_memory: The action that the model alone would have taken: the one that it called the best if the
+            setting `unremembered` says so, else the choice of the same draw from the prior.
         equation: The update of the chosen action, written out with its numbers.
         draw: The random number in [0, 1) that the action was chosen with, None if it is not known.
         best: The candidate that the model called the best, "" if it named none.

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from engine.errors import JitrlError, MissingError
+from engine.errors import JitrlError, MissingError, ModelError
 from engine.llm.calls import network
 from engine.llm.model import Question
 from engine.llm.opening import open_remote
@@ -115,3 +115,16 @@ def test_a_key_that_cannot_be_sent_is_said(server: Server, monkeypatch: pytest.M
                             {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": key}))  # fmt: skip
     assert "0123" not in str(caught.value)
     assert json.dumps(str(caught.value)).isascii()
+
+
+def test_an_error_inside_the_server_costs_one_answer_and_two_in_a_row_end_play(server: Server):
+    broken = fake.status(500, "Unexpected empty grammar stack")
+    server.script = [broken, server.default, broken, broken]
+    model, fatal = opened(server.base), []
+    for _ in range(4):
+        try:
+            assert model.propose(REQUEST, np.random.default_rng(1)).candidates
+        except ModelError as error:
+            fatal.append(error.fatal if "grammar stack" in str(error) else str(error))
+    model.close()
+    assert fatal == [False, False, True]

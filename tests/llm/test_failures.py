@@ -65,6 +65,10 @@ def test_what_may_pass_is_tried_again_and_succeeds(server: Server, model: Langua
 @pytest.mark.parametrize("name", TRANSIENT)
 def test_what_does_not_pass_stops_with_what_to_do(server: Server, model: LanguageModel, name: str):
     server.default, kind, text = TRANSIENT[name]
+    if name == "500":  # the first one costs an answer, and no more
+        with pytest.raises(kind, match=text):
+            propose(model)
+        server.requests.clear()
     with pytest.raises(kind, match=text) as caught:
         propose(model)
     assert len(server.requests) == 3

@@ -112,6 +112,7 @@ class Client:
         self._priced = not limits.usd
         self._jitter = random.Random()
         self._deadline = Deadline()
+        self._broke = False
         self._told: set[str] = set()
         self._on_event: Callable[[Waiting | Notice], None] = lambda event: None
 
@@ -351,7 +352,9 @@ class Client:
             try:
                 if (left := self._deadline.left()) < TOO_LITTLE_S:
                     raise TimeoutError
-                return call(left), patience.failed
+                value = call(left)
+                self._broke = False
+                return value, patience.failed
             except Exception as error:
                 if self._cancelled.is_set():
                     raise ModelError("cancelled", fatal=True) from None
@@ -359,7 +362,10 @@ class Client:
             seconds = patience.after(failure)
             if seconds is None or self._deadline.left() < TOO_LITTLE_S:
                 self._add(seconds=time.perf_counter() - started, retries=patience.failed - 1)
-                if failure.kind == failures.CONTENT:  # play goes on without this answer
+                if failure.kind == failures.BROKEN and not self._broke:  # one prompt may be the reason
+                    failure = dataclasses.replace(failure, fatal=False)
+                self._broke = failure.kind == failures.BROKEN
+                if not failure.fatal and failure.kind in (failures.CONTENT, failures.BROKEN):  # play goes on without it
                     self._tell(failure.message)
                 raise Failed(patience.told(failure))
             if failure.wait is not None:

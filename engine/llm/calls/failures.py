@@ -21,6 +21,9 @@ from engine.llm.calls.network import OLLAMA, has_socks, is_loopback, ollama_addr
 CONTEXT, LOGPROBS, REFUSED, CONTENT = "context", "logprobs", "refused", "content"
 """Kinds that the caller can handle: shorten the prompt, read in another way, send other parameters, ask again."""
 
+BROKEN = "server"
+"""Kind of an error inside the server. One prompt may cause it, so only the second one in a row ends a session."""
+
 RATE, BUSY = "rate", "busy"
 """Kinds that pass with time: the server limits calls (429), or is overloaded (503)."""
 
@@ -114,7 +117,7 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
         or _unsent(status, low, model, base, where)
         or _by_text(low, model, where)
         or _by_status(error, name, status, model, where, text)
-        or Failure("server", f"{model} failed: {_short(text)}", retry=True, fatal=True)
+        or Failure(BROKEN, f"{model} failed: {_short(text)}", retry=True, fatal=True)
     )
 
 
