@@ -90,3 +90,21 @@ def test_what_cannot_be_exported_is_said(tmp_path, capsys, given, said):
     assert said in capsys.readouterr().err
 
 
+
+
+def test_values_are_also_given_as_they_are_shown(saves, tmp_path):
+    (session,) = (saves / "sessions").iterdir()
+    neighbours = list(candidate_rows(session))
+    assert {row.unit for row in neighbours} == {"return G"}
+    assert all((row.v_shown, row.q_shown, row.a_shown) == (row.v, row.q, row.a) for row in neighbours)
+
+    words = ("run", "pantry", "--episodes", "5", "--steps", "15", "--model", "prior/verbs", "--quiet")
+    assert main(["--saves", str(tmp_path), *words]) == 0
+    (session,) = (tmp_path / "sessions").iterdir()
+    plans = [row for row in candidate_rows(session) if row.unit == "points"]
+    left = max(event.max_score for _, event in recording.read(session) if isinstance(event, EpisodeEnded))
+    assert any(row.q > left for row in plans)  # hope, as the policy uses it
+    assert all(row.v_shown <= left + 1e-9 for row in plans)
+    for row in plans:
+        assert row.q_shown - row.v_shown == pytest.approx(row.a_shown)
+        assert row.a_shown * row.a >= 0

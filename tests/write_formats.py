@@ -60,9 +60,10 @@ jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: pip install '
 ```
 
 Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
-([formats.md](formats.md)), with all digits. What does not exist is empty in CSV and null elsewhere. In CSV, a text
-that a spreadsheet would take for a formula begins with an apostrophe. `python -m tests.write_formats` writes this
-page from the code.
+([formats.md](formats.md)), with all digits. Screens show the value of a plan in one unit, cut to what is left to gain;
+the columns `v_shown`, `q_shown` and `a_shown` have these numbers. What does not exist is empty in CSV and null
+elsewhere. In CSV, a text that a spreadsheet would take for a formula begins with an apostrophe. `python -m
+tests.write_formats` writes this page from the code.
 """
 
 _PART = "object with `part`: [Update](#update), [Basis](#basis) or an unknown one"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine import explain
 from engine.records import EpisodeEnded, Event, SessionStarted
 from engine.session import recording
 from engine.session.past import Taken, episodes
@@ -44,6 +45,10 @@ class CandidateRow:
         reward: Change of the environment's score with this step, whichever candidate was carried out.
         judged: The evaluator's reward of the step; none before the episode has ended.
         g: Discounted return of the step; none before the episode has ended.
+        v_shown: V(s) as screens show it: at most what is left to gain; none for a method without an update.
+        q_shown: Q(s, a) as screens show it, likewise.
+        a_shown: A(s, a) as screens show it, likewise.
+        unit: What the shown values are: "points", "novelty" or "return G"; none for a method without an update.
     """
 
     cell: str
@@ -74,6 +79,10 @@ class CandidateRow:
     reward: float
     judged: float | None
     g: float | None
+    v_shown: float | None = None
+    q_shown: float | None = None
+    a_shown: float | None = None
+    unit: str | None = None
 
 
 def candidate_rows(path: Path, cell: str = "") -> Iterator[CandidateRow]:
@@ -117,16 +126,18 @@ def _of_step(
         judged=ended.rewards[step] if ended is not None and step < len(ended.rewards) else None,
         g=ended.returns[step] if ended is not None and step < len(ended.returns) else None,
     )  # fmt: skip
+    shown = explain.shown(update) if update is not None else None
     for i, one in enumerate(decision.candidates):
         row = replace(
             typed, candidate=i, action=one.action, source=one.source, confidence=one.confidence, z=one.z,
             prior=decision.prior[i], pi=decision.posterior[i], chosen=i == decision.chosen,
         )  # fmt: skip
-        if update is not None:
+        if update is not None and shown is not None:
             values = update.valuation
             row = replace(
                 row, n=values.n[i], v=values.v, q=values.q[i], a=update.advantage[i], beta=update.beta,
                 a_normalised=update.advantage_normalised[i], z_prime=update.z_prime[i],
+                v_shown=shown.v, q_shown=shown.q[i], a_shown=shown.advantage[i], unit=shown.unit,
             )  # fmt: skip
         yield row
     if decision.chosen < 0:

@@ -74,6 +74,9 @@ class GrpoSettings(TrainingSettings):
     epochs_of_batch: int = setting(
         1, "steps of the optimizer for each batch of episodes (the paper's PPO epochs)", 1, 100
     )
+    evaluations: int = setting(
+        1, "episodes of each task that are played after each update with its weights, and not trained with", 0, 1000
+    )
     minutes: float = setting(0.0, "minutes after which no further update begins; 0 for no limit", 0.0, 1e6)
     kl: float = setting(
         0.001, "weight of the divergence from the weights at the start (low-variance estimate)", 0.0, 100.0

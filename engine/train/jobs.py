@@ -67,6 +67,7 @@ class Update:
         gradient_norm: Norm of the gradient before it was scaled down.
         entropy: Entropy of the choices, nats a token.
         idle: Share of groups with equal returns, which teach nothing.
+        evaluation: Scores of the episodes that were played with the weights of this update and not trained with.
     """
 
     update: int
@@ -84,3 +85,4 @@ class Update:
     gradient_norm: float | None = None
     entropy: float | None = None
     idle: float | None = None
+    evaluation: tuple[float, ...] = ()

@@ -33,8 +33,10 @@ from engine.train.sources import find
 from engine.train.trained import TrainedModel
 from engine.train.work import Tell
 
-EPISODES = "episodes-{}.json"
-"""File in a checkpoint: the number of episodes of each task that a process has trained with."""
+EPISODES, EVALUATIONS = "episodes-{}.json", "evaluations-{}.json"
+"""Files in a checkpoint: the number of episodes of each task that a process has trained with, and evaluated with."""
+ROLLOUTS, EVALUATION = "rollouts", "evaluation"
+"""Folders of a run with the recordings of episodes: those that are trained with, and those that are not."""
 
 
 def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
@@ -107,8 +109,9 @@ class Group(TrainerCallback):  # type: ignore[misc]
         self.rank, self.world = int(state.process_index), int(state.num_processes)
         self.policy = policy
         self._job, self._settings, self._tokenizer = job, settings, tokenizer
-        self._players: dict[str, Player] = {}
+        self._players: dict[tuple[str, str], Player] = {}
         self._trained: dict[str, int] = {}
+        self._evaluated: dict[str, int] = {}
         self._judging: Model | None = None
         self._counts = Counts()
         self._latest: list[Played] = []
@@ -128,28 +131,39 @@ class Group(TrainerCallback):  # type: ignore[misc]
         self._latest = played
         return played
 
-    def _player(self, task: str) -> Player:
-        if task not in self._players:
+    def evaluate(self) -> tuple[float, ...]:
+        """Return the scores of episodes that are not trained with, played with the weights as they are now.
+
+        The first process plays them all, so that they do not depend on the number of processes.
+        """
+        count, scores = self._settings.evaluations, []
+        for task in self._job.tasks if self.rank == 0 and count else ():
+            scores += [episode.score for episode in self._player(task, EVALUATION).play(count)]
+            self._evaluated[task] = self._evaluated.get(task, 0) + count
+        return tuple(gather_object(scores))
+
+    def _player(self, task: str, which: str = ROLLOUTS) -> Player:
+        if (task, which) not in self._players:
             job, settings = self._job, self._settings
+            trained = which == ROLLOUTS
             kind = kind_of(task)
             prompts = Prompts(self._tokenizer, kind.asking(), settings.prompt, settings.train_prompt_tokens)
             config = dataclasses.replace(
                 job.session,
                 game=task,
                 model=job.model,
-                episodes=settings.updates * settings.batch * settings.group,
-                workers=self.world,
-                worker=self.rank + 1,
+                episodes=settings.updates * (settings.batch * settings.group if trained else settings.evaluations),
+                workers=self.world if trained else 1,
+                worker=self.rank + 1 if trained else 1,
             )
-            folder = Path(job.folder) / "rollouts" / f"{slug(task)}-{self.rank}"
+            folder = Path(job.folder) / which / f"{slug(task)}-{self.rank}"
             model = TrainedModel(job.name, self.policy, prompts)
             evaluator = None
-            if settings.step_reward == "evaluator":
+            if trained and settings.step_reward == "evaluator":
                 evaluator = kind.evaluator(job.session.settings, self._judge(kind))
-            self._players[task] = Player(
-                config, folder, Path(job.saves), model, self._trained.get(task, 0), evaluator
-            )
-        return self._players[task]
+            known = (self._trained if trained else self._evaluated).get(task, 0)
+            self._players[task, which] = Player(config, folder, Path(job.saves), model, known, evaluator)
+        return self._players[task, which]
 
     def _judge(self, kind: Kind) -> Model:
         """Return the model that judges steps, opened; one that is never asked if the score judges."""
@@ -170,6 +184,8 @@ class Group(TrainerCallback):  # type: ignore[misc]
         if self._updates and self.rank == 0:  # the curve has the sums of all processes
             self._counts = Counts.of(self._updates[-1])
         self._trained = json.loads(read_text(checkpoint / EPISODES.format(self.rank)))
+        evaluated = checkpoint / EVALUATIONS.format(self.rank)  # earlier versions wrote none
+        self._evaluated = json.loads(read_text(evaluated)) if evaluated.is_file() else {}
 
     def follow(self, tell: Tell) -> Callable[[int, Mapping[str, float]], None]:
         """Return what writes a line of the curve for the numbers of an update, and tells it."""
@@ -189,6 +205,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
                 gradient_norm=logs.get("grad_norm"),
                 entropy=logs.get("entropy"),
                 idle=logs.get("frac_reward_zero_std"),
+                evaluation=self.evaluate(),
             )
             self._updates.append(update)
             if self.rank == 0:
@@ -201,8 +218,9 @@ class Group(TrainerCallback):  # type: ignore[misc]
         return sum(played.gains if self._settings.step_reward == "score" else played.rewards)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Write beside a checkpoint how many episodes it was trained with."""
+        """Write beside a checkpoint how many episodes it was trained and evaluated with."""
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        (folder / EVALUATIONS.format(self.rank)).write_text(json.dumps(self._evaluated))
         (folder / EPISODES.format(self.rank)).write_text(json.dumps(self._trained))
 
     def close(self) -> None:

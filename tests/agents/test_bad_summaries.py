@@ -24,15 +24,22 @@ GERMAN = (
 )
 
 
+REFUSED = "I can't help with that."
+
+
 class Contrary(Scripted):
-    """Rates all options with 0, and refuses every second history."""
+    """Rates all options with 0 unless it is `fair`, and refuses every second text of these kinds."""
+
+    def __init__(self, *kinds: str, fair: bool = False) -> None:
+        super().__init__([])
+        self._kinds, self._fair = kinds, fair
 
     def _answer(self, body) -> str:
         kind = kind_of(body)
-        if kind == "actions":
+        if kind == "actions" and not self._fair:
             return json.dumps({k: 0 if "confidence" in k else v for k, v in json.loads(answer(body)).items()})
-        number = sum(asked == "history" for asked, _, _ in self.calls)
-        return "I can't help with that." if kind == "history" and number % 2 else answer(body)
+        number = sum(asked == kind for asked, _, _ in self.calls)
+        return REFUSED if kind in self._kinds and number % 2 else answer(body)
 
     def __call__(self, handler, body) -> None:
         with self._lock:
@@ -43,12 +50,12 @@ class Contrary(Scripted):
         server.reply(said)(handler, body)
 
 
-def played(model, saves: Path, monkeypatch: pytest.MonkeyPatch, capsys):
-    """Play three episodes as the authors do; return the result, what was printed, and the events."""
+def played(model, saves: Path, monkeypatch: pytest.MonkeyPatch, capsys, profile: str = "reference"):
+    """Play three episodes; return the result, what was printed, and the events."""
     with Server().running() as server:
         server.default = model
         monkeypatch.setenv("OPENAI_API_BASE", server.base)
-        code = main(["--saves", str(saves), "run", "pantry", "--model", "openai/player", "--profile", "reference",
+        code = main(["--saves", str(saves), "run", "pantry", "--model", "openai/player", "--profile", profile,
                      "--episodes", str(EPISODES), "--steps", str(STEPS), "--json", "-"])  # fmt: skip
     assert code == 0
     out, err = capsys.readouterr()
@@ -58,7 +65,7 @@ def played(model, saves: Path, monkeypatch: pytest.MonkeyPatch, capsys):
 
 
 def test_a_model_that_refuses_half_of_the_summaries_and_rates_all_with_0(tmp_path, monkeypatch, capsys):
-    result, err, events = played(Contrary([]), tmp_path, monkeypatch, capsys)
+    result, err, events = played(Contrary("history"), tmp_path, monkeypatch, capsys)
     near = [bool(one.decision.update.neighbours) for one in only(events, Decided)]
     answers = result["answers"]
     assert answers["searched"] == len(near) - STEPS  # memory was empty in the first episode
@@ -81,6 +88,17 @@ def test_a_model_that_refuses_half_of_the_summaries_and_rates_all_with_0(tmp_pat
     bar = StatusBar("status")
     bar.show(view, Mode())
     assert neighbours_found(view.tally) in [text for _, text, _ in bar._told(view.started, "knn", provider=True)]
+
+
+def test_the_papers_form_finds_as_many_neighbours_if_half_of_the_summaries_are_refused(tmp_path, monkeypatch, capsys):
+    whole, _, _ = played(Contrary(fair=True), tmp_path / "whole", monkeypatch, capsys, "paper")
+    contrary = Contrary("state", "history", fair=True)
+    refused, err, _ = played(contrary, tmp_path / "refused", monkeypatch, capsys, "paper")
+    assert refused["answers"]["unwritten"] == sum(said == REFUSED for _, _, said in contrary.calls) > EPISODES
+    assert "of the model unusable and written by rules" in err
+    assert refused["memory_entries"] == whole["memory_entries"] == EPISODES * STEPS
+    assert refused["answers"]["searched"] == whole["answers"]["searched"]
+    assert refused["answers"]["found"] >= whole["answers"]["found"] > 0
 
 
 def test_summaries_in_another_language_are_compared_as_any_other(tmp_path, monkeypatch, capsys):

@@ -62,15 +62,21 @@ def learnt(saves: Path) -> list[Update]:
 
 def same(one: list[Update], other: list[Update]) -> bool:
     """Whether two curves are those of the same updates, but for the last digits."""
-    if [(a.update, a.returns, a.prompt_tokens) for a in one] != [(b.update, b.returns, b.prompt_tokens) for b in other]:
+    if [(a.update, a.returns, a.evaluation, a.prompt_tokens) for a in one] != [
+        (b.update, b.returns, b.evaluation, b.prompt_tokens) for b in other
+    ]:
         return False
     pairs = [(a.gradient_norm or 0.0, b.gradient_norm or 0.0) for a, b in zip(one, other, strict=True)]
     return all(a == pytest.approx(b, rel=1e-3, abs=1e-5) for a, b in pairs)
 
 
+def scores(saves: Path, process: int = 0, which: str = "rollouts") -> list[float]:
+    (folder,) = (places.runs_folder(saves) / "run" / which).glob(f"*-{process}")
+    return [event.score for _, event in recording.read(folder) if isinstance(event, EpisodeEnded)]
+
+
 def episodes(saves: Path, process: int = 0) -> int:
-    (folder,) = (places.runs_folder(saves) / "run" / "rollouts").glob(f"*-{process}")
-    return sum(isinstance(event, EpisodeEnded) for _, event in recording.read(folder))
+    return len(scores(saves, process))
 
 
 def wait_for(updates: int, saves: Path) -> None:
@@ -105,6 +111,7 @@ def test_a_run_has_its_results(whole):
     assert run.written
     assert len(run.updates) == UPDATES
     assert episodes(whole) == 2 * UPDATES
+    assert [update.evaluation for update in run.updates] == [(score,) for score in scores(whole, which="evaluation")]
     assert (run.folder / "adapter" / "adapter_model.safetensors").is_file()
     assert (run.folder / "model" / "model.safetensors").is_file()
     written = json.loads((run.folder / "manifest.json").read_text())
@@ -122,6 +129,7 @@ def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(whole, tiny, tmp_
     assert grpo(tmp_path, tiny) == 0  # the same command
     assert same(learnt(tmp_path), learnt(whole))
     assert episodes(tmp_path) == 2 * UPDATES
+    assert scores(tmp_path, which="evaluation") == scores(whole, which="evaluation")
 
 
 @pytest.mark.parametrize("by", [[], ["--accelerate", "1-gpu"]])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from engine.bench import samples, suite
+from engine.bench.published import published
 from engine.bench.report import results
 from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
@@ -181,3 +184,20 @@ recorded = "{tmp_path / "sessions"}"
     (tmp_path / "suite.toml").write_text(made.replace("steps = 4", "steps = 5"))
     assert main([*bench, "c"]) != 0
     assert "had 4 steps at most, and those of the suite have 5" in capsys.readouterr().err
+
+
+def test_the_papers_sweep_is_told_beside_its_own_numbers(tmp_path, capsys):
+    rows = tomllib.loads((resources.files("engine.train") / "grpo_sweep.toml").read_text())["runs"]
+    named = [f"rollouts {row['group']}, batch {row['batch']}, epochs {row['epochs_of_batch']}, learning rate "
+             f"{'1e-6' if row['learning_rate'] == 1e-6 else '1e-5'}" for row in rows]  # fmt: skip
+    assert named == [row.name for row in published("grpo_sweep").rows]
+    for number, row in enumerate(rows):
+        name = "a-g{group}-b{batch}-e{epochs_of_batch}-lr{learning_rate:g}".format(**row)
+        job = begun(tmp_path, name)
+        scored = [dataclasses.replace(one, evaluation=(number + one.update * 1.0,)) for one in UPDATES]
+        curve.write(Path(job.folder), scored)
+        manifest.add(Path(job.folder), updates=2)
+    assert main(["--saves", str(tmp_path), "train", "sweep", "pantry", "--name", "a"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1] == ["8", "1", "1", "1e-06", "1.5", "2", "1", "8", "16.2", "35", "0"]
+    assert lines[7] == ["8", "8", "1", "1e-05", "7.5", "8", "7", "8", "40.7", "55", "5"]

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,9 @@ def register_grpo(actions: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tasks", metavar="GAME", nargs="+", help="what `jitrl run` plays; several are trained in turn"
     )
-    _add_common(parser, GrpoSettings)
-    parser.add_argument(
-        "--accelerate",
-        metavar="FILE",
-        default="",
-        help="several processes or GPUs: 1-gpu, 4-gpus, or a configuration of accelerate",
-    )
-    parser.set_defaults(handler=_grpo)
+    add_common(parser, GrpoSettings)
+    add_accelerate(parser)
+    parser.set_defaults(handler=grpo)
 
 
 def register_sft(actions: Any, common: argparse.ArgumentParser) -> None:
@@ -43,11 +39,24 @@ def register_sft(actions: Any, common: argparse.ArgumentParser) -> None:
                         help="a session of `jitrl sessions`, or a folder with recordings; repeatable")  # fmt: skip
     parser.add_argument("--walkthrough", action="store_true",
                         help="learn the game's known solution instead; the manifest says so")  # fmt: skip
-    _add_common(parser, SftSettings)
+    add_common(parser, SftSettings)
     parser.set_defaults(handler=_sft, accelerate="")
 
 
-def _add_common(parser: argparse.ArgumentParser, group: type[TrainingSettings]) -> None:
+def add_accelerate(parser: argparse.ArgumentParser) -> None:
+    """Add `--accelerate`."""
+    parser.add_argument(
+        "--accelerate",
+        metavar="FILE",
+        default="",
+        help="several processes or GPUs: 1-gpu, 4-gpus, or a configuration of accelerate",
+    )
+
+
+def add_common(
+    parser: argparse.ArgumentParser, group: type[TrainingSettings], without: Collection[str] = ()
+) -> None:
+    """Add the options of the episodes, and one for each training setting but those that are left out."""
     parser.add_argument(
         "--model",
         default="local/smollm2",
@@ -67,6 +76,8 @@ def _add_common(parser: argparse.ArgumentParser, group: type[TrainingSettings]) 
     settings = parser.add_argument_group("training settings")
     for spec in dataclasses.fields(group):
         meta = spec.metadata
+        if spec.name in without:
+            continue
         settings.add_argument(
             f"--{spec.name.replace('_', '-')}",
             type=type(spec.default),
@@ -80,7 +91,8 @@ def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value) or "none"
 
 
-def _grpo(args: argparse.Namespace) -> int:
+def grpo(args: argparse.Namespace) -> int:
+    """Train with GRPO."""
     return _start(args, _job(args, "grpo", GrpoSettings))
 
 

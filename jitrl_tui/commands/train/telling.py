@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from engine.train.jobs import Update
 
-HEAD = "update  episodes    return   best    loss      kl  gradient  entropy  cpu min"
+HEAD = "update  episodes    return   best    loss      kl  gradient  entropy  cpu min    eval"
 
 
 def line(update: Update) -> str:
     """Return an update as a line under `HEAD`."""
     returns = update.returns
     mean = f"{sum(returns) / len(returns):9.2f} {max(returns):6.2f}" if returns else f"{'':9} {'':6}"
+    evaluated = f"{sum(update.evaluation) / len(update.evaluation):7.2f}" if update.evaluation else ""
     return (
         f"{update.update:6d} {update.episodes:9d} {mean} {_number(update.loss, 7, 3)} {_number(update.kl, 7, 4)} "
-        f"{_number(update.gradient_norm, 9, 3)} {_number(update.entropy, 8, 3)} {update.processor_s / 60:8.1f}"
+        f"{_number(update.gradient_norm, 9, 3)} {_number(update.entropy, 8, 3)} {update.processor_s / 60:8.1f} "
+        f"{evaluated}"
     ).rstrip()
 
 
