@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine import trust
 from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
 from engine.bench.plan import Plan, Task
@@ -25,6 +26,7 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 from engine.session.sharing import experience
+from engine.settings.address import database
 
 LOCK = "lock"
 """Name of the file that is locked while a run is played."""
@@ -120,7 +122,9 @@ def plan_of(manifest: dict[str, Any], where: str) -> Plan:
         tuple(Task(name, str(group), kind_of(name)) for name, group in manifest[key].items())
         for key in ("tasks", "train")
     )
-    return Plan(suite, tasks, train, manifest.get("games"), str(manifest.get("memory", "")))
+    memory = str(manifest.get("memory", ""))
+    trust.named_by(f"the run in {where}", database(memory))
+    return Plan(suite, tasks, train, manifest.get("games"), memory)
 
 
 def outdated(folder: Path, plan: Plan) -> bool:

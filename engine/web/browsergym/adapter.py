@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from engine import children
+from engine import children, trust
 from engine.errors import MissingError, UsageError
 from engine.web.browser.chromium import VARIABLE, find_browser
 from engine.web.browser.driver import Driver
@@ -157,8 +157,10 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
         UsageError: There is no such task.
         GameError: Its process does not start.
     """
-    python, browser = require(saves, variables)
     task, given = asked(name.removeprefix(PREFIX))
+    for site in trust.sites_in(given.get("start_url", "")):
+        trust.require(site)
+    python, browser = require(saves, variables)
     family = task.partition(".")[0]
     sites: dict[str, str] = {}
     server: Server | None = None
