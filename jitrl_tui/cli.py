@@ -162,6 +162,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        print("jitrl: the system lets this process start no more threads (ulimit -u, ulimit -v)", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print(f"jitrl: {_too_little_memory()}; what was stored is kept", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # The reader of our stdout left (`| head`). Python would complain again while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -216,6 +224,14 @@ def _follow_preferences(args: argparse.Namespace) -> None:
             os.environ[variable] = str(value)
     if not made.value("app.live"):
         os.environ["JITRL_LIVE"] = "false"
+
+
+def _too_little_memory() -> str:
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit = "" if most == resource.RLIM_INFINITY else f": this process may use {most // 2**20} MB (ulimit -v)"
+    return f"there is not enough memory{limit}"
 
 
 def _refused(error: OSError) -> str:

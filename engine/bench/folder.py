@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -20,7 +19,7 @@ from engine.bench.records import FORMAT, Cell
 from engine.bench.samples import base, trained
 from engine.bench.suite import plain, read
 from engine.codec import to_plain
-from engine.disk import open_binary, shown, write_private
+from engine.disk import open_binary, shown, take_lock, write_private
 from engine.environments import kind_of
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
@@ -176,10 +175,8 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}") from None
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"the run in {shown(folder)} is being played by another process") from None
+        if not take_lock(fd, folder / LOCK):
+            raise UsageError(f"the run in {shown(folder)} is being played by another process")
         yield
     finally:
         os.close(fd)
