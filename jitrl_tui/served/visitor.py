@@ -55,8 +55,8 @@ class Visitor(AppService):
 
     async def stop(self) -> None:
         """End the process: ask the app to quit, then signal it, then kill it and what it has begun."""
-        process, self._process = self._process, None
-        if process is None:
+        process = self._process
+        if process is None or self._left.is_set():
             return
         self._left.set()
         await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
@@ -74,8 +74,7 @@ class Visitor(AppService):
         await process.wait()
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         """Start the process. The terminal of the server is not asked for pictures."""
