@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 import tempfile
 from io import BufferedReader
 from pathlib import Path
 
+from engine.errors import StorageError
+
 LARGEST = 64 << 20
 """Most bytes that are read of a file at once, where its format has no limit of its own."""
+_PART = 1 << 20
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"),
@@ -67,11 +71,14 @@ def read_bytes(path: str | Path, limit: int = LARGEST) -> bytes:
         Unreadable: It is no regular file, or has more than `limit` bytes.
         OSError: It cannot be read.
     """
+    parts, left = [], limit
     with open_binary(path) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise Unreadable(errno.EFBIG, f"it has more than {limit:,} bytes", str(path))
-    return data
+        while part := file.read(_PART):  # a whole read takes as much memory as it may return
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                raise Unreadable(errno.EFBIG, f"it has more than {limit:,} bytes", str(path))
+    return b"".join(parts)
 
 
 def read_text(path: str | Path, limit: int = LARGEST) -> str:
@@ -80,6 +87,28 @@ def read_text(path: str | Path, limit: int = LARGEST) -> str:
     A byte order mark at the beginning, as some editors write it, is no part of the text.
     """
     return read_bytes(path, limit).decode("utf-8-sig")
+
+
+def take_lock(fd: int, path: str | Path) -> bool:
+    """Take the lock of an open file; return whether it is ours, and not that of another process.
+
+    Args:
+        fd: The file.
+        path: Its path, for messages.
+
+    Raises:
+        StorageError: The file system has no locks.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise StorageError(
+            f"the file system of {shown(Path(path).parent)} has no locks ({error.strerror}), so two programs could "
+            "write there at the same time; use a folder on another one with --saves DIR"
+        ) from None
+    return True
 
 
 def shown(text: str | Path) -> str:

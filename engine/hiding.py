@@ -7,6 +7,7 @@ than `SHORTEST` characters is not looked for: three digits occur on most pages, 
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import functools
 import json
@@ -25,9 +26,16 @@ _STAND_INS = frozenset(
     {"none", "null", "true", "false", "empty", "dummy", "test", "fake", "unset", "unused", "local", "ollama"}
 )
 """Short values that are set where a server needs no key. They are ordinary words and no secrets."""
+_IN_ADDRESSES = str.maketrans("+/", "-_")
+"""What base64 for addresses has for two of its characters."""
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/?#\"'<>\\]{1,500}@")
 _BEFORE = r"(?:(?<![^\W_])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4}))"
 """No letter or digit comes right before, except the end of an escaped character in an address or in JSON."""
+
+
+def names_secret(name: str) -> bool:
+    """Whether a variable with this name holds a secret (`..._API_KEY`, `..._TOKEN`)."""
+    return _NAME.search(name) is not None
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
@@ -35,7 +43,7 @@ def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
     return frozenset(
         value
         for name, value in environment.items()
-        if _NAME.search(name) and len(value) >= SHORTEST and value.lower() not in _STAND_INS
+        if names_secret(name) and len(value) >= SHORTEST and value.lower() not in _STAND_INS
     )
 
 
@@ -88,13 +96,32 @@ def _cleaned(value: Any, secrets: Collection[str]) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def forms_of(secret: str) -> tuple[str, ...]:
-    """Return a secret as texts, addresses and JSON write it, the longest first; () if it is too short."""
+    """Return a secret as texts, addresses and JSON write it, the longest first; () if it is too short.
+
+    One of `ANYWHERE` characters or more is also there backwards, in hexadecimal and in base64.
+    """
     if len(secret) < SHORTEST:
         return ()
     plain = secret.encode("utf-8", "replace").decode()
     in_json = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
     forms = {secret, quote(plain), quote(plain, safe=""), quote_plus(plain), *in_json}
+    if len(secret) >= ANYWHERE:
+        forms |= {secret[::-1], plain.encode().hex(), *_in_base64(plain.encode())}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _in_base64(secret: bytes) -> set[str]:
+    """Return what base64 makes of a secret, wherever it begins in the text that was encoded.
+
+    The characters at both ends that also depend on what stands beside the secret are left out.
+    """
+    found = set()
+    for before in range(3):
+        bits = 8 * before, 8 * (before + len(secret))
+        whole = slice(-(-bits[0] // 6), bits[1] // 6)
+        text = base64.b64encode(bytes(before) + secret).decode()[whole]
+        found |= {text, text.translate(_IN_ADDRESSES)}
+    return found
 
 
 @functools.lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine import children
 from engine.errors import GameError
 from engine.waiting import readable
 
@@ -33,7 +34,7 @@ class LineWorker:
     Args:
         who: What the process is called in messages.
         command: Program and arguments.
-        environment: Its environment variables.
+        environment: Its environment variables (`engine.children.environment`).
         folder: Its working folder, None for ours.
         grace: Seconds that it may take to end by itself when its input is closed.
 
@@ -53,13 +54,10 @@ class LineWorker:
         self._who = who
         self._grace = grace
         self._rest = b""
-        try:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env=dict(environment), cwd=folder, start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise GameError(f"{who}'s process cannot start: {error.strerror}") from None
+        self._process = children.start(
+            f"{who}'s process", command, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True,
+        )  # fmt: skip
 
     @property
     def pid(self) -> int:

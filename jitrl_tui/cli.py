@@ -14,8 +14,12 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from jitrl_tui.output import guard
+
+if TYPE_CHECKING:
+    from engine.trust import NotConfirmed
 
 COMMANDS = (
     "watch", "play", "run", "race", "bench", "train", "replay", "whatif", "serve", "sessions", "compare", "curves",
@@ -66,6 +70,8 @@ def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     where.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="config file (the usual one: `jitrl config path`)"
     )
+    common.add_argument("--trust", metavar="ADDRESS", action="append", default=argparse.SUPPRESS,
+                        help="use a database or server that a session, a run or a suite names")  # fmt: skip
     common.add_argument("--theme", metavar="NAME", default=argparse.SUPPRESS, help="colours of the screen")
     parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,
                     parents=[common])  # fmt: skip
@@ -128,6 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = make_parser(_needed(words)).parse_args(words)
     import logging
 
+    from engine import trust
     from engine.disk import shown
     from engine.errors import JitrlError, UsageError
     from engine.hiding import without_credentials
@@ -140,7 +147,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _follow_preferences(args)
         logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version())
-        return handler(args)
+        trust.confirm(*getattr(args, "trust", ()))
+        while True:
+            try:
+                return handler(args)
+            except trust.NotConfirmed as error:  # before anything was begun
+                if not _confirmed(error):
+                    raise
+                trust.confirm(error.place)
     except JitrlError as error:
         if not isinstance(error, UsageError):
             logging.getLogger("jitrl").error("the command failed", exc_info=error)
@@ -148,6 +162,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        print("jitrl: the system lets this process start no more threads (ulimit -u, ulimit -v)", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print(f"jitrl: {_too_little_memory()}; what was stored is kept", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # The reader of our stdout left (`| head`). Python would complain again while it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -158,6 +180,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2 if error.errno == errno.ENAMETOOLONG else 1
     finally:
         logs.stop()
+
+
+def _confirmed(error: NotConfirmed) -> bool:
+    """Ask on the terminal whether a place may be used; without one, nobody can be asked."""
+    from engine.disk import shown
+
+    if not sys.stdin.isatty() or not sys.stderr.isatty():
+        return False
+    print(f"{shown(error.question)} It would learn who you are, and what is sent to it.", file=sys.stderr)
+    print("Use it? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _follow_preferences(args: argparse.Namespace) -> None:
@@ -191,6 +224,14 @@ def _follow_preferences(args: argparse.Namespace) -> None:
             os.environ[variable] = str(value)
     if not made.value("app.live"):
         os.environ["JITRL_LIVE"] = "false"
+
+
+def _too_little_memory() -> str:
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit = "" if most == resource.RLIM_INFINITY else f": this process may use {most // 2**20} MB (ulimit -v)"
+    return f"there is not enough memory{limit}"
 
 
 def _refused(error: OSError) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from engine import children
 from engine.bench.records import Failed, Finished, Message, Said, Stopped
 from engine.bench.worker import Job, from_line
 from engine.codec import to_plain
@@ -66,7 +65,9 @@ class LocalPool:
     def __init__(self, jobs: int, environment: Mapping[str, str] | None = None) -> None:
         self.place: Mapping[str, Any] = {"on": "local", "nodes": {}}
         self._jobs = jobs
-        self._environment = {**(environment or os.environ), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self._environment = children.environment_with_keys(
+            {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}, variables=environment
+        )
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._told: queue.SimpleQueue[Message] = queue.SimpleQueue()
 
@@ -77,14 +78,11 @@ class LocalPool:
 
     def begin(self, job: Job) -> None:
         """Begin a process."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "engine.bench.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._environment,
+        process = children.start(
+            "a worker", children.python("-m", "engine.bench.worker"), self._environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C reaches us alone, and we ask the processes to stop
-        )
+        )  # fmt: skip
         self._running[job.cell.name] = process
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):

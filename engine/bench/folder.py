@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine import limits
+from engine import limits, trust
 from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
 from engine.bench.plan import Plan, Task
@@ -20,12 +19,13 @@ from engine.bench.records import FORMAT, Cell
 from engine.bench.samples import base, trained
 from engine.bench.suite import plain, read
 from engine.codec import to_plain
-from engine.disk import open_binary, shown, write_private
+from engine.disk import open_binary, shown, take_lock, write_private
 from engine.environments import kind_of
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 from engine.session.sharing import experience
+from engine.settings.address import database
 
 LOCK = "lock"
 """Name of the file that is locked while a run is played."""
@@ -121,7 +121,9 @@ def plan_of(manifest: dict[str, Any], where: str) -> Plan:
         tuple(Task(name, str(group), kind_of(name)) for name, group in manifest[key].items())
         for key in ("tasks", "train")
     )
-    return Plan(suite, tasks, train, manifest.get("games"), str(manifest.get("memory", "")))
+    memory = str(manifest.get("memory", ""))
+    trust.named_by(f"the run in {where}", database(memory))
+    return Plan(suite, tasks, train, manifest.get("games"), memory)
 
 
 def outdated(folder: Path, plan: Plan) -> bool:
@@ -173,10 +175,8 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}") from None
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"the run in {shown(folder)} is being played by another process") from None
+        if not take_lock(fd, folder / LOCK):
+            raise UsageError(f"the run in {shown(folder)} is being played by another process")
         yield
     finally:
         os.close(fd)

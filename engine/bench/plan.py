@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine import trust
 from engine.agents import AGENTS
 from engine.bench.records import TEST, TRAIN, Cell, Leg
 from engine.bench.suite import Arm, Suite
@@ -77,6 +78,7 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
 
     Raises:
         UsageError: There is no such environment or model.
+        NotConfirmed: The suite names a web site that the user has not confirmed.
         MissingError: Something that it needs is missing.
     """
     for arm in suite.arms:
@@ -92,6 +94,8 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
                 f"{where}: arms: {arm.name}: workers that play in turn have their memory on this machine's disk, not "
                 "on a server; leave --memory away"
             )
+    for site in trust.sites_in(*suite.tasks, *suite.train):
+        trust.require(site)
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
     for arm in suite.arms:
         dialect = AGENTS.find(arm.agent).dialect

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from engine import trust
 from engine.agents import AGENTS
 from engine.bench.checking import Table, nearest
 from engine.disk import read_text, shown
@@ -224,6 +225,7 @@ def read(data: Mapping[str, Any], name: str, where: str) -> Suite:
     whole.done()
     _check_protocol(suite, where)
     _check_workers(suite, where)
+    trust.named_by(f"the suite {where}", *trust.sites_in(*suite.tasks, *suite.train))
     return suite
 
 

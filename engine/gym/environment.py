@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.confine import clean
+from engine import children
 from engine.environment import Abstractor
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.gym.marks import plain
@@ -273,11 +273,9 @@ def _interpreter(variables: Mapping[str, str]) -> str:
 def _variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables of the process. They have no keys and no folder of ours, and limit threads."""
     named = (name.strip() for name in variables.get(PASSED, "").split(","))
-    given = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
-    return {
-        **clean(variables, (*_FURTHER, *named)), "PYTHONPATH": os.pathsep.join(map(os.path.abspath, given)),
-        "PYTHONSAFEPATH": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
-    }  # fmt: skip
+    return children.environment(
+        {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, (*_FURTHER, *named), variables=variables
+    )
 
 
 def _absolute(env_id: str) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import os
 import shutil
 from pathlib import Path
 
-from engine.disk import open_binary, shown
+from engine.disk import open_binary, shown, take_lock
 from engine.environments import kind_of
 from engine.errors import StorageError, UsageError
 from engine.session import notes, suites
@@ -141,13 +140,12 @@ def _refuse_if_needed(saves: Path, session: SavedSession, what: str) -> None:
 def _in_use(session: SavedSession) -> bool:
     """Return whether a process records to a session."""
     try:
-        fd = os.open(session.recording, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(session.recording, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return not take_lock(fd, session.recording)
+    except StorageError:  # nobody can record there
+        return False
     finally:
         os.close(fd)
-    return False

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine import limits
 from engine.codec import event_from_line, event_to_line
-from engine.disk import open_binary, private_file, read_bytes, shown, write_private
+from engine.disk import open_binary, private_file, read_bytes, shown, take_lock, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import (
     FORMAT,
@@ -54,12 +53,11 @@ class Recorder:
         except OSError as error:
             raise StorageError(f"cannot write the recording {shown(path)}: {error.strerror}") from None
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            if not take_lock(self._fd, path):
+                raise UsageError(f"the session in {path.parent} is open in another window; close it there first")
+        except BaseException:
             self.close()
-            raise UsageError(
-                f"the session in {path.parent} is open in another window; close it there first"
-            ) from None
+            raise
         self._cut_torn_line()
 
     def write(self, event: Event, at: float) -> None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import limits
+from engine import limits, trust
 from engine.codec import from_plain, to_plain
 from engine.disk import open_binary, read_bytes, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session import recording
 from engine.settings import SessionConfig
-from engine.settings.address import is_address
+from engine.settings.address import database, is_address
 from engine.texts import clipped
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def create_in(
         StorageError: It cannot be written.
     """
     ensure_folder(folder)
+    trust.made_here(*_places(config))
     data = {"format": _FORMAT, "kind": kind, "config": to_plain(config)}
     if origin is not None:
         data["origin"] = to_plain(origin)
@@ -116,6 +117,11 @@ def create_in(
             f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR"
         ) from None
     return SavedSession(folder.name, folder, config, kind, origin)
+
+
+def _places(config: SessionConfig) -> list[str]:
+    """Return the servers that a configuration names."""
+    return [database(config.memory), *trust.sites_in(config.game)]
 
 
 def memory_folder(saves: Path, session: SavedSession) -> Path:
@@ -176,6 +182,8 @@ def load(folder: Path) -> SavedSession:
         if not limits.is_count(number) or not limits.is_text(kind):
             raise BadFile("it says no format and kind")
         made = from_plain(SessionConfig, config) if number <= _FORMAT else None
+        if made is not None:
+            trust.named_by(f"the session {folder.name}", *_places(made))
         origin = from_plain(Origin, data["origin"]) if "origin" in data else None
     except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
         raise BadFile(f"the session in {folder} cannot be read ({clipped(str(error), 300)})") from None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import limits
+from engine import limits, trust
 from engine.codec import from_plain, to_plain
 from engine.disk import read_bytes, write_private
 from engine.errors import BadFile, StorageError, UsageError
@@ -23,6 +23,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
+from engine.settings.address import database
 from engine.texts import clipped
 
 _FORMAT = 1
@@ -72,6 +73,8 @@ def load(saves: Path, name: str) -> SavedSuite:
         newer = data["format"] > _FORMAT
         tasks, begun = tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"]))
         config = None if newer else from_plain(SessionConfig, data["config"])
+        if config is not None:
+            trust.named_by("the sessions of this suite", database(config.memory), *trust.sites_in(config.game))
     except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
         raise BadFile(f"the suite in {file} cannot be read ({clipped(str(error), 300)})") from None
     if config is None:

@@ -48,6 +48,11 @@ def parsed_address(text: str) -> tuple[str, str]:
     return ("" if address in _SCHEMES else address), space
 
 
+def database(text: str) -> str:
+    """Return an address without its space; "" if only variables of the user say where it leads, or if it is none."""
+    return parsed_address(text)[0] if is_address(text) else ""
+
+
 def in_space(text: str, space: str) -> str:
     """Return an address with a further part in the name of its space."""
     address, _, before = text.partition("#")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import children
 from engine.errors import MissingError
 from engine.installing import run_logged
 from engine.paths import ensure_folder
@@ -63,11 +64,12 @@ def look(saves: Path) -> Environment:
     if not python.is_file():
         return Environment(python, {}, f"there is no training environment; make it with: {INSTALL}")
     try:
-        done = subprocess.run(
-            [str(python), "-I", "-c", _ASK, *PACKAGES], capture_output=True, text=True, timeout=60, check=True
-        )
+        done = children.run(
+            "the training environment", [str(python), "-I", "-c", _ASK, *PACKAGES], children.environment(),
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
         version, found = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (children.NotStarted, subprocess.TimeoutExpired, ValueError):
         return Environment(python, {}, f"{python} does not run; make the environment anew with: {INSTALL}")
     ours = list(sys.version_info[:2])
     if version != ours:
@@ -116,8 +118,8 @@ def install(saves: Path, say: Callable[[str], None]) -> Path:
     with log.open("w") as output:
         if not python.is_file():
             say(f"making {python.parent.parent}")
-            run_logged([sys.executable, "-m", "venv", str(python.parent.parent)], output, log, TIMEOUT_S)
-        base = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
+            run_logged(children.python("-m", "venv", str(python.parent.parent)), output, log, TIMEOUT_S)
+        base = [str(python), "-P", "-m", "pip", "install", "--disable-pip-version-check"]
         # Torch first and by name: otherwise pip takes the newest one. With pip, because uv does not look for a build
         # without CUDA where one is offered.
         say(f"installing torch {PACKAGES['torch']}")

@@ -7,13 +7,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from engine import children
 from engine.errors import BadFile, GameError, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.texts import clipped
 from engine.train import launch
@@ -24,6 +24,11 @@ LOG = "log.txt"
 _ERRORS = {
     kind.__name__: kind for kind in (UsageError, MissingError, GameError, BadFile, StorageError, ModelError)
 }
+_FURTHER = (
+    "JITRL_", "CUDA_", "NVIDIA_", "NCCL_", "GLOO_", "HIP_", "HSA_", "ROCR_", "TORCH_", "PYTORCH_", "TRITON_", "OMP_",
+    "MKL_", "OPENBLAS_", "HF_", "TRANSFORMERS_", "ACCELERATE_", "XDG_", "USER", "LOGNAME",
+)  # fmt: skip
+"""Variables of the libraries that train. It asks no model of others, so it gets no keys."""
 STOPPED = 130
 """Exit code after Ctrl-C."""
 
@@ -40,13 +45,12 @@ def environment(
         str(Path(__file__).resolve().parents[2]),
         *(sysconfig.get_path(name) for name in ("purelib", "platlib")),
     ]
-    return {
-        **({} if accelerate else {"CUDA_VISIBLE_DEVICES": "0"}),
-        **{name: value for name, value in variables.items() if name not in ("PYTHONPATH", "PYTHONHOME")},
-        launch.PATH: os.pathsep.join(dict.fromkeys(own)),
-        launch.PYTHON: sys.executable,
-        "PYTHONUNBUFFERED": "1",
-    }
+    given = {name: value for name, value in variables.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    ours = {
+        launch.PATH: os.pathsep.join(dict.fromkeys(own)), launch.PYTHON: children.python()[0], "PYTHONUNBUFFERED": "1",
+    }  # fmt: skip
+    kept = children.environment(ours, _FURTHER, variables=given)
+    return kept if accelerate else {"CUDA_VISIBLE_DEVICES": "0", **kept}
 
 
 def command(python: Path, job: Path, accelerate: Path | None) -> list[str]:
@@ -60,7 +64,7 @@ def command(python: Path, job: Path, accelerate: Path | None) -> list[str]:
     script = [str(Path(launch.__file__)), str(job)]
     if accelerate is None:
         return [str(python), "-P", *script]
-    return [str(python), "-m", "accelerate.commands.launch", "--config_file", str(accelerate), *script]
+    return [str(python), "-P", "-m", "accelerate.commands.launch", "--config_file", str(accelerate), *script]
 
 
 def configurations() -> dict[str, Path]:
@@ -105,14 +109,11 @@ def train(python: Path, job: Job, accelerate: Path | None, tell: Callable[[str, 
     """
     folder = Path(job.folder)
     with (folder / LOG).open("ab") as log:
-        process = subprocess.Popen(
-            command(python, folder / JOB, accelerate),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=environment(accelerate=accelerate),
+        process = children.start(
+            "training", command(python, folder / JOB, accelerate), environment(accelerate=accelerate),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
             start_new_session=True,  # Ctrl-C reaches us alone
-        )
+        )  # fmt: skip
         last: tuple[str, Any] = ("", None)
         stopping = _Stopping(process, tell)
         try:

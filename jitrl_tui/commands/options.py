@@ -162,9 +162,10 @@ def address(text: str) -> str:
     Raises:
         UsageError: It is none, or has a password in it.
     """
+    from engine import trust
     from engine.settings.address import parsed_address
 
-    parsed_address(text)
+    trust.confirm(parsed_address(text)[0])
     return text
 
 

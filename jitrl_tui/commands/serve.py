@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import os
 import secrets
-import shlex
 import socket
 import sys
 from pathlib import Path
 from typing import Any
 
+TOKEN = "JITRL_SERVE_TOKEN"
+"""Variable with the secret part of the address."""
+_LONGEST_FILE = 1000
 SERVED = ("watch", "play", "replay", "sessions")
 """Commands that a visitor may get."""
 
@@ -25,8 +28,14 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
     parser.add_argument("--port", type=int, default=0, help="port, 0 for any that is free (%(default)s)")
     parser.add_argument(
-        "--token", metavar="TEXT", help="the secret part of the address, 16 to 128 letters and digits; else a new one"
-    )
+        "--token-file", metavar="FILE",
+        help=f"file with the secret part of the address, 16 to 128 letters and digits; or set {TOKEN}; else a new one",
+    )  # fmt: skip
+    parser.add_argument("--token", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--name", action="append", default=[], metavar="HOST",
+        help="a name of this machine by which visitors come, such as that of a proxy",
+    )  # fmt: skip
     parser.add_argument("--visitors", type=int, default=4, metavar="N", help="most visitors at a time (%(default)s)")
     parser.add_argument("--yes", action="store_true", help="listen where other machines can reach it")
     parser.add_argument(
@@ -41,9 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.errors import MissingError, UsageError
     from engine.paths import saves_folder
 
-    token = secrets.token_hex(16) if args.token is None else args.token
-    if not 16 <= len(token) <= 128 or not token.isascii() or not token.isalnum():
-        raise UsageError("--token takes 16 to 128 letters and digits")
+    token = _token(args)
     if not 0 <= args.port <= 65535:
         raise UsageError(f"--port takes 0 to 65535, not {args.port}")
     if args.visitors < 1:
@@ -71,8 +78,34 @@ def run(args: argparse.Namespace) -> int:
         print("jitrl: the address has the key to it; tell it to nobody else. Each visitor gets a process of their own, "
               f"at most {args.visitors}. Ctrl-C ends it.", file=sys.stderr, flush=True)  # fmt: skip
 
-    TokenServer(_line(args, saves), listening, token, args.visitors, ready).run()
+    names = {"localhost", args.host, *args.name}
+    TokenServer(_command(args, saves), listening, token, names, args.visitors, ready).run()
     return 0
+
+
+def _token(args: argparse.Namespace) -> str:
+    """Return the token. It comes by no argument, because other users of the machine see those.
+
+    Raises:
+        UsageError: It is none, or its file cannot be read.
+    """
+    from engine.disk import read_text
+    from engine.errors import UsageError
+
+    if args.token is not None:
+        raise UsageError(f"--token would show the token to all users of this machine; use --token-file FILE or {TOKEN}")
+    given = os.environ.pop(TOKEN, None)  # no visitor's process gets it
+    if args.token_file is not None:
+        try:
+            given = read_text(args.token_file, _LONGEST_FILE).strip()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"--token-file {args.token_file} cannot be read: {reason}") from None
+    if given is None:
+        return secrets.token_hex(16)
+    if not 16 <= len(given) <= 128 or not given.isascii() or not given.isalnum():
+        raise UsageError("a token has 16 to 128 letters and digits")
+    return given
 
 
 def _is_loopback(host: str) -> bool:
@@ -106,8 +139,10 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _line(args: argparse.Namespace, saves: Path) -> str:
-    """Return the command of a visitor. The terminal of the server is not asked for pictures."""
-    words = [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(saves)]
+def _command(args: argparse.Namespace, saves: Path) -> list[str]:
+    """Return the command of a visitor."""
+    from engine import children
+
+    words = ["-m", "jitrl_tui.cli", "--saves", str(saves)]
     words += ["--games", str(Path(args.games).absolute())] if args.games else []
-    return f"JITRL_PICTURES=blocks exec {shlex.join([*words, *args.command])}"
+    return children.python(*words, *args.command)

@@ -87,5 +87,8 @@ def bench_line(row: BenchRow, width: int) -> Content:
 
 
 def when(at: float) -> str:
-    """Return month, day, hour and minute of a Unix time, "" for 0."""
-    return time.strftime("%m-%d %H:%M", time.localtime(at)) if at else ""
+    """Return month, day, hour and minute of a Unix time, "" for 0 and for times that no calendar has."""
+    try:
+        return time.strftime("%m-%d %H:%M", time.localtime(at)) if at else ""
+    except (OverflowError, OSError, ValueError):
+        return ""

@@ -1,19 +1,40 @@
-"""The web server: textual-serve's, with a token in the address, local fonts only, and a limit of visitors."""
+"""The web server: textual-serve's page, with a token in the address, local fonts only, and a limit of visitors."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import ipaddress
+import json
+import signal
 import socket
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from aiohttp import WSCloseCode, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.server import Server
 
+from engine.children import NotStarted
+from jitrl_tui.served.door import Door
+from jitrl_tui.served.visitor import Visitor
+
 _FOLDER = Path(__file__).parent
-_SHUTDOWN_S = 5.0
+_SHUTDOWN_S = 10.0
 """Seconds that the visitors' processes have to end."""
+_IDLE_S = 15.0
+"""Seconds that a connection is kept for another request, and between two signs of life of a visitor."""
+_CLOSE_S = 2.0
+"""Seconds that a browser has to answer that a visit is over."""
+_LONGEST = 2**16
+"""Most characters of one input; the rest of what is pasted is left out."""
+_LARGEST = 2**25
+"""Most bytes of a message of a visitor."""
+_SIZES = {"width": (20, 1000), "height": (5, 500)}
+"""Fewest and most cells of a terminal."""
+_PASTED = "\x1b[200~", "\x1b[201~"
+"""What a terminal puts around pasted text."""
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
@@ -30,29 +51,49 @@ class TokenServer(Server):
     """Serves a command of jitrl under /TOKEN/. Every other address, that of the websocket included, gets 403.
 
     Args:
-        command: The command that a visitor gets, as a line of a shell.
+        words: The command that a visitor gets.
         listening: The bound socket.
         token: The first part of every path.
+        names: Names of this host, besides its numbers, by which visitors may come. A page of another host whose name
+            leads here is refused.
         visitors: Most visitors at a time.
         ready: Called when the server answers.
     """
 
     def __init__(
-        self, command: str, listening: socket.socket, token: str, visitors: int, ready: Callable[[], None]
-    ) -> None:
-        super().__init__(command, title="jitrl", templates_path=_FOLDER)
-        self._listening, self._token, self._most, self._ready = listening, token, visitors, ready
+        self, words: Sequence[str], listening: socket.socket, token: str, names: Collection[str], visitors: int,
+        ready: Callable[[], None],
+    ) -> None:  # fmt: skip
+        super().__init__("", title="jitrl", templates_path=_FOLDER)
+        self._words, self._listening, self._token, self._ready = words, listening, token, ready
+        self._names = frozenset(name.casefold() for name in names)
         self._sockets: set[web.WebSocketResponse] = set()
-        self._visiting = 0
+        self._most, self._visiting = visitors, 0
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM."""
-        web.run_app(
-            self._outer(), sock=self._listening, access_log=None, print=None, shutdown_timeout=_SHUTDOWN_S
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        runner = web.AppRunner(
+            await self._outer(), access_log=None, keepalive_timeout=_IDLE_S, shutdown_timeout=_SHUTDOWN_S
         )
+        await runner.setup()
+        assert runner.server is not None
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ended.set)
+        server = await loop.create_server(Door(runner.server), sock=self._listening)
+        self._ready()
+        try:
+            await ended.wait()
+        finally:
+            server.close()
+            await runner.cleanup()
 
     async def _outer(self) -> web.Application:
-        outer = web.Application(middlewares=[_careful])
+        outer = web.Application(middlewares=[self._careful])
+        outer.router.add_get(f"/{self._token}", _with_slash)
         outer.add_subapp(f"/{self._token}", await self._make_app())
         outer.router.add_route("*", "/{path:.*}", _refuse)
         return outer
@@ -63,14 +104,12 @@ class TokenServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say that the server answers."""
-        self._ready()
+        """Print nothing."""
 
     async def on_shutdown(self, app: web.Application) -> None:
         """End the visitors' processes."""
-        for one in list(self._sockets):
-            with contextlib.suppress(ConnectionError):
-                await one.close(code=WSCloseCode.GOING_AWAY)
+        closing = (one.close(code=WSCloseCode.GOING_AWAY) for one in self._sockets)
+        await asyncio.gather(*closing, return_exceptions=True)
 
     async def handle_index(self, request: web.Request) -> Any:
         """Return the page, with addresses of the host by which the visitor came."""
@@ -79,32 +118,99 @@ class TokenServer(Server):
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
         """Run a process for a visitor, if there are not too many."""
-        if not web.WebSocketResponse().can_prepare(request):
+        websocket = web.WebSocketResponse(timeout=_CLOSE_S, heartbeat=_IDLE_S, max_msg_size=_LARGEST)
+        if not websocket.can_prepare(request):
             return web.Response(status=400, text="This is the address of a websocket.\n")
         if self._visiting >= self._most:
             return web.Response(status=503, text=f"There are {self._most} visitors already.\n")
         self._visiting += 1
+        visitor = Visitor(
+            self._words, write_bytes=websocket.send_bytes, write_str=websocket.send_str, close=websocket.close,
+            download_manager=self.download_manager,
+        )  # fmt: skip
         try:
-            return await super().handle_websocket(request)
-        finally:
-            self._visiting -= 1
-
-    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: Any) -> None:
-        self._sockets.add(websocket)
-        try:
-            await super()._process_messages(websocket, app_service)
+            await websocket.prepare(request)
+            self._sockets.add(websocket)
+            await visitor.start(**(_size(request.query) or {"width": 80, "height": 24}))
+            async for message in websocket:
+                if message.type == WSMsgType.TEXT:
+                    await _obey(message.data, websocket, visitor)
+        except NotStarted as error:
+            print(f"jitrl: {error}", file=sys.stderr, flush=True)  # noqa: T201
+        except ConnectionError:
+            pass  # the visitor has left
         finally:
             self._sockets.discard(websocket)
+            try:
+                await visitor.stop()
+            finally:
+                self._visiting -= 1
+                if request.transport is not None:
+                    request.transport.abort()  # what a visitor never reads is not kept
+        return websocket
+
+    @web.middleware
+    async def _careful(
+        self, request: web.Request, handler: Callable[[web.Request], Any]
+    ) -> web.StreamResponse:
+        """Refuse visitors who were sent here by another page, and add the headers that keep the page to this host."""
+        origin = request.headers.get("Origin")
+        foreign = origin is not None and origin.partition("://")[2] != request.host
+        if foreign or not self._named(request.host):
+            return web.Response(status=403, text="jitrl is not served under this name.\n")
+        answer: web.StreamResponse = await handler(request)
+        if not answer.prepared:
+            for name, value in _HEADERS.items():
+                answer.headers[name] = value.format(host=request.host)
+        return answer
+
+    def _named(self, host: str) -> bool:
+        """Whether a host is this one: a number, which no other page can take for its name, or one of our names."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            ipaddress.ip_address(name)
+        except ValueError:
+            return name.casefold() in self._names
+        return True
 
 
-@web.middleware
-async def _careful(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
-    """Add the headers that keep the page to this host."""
-    answer: web.StreamResponse = await handler(request)
-    if not answer.prepared:
-        for name, value in _HEADERS.items():
-            answer.headers[name] = value.format(host=request.host)
-    return answer
+async def _obey(text: str, websocket: web.WebSocketResponse, visitor: Visitor) -> None:
+    """Do what a message of a visitor says. What cannot be understood is ignored."""
+    try:
+        kind, *rest = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return
+    if kind == "stdin" and rest and isinstance(rest[0], str):
+        await visitor.send_bytes(_cut(rest[0]).encode("utf-8", "replace"))
+    elif kind == "resize" and rest and (size := _size(rest[0])):
+        await visitor.set_terminal_size(**size)
+    elif kind == "ping" and rest:
+        await websocket.send_json(["pong", rest[0]])
+    elif kind == "blur":
+        await visitor.blur()
+    elif kind == "focus":
+        await visitor.focus()
+
+
+def _cut(typed: str) -> str:
+    """Return what was typed or pasted without what is too much. The mark at the end of a paste stays."""
+    if len(typed) <= _LONGEST:
+        return typed
+    begin, end = _PASTED
+    return typed[:_LONGEST] + (end if typed.startswith(begin) else "")
+
+
+def _size(given: Any) -> dict[str, int] | None:
+    """Return the size of a terminal as far as it can be one, None if something else is given."""
+    try:
+        return {name: min(max(int(given[name]), least), most) for name, (least, most) in _SIZES.items()}
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+async def _with_slash(request: web.Request) -> web.Response:
+    """Send a visitor who left out the last slash of the address to the page."""
+    raise web.HTTPPermanentRedirect(request.rel_url.with_path(f"{request.path}/", keep_query=True))
 
 
 async def _script(request: web.Request) -> web.FileResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -23,19 +24,29 @@ from tests.arena.running import runner as local_runner
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'jitrl[ray]'")
 
+HERE = "worked-in"
 TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes = 30")
 
 
 @pytest.fixture(scope="module")
-def ray():
+def ray(tmp_path_factory):
     """Ray on this machine for two cells at a time. Nothing of it is left in the end."""
-    with opening.connected("ray", 2) as library:
+    with contextlib.chdir(tmp_path_factory.mktemp(HERE)), opening.connected("ray", 2) as library:
         folder = folder_of(library).parent
         assert folder.stat().st_mode & 0o777 == 0o700
         assert guard.using(folder)
         yield library
     assert not folder.exists()
     assert guard.using(folder) == []
+
+
+def test_rays_workers_import_nothing_of_the_folder_one_works_in(ray):
+    def places():
+        return [*sys.path, os.getcwd(), os.environ.get("PYTHONPATH", "")]
+
+    told = ray.get(ray.remote(places).remote())
+    assert "" not in told[:-2]
+    assert [place for place in told if HERE in place] == []
 
 
 @pytest.fixture(scope="module")

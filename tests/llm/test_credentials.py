@@ -36,6 +36,17 @@ def test_credentials_are_taken_out_of_addresses_alone(text, clean):
     assert without_credentials(text) == clean
 
 
+@pytest.mark.parametrize("beside", ["", "a", "ab", "user:", "Bearer "])
+def test_a_key_is_hidden_backwards_in_hexadecimal_and_in_base64(beside):
+    key = "sk-4f/?>~h2Zq81+x"
+    told = f"{beside}{key} and more".encode()
+    for echoed in (key[::-1], told.hex(), base64.b64encode(told).decode(), base64.urlsafe_b64encode(told).decode()):
+        shown = hidden(f"You sent {echoed}.", [key])
+        assert "[redacted]" in shown
+        assert len(shown) < len(f"You sent {echoed}.") - len(key) + len("[redacted]") + 3
+    assert hidden("drowssap", ["passwor"]) == "drowssap"
+
+
 def test_short_keys_are_hidden_where_they_stand_alone():
     keys = secrets_of({"OPENAI_API_KEY": KEY, "A_TOKEN": "abcd", "B_KEY": "none", "C_KEY": "abc", "D_KEY": "True"})
     assert keys == {KEY, "abcd"}

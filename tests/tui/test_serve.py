@@ -22,6 +22,7 @@ from engine.web.browser import chromium
 from jitrl_tui import cli
 
 ROOT = Path(__file__).parents[2]
+TOKEN = "0123456789abcdefghij"
 
 
 def children(pid):
@@ -36,7 +37,7 @@ def children(pid):
 @contextlib.contextmanager
 def served(saves, *command):
     """Run `jitrl serve`; yield the address that it prints, and the process."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb", "JITRL_SERVE_TOKEN": TOKEN}
     process = subprocess.Popen(
         [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(saves), "serve", "--visitors", "2", *command],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, env=environment,
@@ -128,7 +129,9 @@ def test_who_lacks_the_token_is_refused_two_visitors_share_a_memory_and_no_proce
     [
         (["--host", "0.0.0.0"], "--yes"),
         (["--host", "192.0.2.1", "--yes"], "cannot listen at 192.0.2.1"),
-        (["--token", "short"], "16 to 128 letters"),
+        (["--token", "0123456789abcdef"], "--token-file"),
+        (["--token-file", "/dev/zero"], "cannot be read"),
+        (["--token-file", "/no/such/file"], "cannot be read"),
         (["--port", "99999"], "99999"),
         (["run", "pantry"], "choose one of: watch, play"),
     ],
@@ -156,6 +159,9 @@ async def _visit(url, pid):
                 return answer.status
 
         assert await status(url) == 200
+        assert await status(url.rstrip("/")) == 200
+        assert token == TOKEN
+        assert all(token not in Path(f"/proc/{each}/cmdline").read_text() for each in (pid, *children(pid)))
         wrong = token[:-1] + ("0" if token[-1] != "0" else "1")
         for path in ("", "ws", "static/js/textual.js", f"{wrong}/", f"{wrong}/ws", f"?token={token}", f"x/{token}/"):
             assert await status(f"{root}/{path}") == 403, path
@@ -173,6 +179,7 @@ async def _visit(url, pid):
             assert full.value.status == 503
             await asyncio.gather(*(visitor.forward() for visitor in visitors))
             processes = children(pid)
+            assert all(TOKEN not in Path(f"/proc/{each}/environ").read_text() for each in processes)
             await first.close()
             async with asyncio.timeout(60):
                 while len(children(pid)) == 2:  # one has left

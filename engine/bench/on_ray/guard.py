@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine import children
+
 _END_S = 15.0
 """Seconds for which the guard looks for processes. A killed one is gone at once, but may have begun another."""
 _GRACE_S = 1.0
@@ -26,9 +28,10 @@ _GRACE_S = 1.0
 @contextlib.contextmanager
 def guarded(folder: Path) -> Iterator[None]:
     """When this is left, end the processes that use a folder, and remove it."""
-    guard = subprocess.Popen(
-        [sys.executable, "-m", "engine.bench.on_ray.guard", str(folder)], stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    guard = children.start(
+        "the guard of Ray", children.python("-m", "engine.bench.on_ray.guard", str(folder)),
+        children.environment(own=True), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )  # fmt: skip
     try:
         yield

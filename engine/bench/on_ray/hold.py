@@ -8,14 +8,13 @@ running step. The new worker waits until the old one has let go of the lock.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from engine.disk import read_text, write_private
+from engine.disk import read_text, take_lock, write_private
 from engine.errors import StorageError
 from engine.paths import ensure_folder
 
@@ -87,11 +86,8 @@ def _taken(
     for number in itertools.count():
         if not assigned(folder, token):
             raise Superseded
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if take_lock(fd, folder / LOCK):
             return True
-        except BlockingIOError:
-            pass
         if number == 0:
             waiting()
         if stopped():
@@ -109,11 +105,8 @@ def is_locked(path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # A file system without locks.
+        return not take_lock(fd, path)
+    except StorageError:
         return False
     finally:
         os.close(fd)
-    return False

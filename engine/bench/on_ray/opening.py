@@ -70,11 +70,14 @@ def opened(on: str, plan: Plan, saves: Path, jobs: int | None) -> Iterator[RayEx
 
 @contextlib.contextmanager
 def _own(ray: Any, jobs: int) -> Iterator[None]:
-    """Start Ray on this machine with a token that only its processes know, and end it."""
+    """Start Ray on this machine with a token that only its processes know, and end it.
+
+    Ray begins in the root folder, because its workers import modules from the folder in which it begins.
+    """
     place = _private_folder()
     with private_token(), guarded(place):
         try:
-            with _stderr_closed():
+            with _stderr_closed(), contextlib.chdir("/"):
                 ray.init(
                     address="local",
                     num_cpus=jobs,
@@ -100,7 +103,7 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
         if address != AUTO:  # Ray would try for a long time.
             host, _, port = address.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
-        with _stderr_closed():
+        with _stderr_closed(), contextlib.chdir("/"):
             ray.init(address=address, log_to_driver=False, logging_level="CRITICAL")
     except (RuntimeError, OSError, ValueError) as error:
         if "ersion" in str(error):

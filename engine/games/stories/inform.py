@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import children
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.catalogue import find_game, read_story, walkthrough_of
 from engine.games.fetch import keep
@@ -48,7 +48,7 @@ def compiler() -> str:
         MissingError: None is on the PATH.
     """
     for name in COMPILERS:
-        if found := shutil.which(name):
+        if found := children.program(name):
             return found
     raise MissingError(
         "the Inform 6 compiler is not installed; try: apt install inform6-compiler inform6-library, or get it from "
@@ -102,14 +102,12 @@ def compile_story(source: Path, folder: Path, *, version: int | None = None, lib
     with tempfile.TemporaryDirectory() as made:
         target = Path(made) / "story"
         try:
-            done = subprocess.run(
-                [*command, str(target)], capture_output=True, text=True, errors="replace", check=False,
-                timeout=SECONDS, stdin=subprocess.DEVNULL, cwd=made,
+            done = children.run(
+                program, [*command, str(target)], children.environment(), capture_output=True, text=True,
+                errors="replace", timeout=SECONDS, cwd=made,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise GameError(f"{source} was not compiled within {SECONDS:g} s") from None
-        except OSError as error:
-            raise MissingError(f"{program} does not run: {error.strerror}") from None
         if done.returncode or not target.is_file():
             raise _why_not(source, f"{done.stdout}\n{done.stderr}")
         data = target.read_bytes()

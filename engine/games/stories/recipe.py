@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from engine import children
 from engine.errors import GameError, MissingError, UsageError
 
 KINDS = ("cooking", "house")
@@ -99,12 +99,12 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", recipe.name):
         raise UsageError(f"{recipe.name!r} is no name for a story: use small letters, digits and hyphens")
     folder.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    root = str(Path(__file__).resolve().parents[3])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH", "")]))
-    command = [sys.executable, "-m", "engine.games.stories.compile", json.dumps(asdict(recipe)), str(folder)]
+    command = children.python("-m", "engine.games.stories.compile", json.dumps(asdict(recipe)), str(folder))
+    environment = children.environment({"PYTHONHASHSEED": "0"}, own=True)
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_SECONDS)
+        done = children.run(
+            f"making {recipe.name}", command, environment, capture_output=True, text=True, timeout=_SECONDS
+        )
     except subprocess.TimeoutExpired:
         raise GameError(f"making {recipe.name} took more than {_SECONDS:.0f} s and was stopped") from None
     if done.returncode == MissingError.exit_code:

@@ -9,13 +9,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import weakref
-from pathlib import Path
 from typing import Any
 
-from engine.confine import clean
+from engine import children
 from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
 
 _LAST_BREATH_S = 2.0
@@ -46,8 +44,10 @@ class WorkerProcess:
     def __init__(self) -> None:
         try:
             self._begin()
+        except children.NotStarted as error:
+            raise WorkerLost(str(error), by="start") from None
         except OSError as error:
-            raise WorkerLost(f"the game's process cannot start: {error.strerror}", by="start") from None
+            raise WorkerLost(f"the game's process cannot be started: {error.strerror}", by="start") from None
 
     def _begin(self) -> None:
         ours, theirs = socket.socketpair()
@@ -56,14 +56,16 @@ class WorkerProcess:
         try:
             os.ftruncate(note, NOTE_SIZE)
             self._note = mmap.mmap(note, NOTE_SIZE)
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "engine.games.zmachine.worker", str(theirs.fileno()), str(note)],
+            self._process = children.start(
+                "the game's process",
+                children.python("-m", "engine.games.zmachine.worker", str(theirs.fileno()), str(note)),
+                # one thread for numpy
+                children.environment({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, own=True),
                 pass_fds=[theirs.fileno(), note],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd=folder,
-                env=_environment(),
             )
         finally:
             theirs.close()
@@ -118,15 +120,6 @@ def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
     process.wait()
-
-
-def _environment() -> dict[str, str]:
-    """Return the worker's environment: no keys, the project's root on Python's path, and one thread for numpy."""
-    root = str(Path(__file__).resolve().parents[3])
-    # The working directory is deleted, so relative paths in PYTHONPATH are made absolute.
-    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    path = os.pathsep.join([root, *map(os.path.abspath, given)])
-    return {**clean(os.environ), "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def _unnamed_file() -> int:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from engine.disk import FILE_MODE, open_descriptor, tighten
+from engine.disk import FILE_MODE, open_descriptor, take_lock, tighten
 from engine.errors import StorageError
 
 LOCK_WAIT_S = 30.0
@@ -27,7 +27,7 @@ class FileLock:
         """Wait for the lock.
 
         Raises:
-            StorageError: Another process held the lock for `LOCK_WAIT_S` seconds.
+            StorageError: The file system has no locks, or another process held the lock for `LOCK_WAIT_S` seconds.
             OSError: The lock file cannot be created.
         """
         if self._fd < 0:
@@ -36,17 +36,15 @@ class FileLock:
             tighten(self._fd)
         deadline, pause = time.monotonic() + LOCK_WAIT_S, 0.0005
         while True:
-            try:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if take_lock(self._fd, self._path):
                 return
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise StorageError(
-                        f"another program has been writing to {self._path.parent} for {LOCK_WAIT_S:.0f} s; "
-                        "close it and try again; nothing stored before is lost"
-                    ) from None
-                time.sleep(pause)
-                pause = min(pause * 1.5, 0.01)
+            if time.monotonic() > deadline:
+                raise StorageError(
+                    f"another program has been writing to {self._path.parent} for {LOCK_WAIT_S:.0f} s; "
+                    "close it and try again; nothing stored before is lost"
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.01)
 
     def release(self) -> None:
         """Release the lock."""

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from engine import trust
 from engine.disk import read_text, write_private
 from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
@@ -38,6 +39,10 @@ _DEFAULTS = {
     "fallback_application_name": "jitrl",
 }
 """Parameters of libpq, used where address, variables and service file say nothing."""
+_AUTHENTICATION = "scram-sha-256,gss,sspi,none"
+"""Ways to say who one is with which the server learns no password. "none" is without one, as on a socket."""
+_KNOWS_AUTHENTICATION = 160000
+"""Version of libpq from which it can demand this."""
 _SETTINGS = """
     SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8';
     SET default_transaction_isolation = 'read committed'; SET search_path = 'pg_catalog'
@@ -146,12 +151,14 @@ class Server:
         """Return a new connection in autocommit, after a look whether the database is the right one.
 
         Raises:
+            NotConfirmed: A session or a run of somebody else names the address.
             Away: The server cannot be used any more, or has another database now. What follows is only raised by the
                 first connection.
             MissingError: The server cannot be reached or is too old, or the tables are missing and cannot be made.
             BadFile: The database is not ours, or newer.
         """
         psycopg = driver()
+        trust.require(self._given)
         try:
             connection = psycopg.connect(self._conninfo(), autocommit=True)
         except psycopg.Error as error:
@@ -182,7 +189,10 @@ class Server:
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
         given = conninfo_to_dict(self._given)
-        return make_conninfo(self._given, **{name: value for name, value in _DEFAULTS.items() if name not in given})
+        usual = dict(_DEFAULTS)
+        if driver().pq.version() >= _KNOWS_AUTHENTICATION and not os.environ.get("PGREQUIREAUTH"):
+            usual["require_auth"] = _AUTHENTICATION
+        return make_conninfo(self._given, **{name: value for name, value in usual.items() if name not in given})
 
 
 class Line:
@@ -293,6 +303,11 @@ def _password(error: psycopg.Error) -> str:
 
 
 def _hint(text: str) -> str:
+    if "authentication method requirement" in text:
+        return (
+            "; the server would see the password: set password_encryption = 'scram-sha-256' there and give the role "
+            "its password anew, or set PGREQUIREAUTH=password if you trust it"
+        )
     if "password" in text:
         return "; the password comes from PGPASSFILE (~/.pgpass), PGPASSWORD or a service file"
     if "does not exist" in text:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from engine import children
 from engine.errors import MissingError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE = "JITRL_CHROMIUM"
 _START_S = 30.0
+_FURTHER = ("XDG_", "FONTCONFIG_", "PLAYWRIGHT_", "CHROME_", "LIBGL_", "SSL_CERT_FILE", "USER", "LOGNAME")
+"""Variables that say where a browser finds its files and fonts."""
 
 
 def find_browser() -> str | None:
@@ -22,12 +26,33 @@ def find_browser() -> str | None:
     if given:
         return given if os.access(given, os.X_OK) else None
     for name in NAMES:
-        path = shutil.which(name)
+        path = children.program(name)
         if path:
             return path
     cache = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
     found = [p for p in cache.glob("chromium*/chrome-*/*") if p.name in ("chrome", "headless_shell")]
     return str(max(found)) if found else None
+
+
+def variables() -> dict[str, str]:
+    """Return the environment of a browser and of what drives it. It has no keys."""
+    return children.environment(further=_FURTHER)
+
+
+async def driving(begin: Any) -> Any:
+    """Return Playwright, started without our keys. It would hand all of our variables to its driver.
+
+    Args:
+        begin: What `async_playwright` returns.
+
+    Raises:
+        MissingError: This version of Playwright cannot be started so.
+    """
+    transport: Any = import_module("playwright._impl.transport")
+    if not hasattr(transport, "get_driver_env"):
+        raise MissingError("this Playwright would see your keys; get another with: pip install 'jitrl[web]'")
+    transport.get_driver_env = lambda: {**variables(), "PW_LANG_NAME": "python"}
+    return await begin.start()
 
 
 def may_use_sandbox() -> bool:
@@ -47,10 +72,10 @@ def why_no_sandbox(browser: str) -> str:
     with tempfile.TemporaryDirectory(prefix="jitrl-browser-") as profile:
         command = [browser, "--headless", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom", "about:blank"]
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", timeout=_START_S, check=False
+            done = children.run(
+                "the browser", command, variables(), capture_output=True, text=True, errors="replace", timeout=_START_S
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except (children.NotStarted, subprocess.TimeoutExpired) as error:
             return f"the browser does not start: {error}"
     refused = done.returncode != 0 and blames_sandbox(done.stderr)
     return "this user may not make user namespaces" if refused else ""

@@ -16,7 +16,7 @@ from engine.errors import GameError, UsageError
 from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
-from engine.web.browser.chromium import blames_sandbox, may_use_sandbox
+from engine.web.browser.chromium import blames_sandbox, driving, may_use_sandbox
 from engine.web.browser.network import NO_WEBRTC, WITHOUT_WEBRTC, Gate, Traffic, resolver_rules
 from engine.web.browser.snapshot import Page, parse
 
@@ -185,7 +185,7 @@ class Driver:
         from playwright.async_api import Error, async_playwright
 
         if self._playwright is None:
-            self._playwright = await async_playwright().start()
+            self._playwright = await driving(async_playwright())
         try:
             self._browser = await self._launch(self._playwright, sandbox=may_use_sandbox())
         except Error as error:

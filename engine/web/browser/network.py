@@ -30,6 +30,8 @@ WITHOUT_WEBRTC = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnect
 """Script for every frame that removes WebRTC, in case a browser knows neither argument."""
 UNRECORDED = frozenset({"image", "media", "font", "stylesheet", "script", "manifest", "texttrack"})
 LARGEST_BODY = 100_000
+_LATEST = 253_402_300_799.0
+"""The last second of the year 9999, after which there are no dates in HAR."""
 MOST_ENTRIES = 2000
 _PART = re.compile(
     r"(?P<head>\bname=\"(?P<name>[^\"]*)\"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)(?P<value>.*?)(?=\r\n--)", re.DOTALL
@@ -111,7 +113,7 @@ class Traffic:
         at = len(self.entries)
         entry: dict[str, Any] = {
             "startedDateTime": datetime.fromtimestamp(
-                max(0.0, request.timing.get("startTime", 0.0) / 1000), UTC
+                min(max(0.0, request.timing.get("startTime", 0.0) / 1000), _LATEST), UTC
             ).isoformat(),
             "time": 0,
             "_resourceType": request.resource_type,

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
+from engine import children, trust
 from engine.errors import MissingError, UsageError
 from engine.web.browser.chromium import VARIABLE, find_browser
 from engine.web.browser.driver import Driver
@@ -33,9 +34,13 @@ from engine.web.tasks.suites import VARIABLES
 PREFIX = "browsergym-"
 PYTHON = "JITRL_BROWSERGYM"
 """The variable that names an interpreter with BrowserGym."""
+PASSED = "JITRL_BROWSERGYM_PASS"
+"""Names further variables, with commas between them, that BrowserGym gets, such as the key of a benchmark's judge."""
 PACKAGES = ("browsergym-core==0.14.3", "browsergym-miniwob==0.14.3")
 """The packages to install, the same as in the extra `browsergym`."""
 OPEN_ENDED = "openended"
+_SERVICE_NOW = ("SNOW_INSTANCE_URL", "SNOW_INSTANCE_UNAME", "SNOW_INSTANCE_PWD")
+"""Variables of WorkArena's site, with the password of its user."""
 _SITES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("webarena", "webarenalite", "webarena_verified"), tuple(VARIABLES.values())),
     "visualwebarena": (
@@ -152,8 +157,10 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
         UsageError: There is no such task.
         GameError: Its process does not start.
     """
-    python, browser = require(saves, variables)
     task, given = asked(name.removeprefix(PREFIX))
+    for site in trust.sites_in(given.get("start_url", "")):
+        trust.require(site)
+    python, browser = require(saves, variables)
     family = task.partition(".")[0]
     sites: dict[str, str] = {}
     server: Server | None = None
@@ -212,8 +219,12 @@ class BrowserGymEnvironment(WebEnvironment):
 
 
 def _environment(variables: Mapping[str, str], pages: str | None) -> dict[str, str]:
-    given = {"MINIWOB_URL": f"{pages}/"} if pages else {}
-    return {**variables, **given, "PYTHONDONTWRITEBYTECODE": "1"}
+    """Return the variables of BrowserGym's process: the addresses of its sites, and what the user names for it."""
+    named = (name.strip() for name in variables.get(PASSED, "").split(","))
+    sites = [name for names in _SITES.values() for name in names]
+    given = {"PYTHONDONTWRITEBYTECODE": "1", **({"MINIWOB_URL": f"{pages}/"} if pages else {})}
+    further = ("BROWSERGYM_", "PLAYWRIGHT_", "XDG_", "MINIWOB_URL", *_SERVICE_NOW, *sites, *named)
+    return children.environment(given, further, variables=variables)
 
 
 def _sites(family: str, variables: Mapping[str, str]) -> dict[str, str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine import children
 from engine.errors import GameError
 from engine.web.sites import encyclopedia_data as data
 from engine.web.sites.site import Command, Login, copy_over, venv_python
@@ -29,7 +27,7 @@ class Encyclopedia:
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if kiwix-serve or the packages for making the archive are missing, else ""."""
-        if not shutil.which("kiwix-serve"):
+        if not children.program("kiwix-serve"):
             return "the kiwix-serve program is not here; get it with: apt install kiwix-tools"
         python = venv_python(saves)
         if not any((python.parent.parent / "lib").glob("python3*/site-packages/libzim*")):
@@ -46,10 +44,10 @@ class Encyclopedia:
             {"path": page.path, "title": page.title, "html": _html(page)} for page in data.articles()
         ]  # fmt: skip
         script = Path(__file__).with_name("zim_make.py")
-        done = subprocess.run(
-            [str(venv_python(saves)), "-I", str(script), str(folder / FILE), data.TITLE],
-            input=json.dumps(pages).encode(), capture_output=True, timeout=BUILD_TIMEOUT_S, check=False,
-            env={"PATH": os.environ.get("PATH", os.defpath)}, cwd=folder,
+        done = children.run(
+            "making the encyclopedia", [str(venv_python(saves)), "-I", str(script), str(folder / FILE), data.TITLE],
+            children.environment(), input=json.dumps(pages).encode(), capture_output=True, timeout=BUILD_TIMEOUT_S,
+            cwd=folder,
         )  # fmt: skip
         if done.returncode:
             lines = done.stderr.decode(errors="replace").strip().splitlines()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine import children
 from engine.errors import GameError
 from engine.web.sites import fossil_data as data
 from engine.web.sites.site import Command, Login, copy_over
@@ -34,7 +32,7 @@ class Fossil:
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if the `fossil` program is missing, else ""."""
-        if shutil.which("fossil"):
+        if children.program("fossil"):
             return ""
         return "the fossil program is not here; get it with: apt install fossil"
 
@@ -89,11 +87,10 @@ def _settings() -> str:
 
 def _fossil(home: Path, *arguments: str) -> None:
     # Its own home folder: Fossil writes a list of repositories there, and must not change the user's.
-    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "USER": "mara"}
-    done = subprocess.run(
-        ["fossil", *arguments], env=env, cwd=home, capture_output=True, timeout=BUILD_TIMEOUT_S, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    variables = children.environment({"HOME": str(home), "USER": "mara"})
+    done = children.run(
+        "fossil", ["fossil", *arguments], variables, cwd=home, capture_output=True, timeout=BUILD_TIMEOUT_S
+    )
     if done.returncode:
         said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
         raise GameError(f"fossil {arguments[0]} failed: {said[-1] if said else 'there was no output'}")

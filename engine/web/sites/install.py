@@ -6,11 +6,11 @@ the shop needs sixty packages that jitrl does not use.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from engine import children
 from engine.installing import run_logged
 from engine.web.sites.site import venv_python, web_folder
 
@@ -35,14 +35,14 @@ def install(saves: Path, say: Callable[[str], None]) -> Path:
     """
     folder = venv_python(saves).parent.parent
     log = web_folder(saves) / "install.log"
-    uv = shutil.which("uv") or next((str(p) for p in [Path(sys.prefix) / "bin" / "uv"] if p.is_file()), None)
+    uv = children.program("uv") or next((str(p) for p in [Path(sys.prefix) / "bin" / "uv"] if p.is_file()), None)
     with log.open("w") as output:
         if not venv_python(saves).is_file():
             say("making an environment for the sites")
             bare = ["--without-pip"] if uv else []
-            run_logged([sys.executable, "-m", "venv", *bare, str(folder)], output, log, TIMEOUT_S)
+            run_logged(children.python("-m", "venv", *bare, str(folder)), output, log, TIMEOUT_S)
         base = [uv, "pip", "install", "--python", str(venv_python(saves))] if uv else [
-            str(venv_python(saves)), "-m", "pip", "install", "--disable-pip-version-check",
+            str(venv_python(saves)), "-P", "-m", "pip", "install", "--disable-pip-version-check",
         ]  # fmt: skip
         say("installing the sites and WebArena-Verified (280 MB)")
         run_logged([*base, *SITES, *VERIFIED], output, log, TIMEOUT_S)

@@ -20,7 +20,6 @@ from engine.web.sites.shop import Shop
 from engine.web.sites.site import VERSION, Site, web_folder
 
 SITES: Mapping[str, Site] = {site.name: site for site in (Shop(), Fossil(), Encyclopedia(), MiniWob())}
-ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,6 @@ class Sites:
         return self._status(site)
 
     def _serve(self, site: Site, pristine: Path, live: Path) -> processes.Started:
-        clear = {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
         wanted = site.port
         for attempt in (1, 2, 3):
             port = processes.free_port(wanted)
@@ -173,7 +171,7 @@ class Sites:
             command = site.command(pristine, live, port, self.saves)
             try:
                 return processes.start(
-                    site.name, command, port, site.health, self._run / f"{site.name}.log", clear
+                    site.name, command, port, site.health, self._run / f"{site.name}.log"
                 )
             except JitrlError:
                 # Another process may have taken the port meanwhile; the next attempt uses any free port.

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine import children
 from engine.web.sites.site import Command, Login, venv_python
 
 LEFT_OUT = ("drag-", "draw-", "bisect-angle", "circle-center", "find-midpoint", "right-angle", "resize-textarea",
@@ -46,7 +47,7 @@ class MiniWob:
         pages = pages_folder(saves)
         assert pages is not None
         argv = ("-I", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(pages))
-        return Command((sys.executable, *argv))
+        return Command(tuple(children.python(*argv)))
 
 
 def pages_folder(saves: Path | None) -> Path | None:

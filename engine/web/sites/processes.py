@@ -12,14 +12,13 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from engine import children
 from engine.errors import GameError
 from engine.waiting import readable
 from engine.web.sites.site import Command
@@ -130,7 +129,7 @@ class Started:
 
 
 def start(
-    name: str, command: Command, port: int, health: str, log: Path, clear: Mapping[str, str]
+    name: str, command: Command, port: int, health: str, log: Path
 ) -> Started:
     """Start a server and wait until it answers.
 
@@ -140,17 +139,16 @@ def start(
         port: From 1 to 65535.
         health: Path of a page that answers with status 200 when the site is up.
         log: File for the server's output.
-        clear: Its environment, to which `command` adds variables.
 
     Raises:
         GameError: The server ended, or did not answer within START_TIMEOUT_S.
     """
     keeper_file = Path(__file__).with_name("keeper.py")
     with log.open("wb") as output:
-        keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(keeper_file), *command.argv],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output,
-            env={**clear, **command.env}, start_new_session=True,
+        keeper = children.start(
+            f"the {name} site", children.python("-I", "-S", str(keeper_file), *command.argv),
+            children.environment(command.env, ["SSL_CERT_FILE"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=output, start_new_session=True,
         )  # fmt: skip
     assert keeper.stdout is not None
     first = keeper.stdout.readline().split()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine import children
 from engine.errors import GameError
 from engine.web.sites.site import Command, Login, copy_over, venv_python
 
@@ -60,7 +59,7 @@ class Shop:
 
     def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
         """Return the command that serves the shop on the loopback, with data in `live` and the index in `folder`."""
-        argv = ("-m", "django", "runserver", "--noreload", "--insecure", "--skip-checks", f"127.0.0.1:{port}")
+        argv = ("-P", "-m", "django", "runserver", "--noreload", "--insecure", "--skip-checks", f"127.0.0.1:{port}")
         return Command((str(venv_python(saves)), *argv), _environment(live, folder))
 
 
@@ -72,10 +71,10 @@ def _environment(data: Path, pristine: Path) -> dict[str, str]:
 
 
 def _run(saves: Path, data: Path, pristine: Path, *arguments: str) -> None:
-    env = {"PATH": os.environ.get("PATH", os.defpath), **_environment(data, pristine)}
-    done = subprocess.run(
-        [str(venv_python(saves)), *arguments], env=env, cwd=data, capture_output=True, timeout=BUILD_TIMEOUT_S,
-        check=False, stdin=subprocess.DEVNULL,
+    variables = children.environment(_environment(data, pristine))
+    done = children.run(
+        "making the shop", [str(venv_python(saves)), "-P", *arguments], variables, cwd=data, capture_output=True,
+        timeout=BUILD_TIMEOUT_S,
     )  # fmt: skip
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine import children
 from engine.errors import GameError, MissingError
 from engine.waiting import readable
 from engine.web.sites.site import venv_python
@@ -150,9 +150,9 @@ class Scorer:
     def _start(self) -> subprocess.Popen[bytes]:
         python = require_verified(self._saves)
         script = Path(__file__).with_name("verified_worker.py")
-        return subprocess.Popen(
-            [str(python), "-I", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env={key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ},
+        return children.start(
+            "WebArena-Verified", [str(python), "-I", str(script)], children.environment(), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
 

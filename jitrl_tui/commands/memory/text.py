@@ -23,10 +23,14 @@ def open_memory(args: argparse.Namespace) -> Memory:
 
 def memory_at(where: str | Path, args: argparse.Namespace) -> Memory:
     """Return the memory in a folder, or at an address, which is a text."""
+    from engine import trust
     from engine.environments import scope_rules
     from engine.memory.opening import open_memory as opened
     from engine.paths import saves_folder
+    from engine.settings.address import database
 
+    if isinstance(where, str):
+        trust.confirm(database(where))
     return opened(
         where, saves_folder(args.saves), follow=False,
         notice=lambda text: print(f"jitrl: {text}", file=sys.stderr), rules=scope_rules,
