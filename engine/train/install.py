@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import waits
 from engine.errors import MissingError
 from engine.installing import run_logged
 from engine.paths import ensure_folder
@@ -28,7 +29,7 @@ PACKAGES = {
 """The packages and their exact versions; the extra `train`. Parts of TRL's trainer that we replace are not public."""
 SIZE = "1.5 GB with torch for CPUs, several GB more with torch for GPUs"
 INSTALL = f"jitrl train up --install ({SIZE})"
-TIMEOUT_S = 3600.0
+TIMEOUT_S = waits.TRAIN_INSTALL.seconds
 
 _ASK = """
 import importlib.metadata as m, json, sys
@@ -64,8 +65,9 @@ def look(saves: Path) -> Environment:
         return Environment(python, {}, f"there is no training environment; make it with: {INSTALL}")
     try:
         done = subprocess.run(
-            [str(python), "-I", "-c", _ASK, *PACKAGES], capture_output=True, text=True, timeout=60, check=True
-        )
+            [str(python), "-I", "-c", _ASK, *PACKAGES],
+            capture_output=True, text=True, timeout=waits.TRAIN_ASK.seconds, check=True,
+        )  # fmt: skip
         version, found = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return Environment(python, {}, f"{python} does not run; make the environment anew with: {INSTALL}")

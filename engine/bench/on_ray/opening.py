@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.bench.on_ray import nodes
 from engine.bench.on_ray.address import AUTO, OWN, ray_address
 from engine.bench.on_ray.executor import RayExecutor
@@ -21,7 +22,7 @@ from engine.errors import MissingError, StorageError, UsageError
 
 _STORE = 100_000_000
 """Bytes of Ray's object store. Only messages go through it."""
-_ANSWER_S = 10.0
+_ANSWER_S = waits.RAY_ANSWER.seconds
 """Seconds that a head node has to answer."""
 _LONGEST = 40
 """Characters of the path of Ray's folder; the paths of its sockets would be too long for the system otherwise."""

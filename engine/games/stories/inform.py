@@ -13,13 +13,14 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import waits
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.catalogue import find_game, read_story, walkthrough_of
 from engine.games.fetch import keep
 from engine.games.story import Story
 
 COMPILERS = ("inform6", "inform")
-SECONDS = 60.0
+SECONDS = waits.STORY_COMPILE.seconds
 """Time for compiling. The largest stories take a few seconds."""
 _VERSION = re.compile(r"^!%.*-v[3-8]", re.MULTILINE)
 _SOLUTION = re.compile(r"^!\s*Solution:(.*)$", re.MULTILINE)

@@ -15,10 +15,11 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.confine import clean
 from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
 
-_LAST_BREATH_S = 2.0
+_LAST_BREATH_S = waits.STORY_EXIT.seconds
 
 
 class WorkerLost(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -162,11 +163,16 @@ class Log:
             query = "SELECT name FROM jitrl.scopes WHERE space = %s"
             return sorted(name for (name,) in connection.execute(query, [self.server.space]))
 
-    def append(self, scope: str, rows: Sequence[Row]) -> Stored:
+    def append(self, scope: str, rows: Sequence[Row], within: float = math.inf) -> Stored:
         """Store new rows in one transaction.
 
         A row whose key is known is left alone, so the same rows may be sent again if it is not certain that they
         arrived.
+
+        Args:
+            scope: Name of the scope.
+            rows: The rows.
+            within: Seconds for all of it.
 
         Raises:
             Away: The server is away. It is not certain whether the rows are stored.
@@ -178,7 +184,7 @@ class Log:
         )
         keys = [row.key for row in rows]
         # In a pipeline, statements travel together: here it takes two round trips, one to ask and one to store.
-        with self._line.use() as connection, connection.pipeline(), connection.transaction():
+        with self._line.use(within) as connection, connection.pipeline(), connection.transaction():
             asked = self._ask(connection, scope, _LOCKED)
             found = connection.execute(query, [self._key(scope), keys], binary=True)
             counters = _counters(asked)

@@ -9,11 +9,12 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from engine import waits
 from engine.errors import MissingError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE = "JITRL_CHROMIUM"
-_START_S = 30.0
+_START_S = waits.BROWSER_START.seconds
 
 
 def find_browser() -> str | None:
