@@ -28,6 +28,7 @@ DATABASE_WRITE = Wait(
 DATABASE_ANSWER = Wait(
     "a sign of life of a database that was asked", 10.0, "the connection is closed, and this machine's replica is read"
 )
+DATABASE_HURRY = Wait("a database, once a run was interrupted", 0.3, "as above")
 
 # Models. How long a decision waits for its model is the setting `deadline_s`
 MODEL_SERVER = Wait("a first answer of a local server of models", 3.0, "a sentence says that it does not answer")

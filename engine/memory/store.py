@@ -122,6 +122,9 @@ class Memory:
 
         return Scope(folder, name, **options)
 
+    def hurry(self) -> None:
+        """Wait for nobody any more, because the session ends."""
+
     def close(self) -> None:
         """Close all scopes; safe to call twice."""
         with self._lock:

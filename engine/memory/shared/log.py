@@ -157,6 +157,11 @@ class Log:
         self.server = server
         self._line = line
 
+    @property
+    def hurried(self) -> bool:
+        """Whether nobody has time to try again."""
+        return self._line.longest < math.inf
+
     def scopes(self) -> list[str]:
         """Return the names of the space's scopes, sorted."""
         with self._line.use() as connection:

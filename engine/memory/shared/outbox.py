@@ -33,6 +33,9 @@ class Outbox:
         log: The log.
         notice: Called with a sentence when rows begin to wait, and when they were sent.
         away: What is known of the server being away, "" if it is there.
+
+    Attributes:
+        followed: Whether somebody else looks for the server while it is away, and calls `deliver`.
     """
 
     def __init__(self, folder: Path, log: Log, notice: Callable[[str], None], away: str = "") -> None:
@@ -40,6 +43,7 @@ class Outbox:
         self._log = log
         self._notice = notice
         self._away = False
+        self.followed = False
         if away:
             self._is_away(away)
         self._journal: Journal | None = None
@@ -58,8 +62,11 @@ class Outbox:
         Raises:
             StorageError: The server refused them for good, or they cannot be written to the disk either.
         """
+        if self._away and self.followed:
+            self._keep(scope, rows)
+            return None
         try:
-            return patiently(partial(self._send, scope, rows), DATABASE_WRITE.seconds, again=not self._away)
+            return patiently(partial(self._send, scope, rows), DATABASE_WRITE.seconds, self._may_try_again)
         except Away as error:
             self._keep(scope, rows)
             self._is_away(str(error))
@@ -104,6 +111,9 @@ class Outbox:
         if len(self):
             self.deliver(within)
         return self._log.append(scope, rows, until - time.monotonic())
+
+    def _may_try_again(self) -> bool:
+        return not (self._away or self._log.hurried)
 
     def _is_away(self, why: str) -> None:
         """Say so once."""

@@ -21,7 +21,7 @@ from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
 from engine.paths import ensure_folder
 from engine.settings.address import parsed_address
-from engine.waits import DATABASE_ANSWER, DATABASE_CONNECT
+from engine.waits import DATABASE_ANSWER, DATABASE_CONNECT, DATABASE_HURRY
 
 if TYPE_CHECKING:
     import psycopg
@@ -200,12 +200,14 @@ class Line:
     Attributes:
         until: The time at which the running use ends, on the clock of `time.monotonic`.
         ended: Whether nothing is to be waited for any more.
+        longest: Seconds that a use may take.
     """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.until = math.inf
         self.ended = False
+        self.longest = math.inf
         self._lock = threading.RLock()
         self._connection: Connection[Any] | None = None
 
@@ -227,7 +229,7 @@ class Line:
             StorageError: The server refused something for good.
         """
         psycopg = driver()
-        until = time.monotonic() + within
+        until = time.monotonic() + min(within, self.longest)
         if not self._lock.acquire(timeout=max(0.0, min(within, threading.TIMEOUT_MAX))):
             raise Away(f"{self.server.where} cannot be asked while it is busy with something else of this process")
         before = self.until
@@ -252,6 +254,11 @@ class Line:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
+
+    def hurry(self) -> None:
+        """Wait only for a moment from now on, also in the running use."""
+        self.longest = DATABASE_HURRY.seconds
+        self.until = min(self.until, time.monotonic() + self.longest)
 
     def end(self) -> None:
         """Let threads that wait for the server give up at once, now and later."""
@@ -305,7 +312,7 @@ def _impatient() -> Any:
     return Impatient
 
 
-def patiently(do: Callable[[float], T], seconds: float, *, again: bool = True) -> T:
+def patiently(do: Callable[[float], T], seconds: float, again: Callable[[], bool] = lambda: True) -> T:
     """Do something that is done once however often it is tried, within so many seconds.
 
     Args:
@@ -321,7 +328,7 @@ def patiently(do: Callable[[float], T], seconds: float, *, again: bool = True) -
         try:
             return do(deadline - time.monotonic())
         except Away:
-            if not again or time.monotonic() + pause > deadline:
+            if not again() or time.monotonic() + pause > deadline:
                 raise
         time.sleep(pause)
     raise AssertionError("pauses do not end")
