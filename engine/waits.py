@@ -70,7 +70,6 @@ VERDICT = Wait("a verdict of WebArena-Verified", 60.0, "its process is killed; t
 
 # Ray
 RAY_ANSWER = Wait("a head node that is joined", 10.0, "a sentence says so")
-RAY_JOIN = Wait("Ray's own way into a cluster", 60.0, "the process that tries is killed, and a sentence says so")
 RAY_HEAD = Wait("a head node that stopped answering", 20.0, "the run ends, and can be resumed")
 RAY_NODE = Wait("a node that imports jitrl", 120.0, "a sentence says so")
 RAY_NODE_GONE = Wait("a node that the head node has given up", 6.0, "its cells are lost, and played elsewhere")
