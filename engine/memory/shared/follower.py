@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import JitrlError
+from engine.errors import BadFile, JitrlError
 from engine.memory.shared.log import CHANNEL, Log
 from engine.memory.shared.server import Away, Line, pauses
 from engine.waiting import readable, readable_of
@@ -100,7 +100,10 @@ class Follower:
         if len(self._outbox):
             self._outbox.deliver()
         for scope in self._scopes():
-            scope.follow(self._log)
+            try:
+                scope.follow(self._log)
+            except BadFile as error:
+                self._tell(str(error))
 
     def _wait(self, connection: Connection[Any]) -> None:
         """Wait for a message of another writer, the end, or the next poll."""

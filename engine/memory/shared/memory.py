@@ -102,9 +102,9 @@ class SharedMemory(Memory):
         return self._log
 
     def inspect(self) -> list[tuple[str, str | None]]:
-        """Return (name, None) for each scope on the server; if it is away, for each that this machine has."""
+        """Return each scope on the server, with what is wrong with it; if it is away, each that this machine has."""
         try:
-            return [(name, None) for name in self._log.scopes()]
+            return self._log.scopes()
         except Away:
             return super().inspect()
 
