@@ -252,7 +252,7 @@ def test_a_damaged_row_is_left_out_and_found_by_verify(
     told: list[str] = []
     with SharedMemory(address, tmp_path / "b", follow=False, notice=told.append) as memory:
         assert [each.uid for each in memory.scope(NAME).episodes()] == ["u0", "u2"]
-    assert "document 2 of episodes is damaged on the server" in told[0]
+    assert "row 2 is damaged on the server" in told[0]
 
 
 # ------------------------------------------------------------------------------------------ carrying

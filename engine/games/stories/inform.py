@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import waits
+from engine.disk import read_bytes
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.catalogue import find_game, read_story, walkthrough_of
 from engine.games.fetch import keep
@@ -63,7 +64,7 @@ def source_text(source: Path) -> str:
     Raises:
         OSError: It cannot be read.
     """
-    data = source.read_bytes()
+    data = read_bytes(source)
     try:
         return data.decode()
     except UnicodeDecodeError:
