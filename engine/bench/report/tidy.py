@@ -6,6 +6,7 @@ import csv
 import io
 
 from engine.bench.report.shapes import Report
+from engine.texts import cell as text_cell
 
 HEAD = ("table", "arm", "model", "part", "column", "measure", "value", "low", "high", "n", "of")
 
@@ -27,6 +28,6 @@ def tidy(report: Report) -> str:
                     value = cell.value
                     numbers = ("" if one is None else f"{one:.10g}" for one in (value.mean, value.low, value.high))
                     of = max(cell.of, value.n)
-                    writer.writerow((table.name, row.arm, row.model, row.part, column.place, column.measure, *numbers,
-                                     value.n, of))  # fmt: skip
+                    names = map(text_cell, (table.name, row.arm, row.model, row.part, column.place, column.measure))
+                    writer.writerow((*names, *numbers, value.n, of))
     return file.getvalue()
