@@ -12,6 +12,7 @@ import fcntl
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from engine.errors import StorageError
 LARGEST = 64 << 20
 """Most bytes that are read of a file at once, where its format has no limit of its own."""
 _PART = 1 << 20
+MOST_IN_FOLDER = 100_000
+"""Most files and folders that are looked at below a folder in which something is looked for."""
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"),
@@ -109,6 +112,41 @@ def take_lock(fd: int, path: str | Path) -> bool:
             "write there at the same time; use a folder on another one with --saves DIR"
         ) from None
     return True
+
+
+def lines_of(path: str | Path, longest: int) -> Iterator[bytes]:
+    """Yield the lines of a regular file with their ends. The last one may have none: it is what a crash leaves.
+
+    Raises:
+        Unreadable: It is no regular file, or has a line of more than `longest` bytes.
+        OSError: It cannot be read.
+    """
+    with open_binary(path) as file:
+        for number, line in enumerate(iter(lambda: file.readline(longest + 1), b""), 1):
+            if len(line) > longest:
+                raise Unreadable(errno.EFBIG, f"line {number} is longer than {longest >> 20} MB", str(path))
+            yield line
+
+
+def found(folder: Path, name: str) -> list[Path]:
+    """Return the regular files of this name in a folder and the folders in it, sorted. Links are not followed.
+
+    Raises:
+        Unreadable: There is far more in the folder than a user can mean.
+    """
+    files: list[Path] = []
+    left, folders = MOST_IN_FOLDER, [folder]
+    while folders:
+        with contextlib.suppress(PermissionError, FileNotFoundError), os.scandir(folders.pop()) as here:
+            for each in here:
+                left -= 1
+                if left < 0:
+                    raise Unreadable(errno.EFBIG, f"it has more than {MOST_IN_FOLDER:,} files", str(folder))
+                if each.is_dir(follow_symlinks=False):
+                    folders.append(Path(each.path))
+                elif each.name == name and each.is_file(follow_symlinks=False):
+                    files.append(Path(each.path))
+    return sorted(files)
 
 
 def shown(text: str | Path) -> str:

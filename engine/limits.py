@@ -74,6 +74,11 @@ def is_text(value: Any, most: int = LONGEST_TEXT) -> bool:
     return isinstance(value, str) and len(value) <= most and (value.isascii() or _encodes(value))
 
 
+def is_name(value: Any) -> bool:
+    """Whether a value is a printable text that can be a name."""
+    return is_text(value, NAME) and bool(value) and value.isprintable()
+
+
 def check_json(value: Any, where: str, depth: int = DEPTH) -> None:
     """Make sure that a value is one of JSON within the limits.
 

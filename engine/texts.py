@@ -1,12 +1,16 @@
-"""Words, n-grams and shortened forms of texts."""
+"""Words, n-grams and shortened forms of texts, and texts in files of other formats."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Sequence
+from xml.sax.saxutils import escape
 
 _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PROSE = re.compile(r"\[SUMMARY\].*?(?=\[(?:PROGRESS|LOCATION|INVENTORY)\]|\Z)", re.S)
 
 
@@ -76,6 +80,21 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def cell(value: object) -> object:
+    """Return a value for CSV. A text that a spreadsheet would take for a formula begins with an apostrophe."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    with contextlib.suppress(ValueError):
+        float(value)
+        return value
+    return f"'{value}"
+
+
+def xml(text: str) -> str:
+    """Return a text for XML and HTML, also within double quotes. Characters that neither can hold become `\ufffd`."""
+    return escape(_NOT_XML.sub("\ufffd", text), {'"': "&quot;"})
 
 
 def compact(text: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import termios
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +18,8 @@ END_S = 3.5
 """Seconds after which the process ends, whatever still runs. Each step is stored when it is taken, so none is lost."""
 _LOOK_S = 1.0
 """Seconds between two looks at the terminal, for a system that does not wake us when it closes."""
+ANSWER_S = 1.5
+"""Seconds after Ctrl-C in which the process ends or says for what it waits."""
 
 
 def end_within(seconds: float = END_S, last: Callable[[], None] = lambda: None) -> None:
@@ -31,6 +34,38 @@ def end_within(seconds: float = END_S, last: Callable[[], None] = lambda: None) 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
+
+
+class Interrupt:
+    """What Ctrl-C does. The first one asks to stop; if that takes a moment, a sentence says so. The second one ends.
+
+    Args:
+        stop: Asks to stop; called in a signal handler.
+
+    Attributes:
+        called: Whether there was one.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self.called = False
+
+    def __call__(self, *_: object) -> None:
+        """Handle a signal."""
+        if self.called:
+            os._exit(128 + signal.SIGINT)
+        self.ask()
+        timer = threading.Timer(ANSWER_S, self._answer)
+        timer.daemon = True
+        timer.start()
+
+    def ask(self) -> None:
+        """Ask to stop; another call of this does no more."""
+        self.called = True
+        self._stop()
+
+    def _answer(self) -> None:
+        sys.stderr.write("jitrl: stopping after what runs now; Ctrl-C again ends at once, and loses nothing\n")
 
 
 @contextlib.contextmanager

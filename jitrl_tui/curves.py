@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import StorageError, UsageError
+from engine.texts import cell
 from jitrl_tui.history import Past, Played, difference, likeness, means_of
 from jitrl_tui.ledger import Row
 from jitrl_tui.output import one_line
@@ -184,7 +185,7 @@ def table(curves: Sequence[Curve]) -> str:
         for session, rows in curve.sessions:
             for row in rows:
                 values = [getattr(row, name) for name in names]
-                writer.writerow([curve.name, session, *("" if value is None else value for value in values)])
+                writer.writerow(map(cell, [curve.name, session, *("" if value is None else value for value in values)]))
     return out.getvalue()
 
 

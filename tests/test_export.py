@@ -6,13 +6,19 @@ import csv
 import dataclasses
 import io
 import json
+from xml.etree import ElementTree
 
 import pytest
 
+from engine.bench.report.shapes import Figure, Line, Panel
+from engine.bench.report.svg import svg
 from engine.records import Decided, EpisodeEnded
 from engine.session import recording, tables
 from engine.session.candidates import CandidateRow, candidate_rows
+from engine.texts import cell
+from jitrl_tui import curves
 from jitrl_tui.cli import main
+from jitrl_tui.ledger import Row
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +114,14 @@ def test_values_are_also_given_as_they_are_shown(saves, tmp_path):
     for row in plans:
         assert row.q_shown - row.v_shown == pytest.approx(row.a_shown)
         assert row.a_shown * row.a >= 0
+
+
+def test_no_name_is_a_formula_in_a_table_or_breaks_a_picture():
+    name = "=HYPERLINK(\"http://x\")\x00\x1b[31m\ud800 <&'\">"
+    line = Line(name, 0, (1.0, 2.0), (1.0, 2.0))
+    played = Row(1, 1.0, None, 1, 1, None, 1, 1.0, 1, 1, 1, 1.0, 1.0)
+    drawn = svg(Figure("f", name, name, (Panel(name, name, name, (line,)),)))
+    assert "HYPERLINK" in "".join(ElementTree.fromstring(drawn.encode()).itertext())
+    out = curves.table([curves.Curve("", "=1", "", (("@x", (played,)),))])
+    assert [*csv.reader(io.StringIO(out))][1][:2] == ["'=1", "'@x"]
+    assert [*map(cell, ("-0.5", "-north", "+1", "@a", 3, None))] == ["-0.5", "'-north", "+1", "'@a", 3, None]

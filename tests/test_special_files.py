@@ -130,6 +130,26 @@ def test_what_reads_a_file_refuses_pipes_and_devices_at_once(tmp_path, pipe, com
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("special", ["pipe", "/dev/zero", "/"])
+@pytest.mark.parametrize("named", ["replayed", "recorded"])
+def test_what_settings_and_suites_name_is_read_within_limits(tmp_path, pipe, named, special):
+    path = str(pipe) if special == "pipe" else special
+    given = ["--saves", tmp_path / "saves", "--quiet"]
+    if named == "replayed":
+        command = ["run", "pantry", "--agent", "human", "--set", f"replayed={path}", *given]
+    else:
+        suite = tmp_path / "suite.toml"
+        suite.write_text(
+            'tasks = ["pantry"]\nepisodes = 1\nseeds = 1\nmodels = ["prior/verbs"]\n'
+            f'[[arms]]\nname = "A"\nagent = "static"\nrecorded = "{path}"\n'
+        )
+        command = ["bench", suite, *given]
+    code, _, err = jitrl(*command)
+    assert code in (1, 2, 3), err
+    assert "Traceback" not in err
+    assert path in err
+
+
 def test_a_game_of_textworld_that_is_a_pipe_is_refused(monkeypatch, tmp_path, pipe):
     monkeypatch.setitem(sys.modules, "textworld", types.SimpleNamespace(gym=None))
     monkeypatch.setitem(sys.modules, "textworld.challenges", types.SimpleNamespace(CHALLENGES={}))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from engine import limits
 from engine.agents.base import AgentContext, Turn
 from engine.agents.random import UniformPrior
 from engine.agents.static import Recalled, StaticAgent
 from engine.codec import event_from_line
+from engine.disk import lines_of
 from engine.errors import BadFile, UsageError
 from engine.records import Basis, BasisItem, Candidate, Decision, Proposal, Stepped, TakenBack
 
@@ -73,17 +75,16 @@ def actions(path: Path) -> dict[int, list[str]]:
     file = path / EVENTS if path.is_dir() else path
     found: dict[int, list[str]] = {}
     try:
-        with file.open(encoding="utf-8") as lines:
-            for line in lines:
-                if not line.endswith("\n"):
-                    break  # what a crash leaves
-                _, event = event_from_line(line)
-                if isinstance(event, Stepped):
-                    found.setdefault(event.episode, []).append(event.action)
-                elif isinstance(event, TakenBack):
-                    found[event.episode] = found.get(event.episode, [])[: event.step]
+        for line in lines_of(file, limits.LINE):
+            if not line.endswith(b"\n"):
+                break
+            _, event = event_from_line(line)
+            if isinstance(event, Stepped):
+                found.setdefault(event.episode, []).append(event.action)
+            elif isinstance(event, TakenBack):
+                found[event.episode] = found.get(event.episode, [])[: event.step]
     except OSError as error:
         raise UsageError(f"cannot read the recording {file}: {error.strerror}") from None
-    except (BadFile, UnicodeDecodeError) as error:
+    except BadFile as error:
         raise BadFile(f"{file} is not a recording of jitrl: {error}") from None
     return found

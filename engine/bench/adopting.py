@@ -27,7 +27,7 @@ def adopt(saved: SavedSession, folder: Path, scope: str) -> None:
         StorageError: It cannot be written.
     """
     wanted = saved.config.episodes
-    for path in sorted(folder.rglob(recording.FILE_NAME)) if folder.is_dir() else ():
+    for path in recording.below(folder):
         lines: list[str] = []
         ended: list[EpisodeEnded] = []
         for at, event in recording.read(path):

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from engine import children
+from engine import children, waits
 from engine.bench.records import Failed, Finished, Message, Said, Stopped
 from engine.bench.worker import Job, from_line
 from engine.codec import to_plain
@@ -136,7 +136,7 @@ class LocalPool:
             else:
                 self._told.put(message)
         code = process.wait()
-        reader.join(timeout=1)
+        reader.join(timeout=waits.THREAD_END.seconds)
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()

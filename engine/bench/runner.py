@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine import limits
+from engine import limits, waits
 from engine.bench import folder as folders
 from engine.bench import rows
 from engine.bench.executor import Executor
@@ -31,7 +31,7 @@ from engine.errors import BadFile
 
 TRIES = 3
 """Number of times that a cell is begun whose worker dies without a word."""
-PATIENCE_S = 60.0
+PATIENCE_S = waits.WORKERS_END.seconds
 """Seconds that workers have to end after they were asked to stop. Then they are killed; what they played is kept."""
 _WAIT_S = 0.2
 

@@ -12,6 +12,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.codec import from_plain
 from engine.confine import Confinement
 from engine.disk import shown
@@ -22,9 +23,9 @@ from engine.games.zmachine.characters import LONGEST, typed
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
-LOAD_SECONDS = 30.0
-STEP_SECONDS = 15.0
-VALID_SECONDS = 120.0
+LOAD_SECONDS = waits.STORY_LOAD.seconds
+STEP_SECONDS = waits.STORY_STEP.seconds
+VALID_SECONDS = waits.STORY_ACTIONS.seconds
 SEARCH_SECONDS = 10.0
 """Processor time for one part of a search for valid actions that has no deadline: it gives signs of life."""
 LARGEST_SEED = 2**31

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import waits
 from engine.disk import read_bytes, shown
 from engine.errors import GameError, MissingError, StorageError, UsageError
 from engine.hiding import without_credentials
@@ -20,7 +21,7 @@ from engine.paths import ensure_folder
 BASE = "https://raw.githubusercontent.com/historicalsource"
 ORIGIN = "github.com/historicalsource"
 LICENCE = "MIT"
-TIMEOUT_S = 30
+TIMEOUT_S = waits.STORY_FETCH.seconds
 _LARGEST = 2**20
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine import children
+from engine import children, waits
 from engine.environment import Abstractor
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.gym.marks import plain
@@ -34,10 +34,10 @@ _FURTHER = (
     "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE",
 )  # fmt: skip
 """Environment variables that packages commonly need besides those of Python (`engine.confine.clean`). None is a key."""
-OPEN_S = 180.0
+OPEN_S = waits.GYM_OPEN.seconds
 """Time limit in seconds for importing a package and making an environment. TextWorld compiles games."""
-RESET_S = 60.0
-STEP_S = 30.0
+RESET_S = waits.GYM_RESET.seconds
+STEP_S = waits.GYM_STEP.seconds
 _WORKER = Path(__file__).with_name("worker.py")
 _GRACE_S = 1.0
 

@@ -74,7 +74,7 @@ class Memory:
         from engine.hiding import secrets_of
         from engine.memory.redact import Redactor
 
-        if not limits.is_text(name, limits.NAME) or not name.isprintable():
+        if not limits.is_name(name):
             raise UsageError(
                 f"{limits.shown(name)} cannot be the name of a scope: that is a printable text of at most "
                 f"{limits.NAME} characters"
@@ -111,8 +111,7 @@ class Memory:
                 try:
                     header = Reader(path, None, Schema(), lambda text: None).read_header()
                     name = header["about"].get("scope")
-                    named = limits.is_text(name, limits.NAME) and name.isprintable()
-                    found.append((name, None) if named else (folder.name, "it has no name"))
+                    found.append((name, None) if limits.is_name(name) else (folder.name, "it has no name"))
                 except JitrlError as error:
                     found.append((folder.name, str(error)))
         return found
@@ -121,6 +120,9 @@ class Memory:
         from engine.memory.scope import Scope
 
         return Scope(folder, name, **options)
+
+    def hurry(self) -> None:
+        """Wait for nobody any more, because the session ends."""
 
     def close(self) -> None:
         """Close all scopes; safe to call twice."""

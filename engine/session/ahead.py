@@ -11,11 +11,12 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+from engine import waits
 from engine.environment import Environment
 from engine.llm.model import Preparing
 from engine.records import ActionRequest, Observation
 
-PATIENCE = 2.0
+PATIENCE = waits.THREAD_END.seconds
 """Seconds that `close` waits for the thread to end."""
 
 

@@ -166,6 +166,7 @@ class Session:
             given=self._model,
         )
         self._settings = parts.settings
+        self.control.on_stop(parts.memory.hurry)
         if isinstance(parts.environment, Discreet):
             self._teller.secrets = parts.environment.secrets
         for sentence in parts.replaced:
@@ -188,7 +189,6 @@ class Session:
         )
 
     def _watch_over(self, model: Model) -> None:
-        """Let the person cancel the model's calls, and see when it has to wait."""
         model.on_event(self._heard)
         self.control.on_stop(model.cancel)
 

@@ -14,7 +14,15 @@ from pathlib import Path
 
 from engine import limits
 from engine.codec import event_from_line, event_to_line
-from engine.disk import open_binary, private_file, read_bytes, shown, take_lock, write_private
+from engine.disk import (
+    found,
+    lines_of,
+    private_file,
+    read_bytes,
+    shown,
+    take_lock,
+    write_private,
+)
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import (
     FORMAT,
@@ -150,6 +158,18 @@ def set_torn_apart(path: Path) -> None:
         raise StorageError(f"cannot write in {shown(path.parent)}: {error.strerror}") from None
 
 
+def below(folder: Path) -> list[Path]:
+    """Return the recordings in a folder and in those in it, sorted; none, if it is no folder.
+
+    Raises:
+        UsageError: There is too much in it.
+    """
+    try:
+        return found(folder, FILE_NAME) if folder.is_dir() else []
+    except OSError as error:
+        raise UsageError(f"cannot look for recordings in {shown(folder)}: {error.strerror}") from None
+
+
 def read(path: Path) -> Iterator[tuple[float, Event]]:
     """Yield (Unix time, event) of a recording: a file, or the folder of a session.
 
@@ -161,24 +181,19 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
     """
     file = path / FILE_NAME if path.is_dir() else path
     try:
-        with open_binary(file) as lines:
-            for number, raw in enumerate(iter(lambda: lines.readline(limits.LINE + 1), b""), 1):
-                if not raw.endswith(b"\n") and len(raw) <= limits.LINE:
-                    break
-                try:
-                    if len(raw) > limits.LINE:
-                        raise BadFile(f"it is longer than {limits.LINE >> 20} MB")
-                    at, event = event_from_line(raw)
-                except BadFile as error:
-                    raise BadFile(
-                        f"{file} is not a recording of jitrl, or is damaged (line {number}: {error})"
-                    ) from None
-                if number == 1 and not isinstance(event, SessionStarted):
-                    raise BadFile(f"{file} is not a recording of jitrl: it does not begin with a session")
-                if isinstance(event, SessionStarted) and event.format > FORMAT:
-                    raise BadFile(f"{file} was recorded by a newer jitrl (format {event.format}); update jitrl")
-                if event is not None:
-                    yield at, event
+        for number, raw in enumerate(lines_of(file, limits.LINE), 1):
+            if not raw.endswith(b"\n"):
+                break
+            try:
+                at, event = event_from_line(raw)
+            except BadFile as error:
+                raise BadFile(f"{file} is not a recording of jitrl, or is damaged (line {number}: {error})") from None
+            if number == 1 and not isinstance(event, SessionStarted):
+                raise BadFile(f"{file} is not a recording of jitrl: it does not begin with a session")
+            if isinstance(event, SessionStarted) and event.format > FORMAT:
+                raise BadFile(f"{file} was recorded by a newer jitrl (format {event.format}); update jitrl")
+            if event is not None:
+                yield at, event
     except FileNotFoundError:
         raise UsageError(f"there is no recording at {shown(path)}") from None
     except OSError as error:

@@ -15,11 +15,11 @@ from typing import Any, BinaryIO, TextIO
 from engine.disk import shown
 from engine.errors import MissingError, StorageError
 from engine.session.candidates import CandidateRow
+from engine.texts import cell
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(CandidateRow))
 BATCH = 10_000
 """Rows that are in memory at a time while Parquet is written."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def save(rows: Iterable[CandidateRow], form: str, path: Path) -> int:
@@ -55,13 +55,12 @@ def write(rows: Iterable[CandidateRow], form: str, file: TextIO) -> int:
 
 
 def _csv(rows: Iterable[CandidateRow], file: TextIO) -> int:
-    """Write CSV. A text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Write CSV."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
     for count, row in enumerate(rows, 1):  # noqa: B007
-        writer.writerow(f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-                        for value in dataclasses.astuple(row))  # fmt: skip
+        writer.writerow(map(cell, dataclasses.astuple(row)))
     return count
 
 

@@ -64,7 +64,7 @@ def recordings(folder: Path) -> list[Path]:
     Raises:
         UsageError: There is none.
     """
-    found = sorted(folder.rglob(recording.FILE_NAME)) if folder.is_dir() else []
+    found = recording.below(folder)
     if not found:
         raise UsageError(f"there is no recording in {folder}; name a session, or a folder with sessions")
     return found

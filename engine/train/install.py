@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
 from engine.errors import MissingError
 from engine.installing import run_logged
 from engine.paths import ensure_folder
@@ -29,7 +29,7 @@ PACKAGES = {
 """The packages and their exact versions; the extra `train`. Parts of TRL's trainer that we replace are not public."""
 SIZE = "1.5 GB with torch for CPUs, several GB more with torch for GPUs"
 INSTALL = f"jitrl train up --install ({SIZE})"
-TIMEOUT_S = 3600.0
+TIMEOUT_S = waits.TRAIN_INSTALL.seconds
 
 _ASK = """
 import importlib.metadata as m, json, sys
@@ -66,7 +66,7 @@ def look(saves: Path) -> Environment:
     try:
         done = children.run(
             "the training environment", [str(python), "-I", "-c", _ASK, *PACKAGES], children.environment(),
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=waits.TRAIN_ASK.seconds,
         )  # fmt: skip
         version, found = json.loads(done.stdout)
     except (children.NotStarted, subprocess.TimeoutExpired, ValueError):

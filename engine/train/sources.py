@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.disk import read_bytes, shown
+from engine.disk import open_binary, read_bytes, shown
 from engine.errors import BadFile, MissingError, UsageError
 from engine.llm.local import metadata, weights
 from engine.paths import slug
@@ -100,7 +100,7 @@ def _template(folder: Path) -> bool:
 def _weights_of(file: Path) -> int:
     """Return the number of weights in a file, from its header."""
     try:
-        with file.open("rb") as data:
+        with open_binary(file) as data:
             size = int.from_bytes(data.read(8), "little")
             header = json.loads(data.read(size)) if size < 1 << 27 else {}
     except (OSError, ValueError):

@@ -30,10 +30,13 @@ Key = tuple[str, str]
 CAN = "can:"
 """Class of the tokens that stand for changes that no description shows."""
 _SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"})
+_SETS, _WORDS = 1 << 13, 1 << 15
+"""Answers that are kept: those with sets of tokens, which take some kB each, and those with words. A long run meets far
+more of them than it needs again."""
 _Known = TypeVar("_Known", bound=Hashable)
 
 
-@functools.lru_cache(maxsize=1 << 16)
+@functools.lru_cache(maxsize=_SETS)
 def _first_of(known: Hashable) -> Hashable:
     return known
 
@@ -43,7 +46,7 @@ def kept_once(known: _Known) -> _Known:
     return cast(_Known, _first_of(known))
 
 
-@functools.lru_cache(maxsize=1 << 16)
+@functools.lru_cache(maxsize=_SETS)
 def union(tokens: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     """Return the tokens of both sets: the same object each time, whose hash is known then."""
     return tokens | others if tokens else others
@@ -83,13 +86,13 @@ def situation(state: State) -> Situation:
     return kept_once(Situation(place, kept_once(frozenset(have)), kept_once(frozenset(see))))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_WORDS)
 def verb(action: str) -> str:
     """Return the first word of an action."""
     return action.split(" ", 1)[0]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_WORDS)
 def objects(action: str) -> frozenset[str]:
     """Return the words of an action that can name something: not its verb, nor short words."""
     return _nouns(action.split()[1:])
@@ -100,13 +103,13 @@ def _nouns(words: Iterable[str]) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 and word not in _SMALL)
 
 
-@functools.lru_cache(maxsize=1 << 16)
+@functools.lru_cache(maxsize=_WORDS)
 def concerns(action: str, token: str) -> bool:
     """Return whether an action is done to what a token stands for, or with it: names it, or all there is."""
     return "all" in action.split()[1:] or not objects(action).isdisjoint(names_in(token))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_WORDS)
 def words_of_token(token: str) -> frozenset[str]:
     """Return the words of a token, without its class; nor a room's number, by which the dark were news in each room."""
     kind, _, text = token.partition(":")
@@ -115,19 +118,19 @@ def words_of_token(token: str) -> frozenset[str]:
     return frozenset(text.replace("@", " ").replace("=", " ").split())
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=_SETS)
 def name_in(context: Tokens) -> str:
     """Return the name that a place goes by in a context, "" if it has no other."""
     return min((token.partition("#")[0] for token in context if token.startswith("place:")), default="")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_WORDS)
 def names_in(token: str) -> frozenset[str]:
     """Return the words of a token that can name something."""
     return _nouns(words_of_token(token))
 
 
-@functools.lru_cache(maxsize=1 << 14)
+@functools.lru_cache(maxsize=_SETS)
 def words_of(tokens: Tokens) -> frozenset[str]:
     """Return the words of tokens."""
     return frozenset().union(*map(words_of_token, tokens))

@@ -157,19 +157,16 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     else:
         running = Race(race, saves, emit)
 
-        def interrupt(*_: object) -> None:
-            nonlocal stopped
-            stopped = True
-            running.stop()
+        interrupt = closing.Interrupt(running.stop)
 
         def hang_up(*_: object) -> None:
             closing.end_within()
-            interrupt()
+            interrupt.ask()
 
         handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
         with closing.handling(handlers), closing.when_closed([sys.stdout], hang_up):
             running.run()
-        errors = running.errors
+        errors, stopped = running.errors, interrupt.called
     if quiet:
         print(json.dumps(as_json(view), indent=1))
     else:

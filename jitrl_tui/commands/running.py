@@ -37,16 +37,11 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
         print(f"jitrl: {sentence}", file=sys.stderr)
     progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
     session = Session(saved, saves, progress.show)
-    interrupted = False
-
-    def interrupt(*_: object) -> None:
-        nonlocal interrupted
-        interrupted = True
-        session.control.stop()
+    interrupt = closing.Interrupt(session.control.stop)
 
     def hang_up(*_: object) -> None:
         closing.end_within()
-        interrupt()
+        interrupt.ask()
 
     handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
     shown_on = None
@@ -58,7 +53,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
             session.run()
     finally:
         progress.close()
-    return session, progress, interrupted
+    return session, progress, interrupt.called
 
 
 def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: Progress) -> int:

@@ -35,7 +35,8 @@ from engine.environments import scope_rules
 from engine.memory import Memory
 from engine.memory.disk.document import to_document
 from engine.memory.scope import TABLE, Scope
-from engine.memory.shared.log import CHANNEL, Counters
+from engine.memory.shared.counters import Counters
+from engine.memory.shared.log import CHANNEL
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.rows import new_row
 from engine.waiting import readable_of

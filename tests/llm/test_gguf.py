@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes as c
+import struct
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.errors import BadFile
 from engine.llm import opening
-from engine.llm.local import gguf
+from engine.llm.local import gguf, metadata
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.llamacpp import library
 
@@ -87,3 +90,41 @@ def test_what_cannot_be_rewritten_runs_as_it_is(tmp_path: Path, weights_file: Pa
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert gguf.for_speed(weights_file, blocked, "x") == weights_file
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+ARCHITECTURE = text("general.architecture") + struct.pack("<I", 8) + text("llama")
+HOSTILE = {
+    "dimensions": (1, 0, text("w") + struct.pack("<I", 600_000) + struct.pack("<Q", 2**63 - 1) * 600_000 + bytes(12)),
+    "tensors": (2**63, 0, b""),
+    "keys": (0, 2**63, b""),
+    "texts": (0, 1, text("a") + struct.pack("<IIQ", 9, 8, 2**62)),
+    "numbers": (0, 1, text("a") + struct.pack("<IIQ", 9, 10, 2**62)),
+    "letters": (0, 1, struct.pack("<Q", 2**62)),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_file_about_far_too_much_is_refused_at_once(tmp_path: Path, what: str):
+    tensors, keys, rest = HOSTILE[what]
+    path = tmp_path / "model.gguf"
+    with path.open("wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, tensors, keys) + rest)
+        file.truncate(1 << 40)  # a hole: all that follows is zero
+    began = time.process_time()
+    with pytest.raises(BadFile, match="is damaged"):
+        metadata.read(path)
+    assert gguf.for_speed(path, tmp_path / "fast", "m") == path
+    assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize("value", [struct.pack("<I", 8) + text("many"), struct.pack("<If", 6, float("inf")),
+                                   struct.pack("<Iq", 11, -4)])  # fmt: skip
+def test_what_is_no_number_is_named(tmp_path: Path, value: bytes):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + ARCHITECTURE + text("llama.block_count") + value)
+    with pytest.raises(BadFile, match=r"'llama.block_count' is .*, not a number"):
+        metadata.read(path).number("block_count")

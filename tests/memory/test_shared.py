@@ -312,7 +312,7 @@ def test_an_answer_that_is_lost_after_the_commit_stores_nothing_twice(
         return stored
 
     monkeypatch.setattr(Log, "append", losing)
-    monkeypatch.setattr(outbox, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(outbox, "patiently", lambda do, seconds, again: do(seconds))
     with SharedMemory(address, tmp_path, follow=False) as memory:
         scope = memory.scope(NAME)
         for number in range(4):

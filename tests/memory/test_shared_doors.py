@@ -23,7 +23,7 @@ from engine.memory.shared import schema
 from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.replica import Cursor
-from engine.memory.shared.server import Server
+from engine.memory.shared.server import Line, Server
 from engine.records import Kept
 from engine.settings import SessionConfig, Settings
 from engine.settings.address import in_space, parsed_address
@@ -201,7 +201,7 @@ def test_an_older_database_is_migrated_once(
 def test_many_workers_may_make_the_tables_at_once(address: str) -> None:
     with ThreadPoolExecutor(16) as pool:
         servers = [Server(address) for _ in range(16)]
-        for connection in pool.map(Server.connect, servers):
+        for connection in pool.map(lambda server: server.connect(Line(server)), servers):
             connection.close()
     assert len({server.identity for server in servers}) == 1
 
@@ -252,7 +252,7 @@ def test_a_damaged_row_is_left_out_and_found_by_verify(
     told: list[str] = []
     with SharedMemory(address, tmp_path / "b", follow=False, notice=told.append) as memory:
         assert [each.uid for each in memory.scope(NAME).episodes()] == ["u0", "u2"]
-    assert "document 2 of episodes is damaged on the server" in told[0]
+    assert "row 2 is damaged on the server" in told[0]
 
 
 # ------------------------------------------------------------------------------------------ carrying

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import waits
 from engine.errors import BadFile, MissingError
 from engine.games.catalogue import find_game, read_story
 from engine.memory import exchange
@@ -79,7 +80,7 @@ def test_two_databases_with_one_scope_keep_apart_and_can_be_merged(cluster: Clus
 def test_a_worker_of_an_older_version_goes_on_from_its_replica_until_it_is_updated(
     cluster: Cluster, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(outbox, "DATABASE_WRITE", waits.Wait("", 0.2, ""))
     rng = random.Random(3)
     told: list[str] = []
     name = database(address)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.bench.on_ray import hold, work
 from engine.bench.on_ray.needs import BROWSER, CORES, MEMORY, MODEL, distinct, needs
 from engine.bench.on_ray.nodes import Found, alive, lacking
@@ -20,13 +21,13 @@ from engine.codec import to_plain
 from engine.llm.calls.pace import PACE
 from engine.paths import cache_folder
 
-HEAD_S = 20.0
+HEAD_S = waits.RAY_HEAD.seconds
 """Seconds without an answer of the head node after which the run ends. After 60 s, Ray would end our process."""
 _LOOK_S = 2.0
 """Seconds between looks at the head node."""
 _SCARCE_S = 10.0
 """Seconds between looks whether the nodes that are left can play the cells that are begun."""
-_GONE_S = 6.0
+_GONE_S = waits.RAY_NODE_GONE.seconds
 """Seconds after which the cells of a node that the head node has given up are lost. Ray tells at once of a node that
 died, but only after minutes of one whose network is cut."""
 _MOST_CELLS = 100_000

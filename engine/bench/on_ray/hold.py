@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from engine import waits
 from engine.disk import read_text, take_lock, write_private
 from engine.errors import StorageError
 from engine.paths import ensure_folder
 
 TOKEN, LOCK = "holder", "lock"
 """Names of the files in a cell's folder."""
-WAIT_S = 120.0
+WAIT_S = waits.RAY_CELL.seconds
 """Seconds for which a new worker waits for the old one, which may be in the middle of a call of its model."""
 _PAUSE_S = 0.2
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.bench.on_ray import work
 from engine.bench.on_ray.needs import CORES, Needs, distinct, fits, shown
 from engine.bench.plan import Plan
 from engine.errors import MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
-ANSWER_S = 120.0
+ANSWER_S = waits.RAY_NODE.seconds
 """Seconds that a node has to answer. It may have to import everything from a slow disk first."""
 
 

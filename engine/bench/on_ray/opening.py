@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.bench.on_ray import nodes
 from engine.bench.on_ray.address import AUTO, OWN, ray_address
 from engine.bench.on_ray.executor import RayExecutor
@@ -18,11 +19,13 @@ from engine.bench.on_ray.library import private_token, ray_library
 from engine.bench.on_ray.needs import BROWSER, MODEL
 from engine.bench.plan import Plan
 from engine.errors import MissingError, StorageError, UsageError
+from engine.waiting import readable
 
 _STORE = 100_000_000
 """Bytes of Ray's object store. Only messages go through it."""
-_ANSWER_S = 10.0
-"""Seconds that a head node has to answer."""
+_ANSWER_S = waits.RAY_ANSWER.seconds
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+"""How HTTP/2 begins, which Ray speaks. A server that expects TLS answers it, too."""
 _LONGEST = 40
 """Characters of the path of Ray's folder; the paths of its sockets would be too long for the system otherwise."""
 
@@ -101,8 +104,7 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
     """Connect to a cluster that this machine belongs to."""
     try:
         if address != AUTO:  # Ray would try for a long time.
-            host, _, port = address.rpartition(":")
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
+            _greet(address)
         with _stderr_closed(), contextlib.chdir("/"):
             ray.init(address=address, log_to_driver=False, logging_level="CRITICAL")
     except (RuntimeError, OSError, ValueError) as error:
@@ -113,6 +115,19 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _greet(address: str) -> None:
+    """Make sure that something at an address answers: Ray waits for minutes for what takes connections only.
+
+    Raises:
+        OSError: It cannot be reached, or says nothing.
+    """
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S) as line:
+        line.sendall(_GREETING)
+        if not readable(line, _ANSWER_S):
+            raise OSError(f"it did not answer within {_ANSWER_S:.0f} s")
 
 
 def _no_cluster(address: str, error: Exception) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.bench.on_ray import hold
 from engine.bench.records import Began, Failed, Message, Said, Stopped
 from engine.bench.worker import Job, to_line
@@ -25,7 +26,7 @@ from engine.paths import CACHE, cache_folder
 
 TELL_S = 0.25
 """Seconds for which messages are collected before they are sent. The last ones are sent at once."""
-_ANSWER_S = 30.0
+_ANSWER_S = waits.RAY_DESK.seconds
 """Seconds after which the desk answers a cell's question whether to stop. Then the cell asks again."""
 _WAITING = "the worker that had it before is still writing; waiting for it"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -173,7 +174,7 @@ def _moved(desk: Any, name: str, gap: float, wait: float) -> float:
     import ray
 
     try:
-        return float(ray.get(desk.move.remote(name, gap, wait), timeout=10.0))
+        return float(ray.get(desk.move.remote(name, gap, wait), timeout=waits.RAY_PACE.seconds))
     except ray.exceptions.RayError as error:
         raise OSError(str(error)) from None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from xml.sax.saxutils import escape
 
 from engine.bench.report import axes
 from engine.bench.report.shapes import Figure, Line, Panel
+from engine.texts import xml
 
 WIDE, HIGH = 320, 250
 """Size of a panel with its axes, in pixels."""
@@ -49,7 +49,7 @@ def svg(figure: Figure, alone: bool = True) -> str:
     height = rows * HIGH + (18 * (1 + max((row for _, _, row, _ in entries), default=0)) + 8)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(figure.title, {chr(34): "&quot;"})}">'
+        f'height="{height}" role="img" aria-label="{xml(figure.title)}">'
     ]
     if alone:
         lines.append(f"<style>svg{{{variables()}}}\n{STYLE}</style>")
@@ -62,7 +62,7 @@ def svg(figure: Figure, alone: bool = True) -> str:
     for label, number, row, start in entries:
         down = rows * HIGH + 18 * row + 10
         lines.append(f'<path class="line c{axes.colour(number)}"{_dashed(number)} d="M{start:.1f} {down}h18"/>')
-        lines.append(f'<text x="{start + 23:.1f}" y="{down + 4}">{escape(label)}</text>')
+        lines.append(f'<text x="{start + 23:.1f}" y="{down + 4}">{xml(label)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -92,7 +92,7 @@ def _panel(panel: Panel) -> list[str]:
     def down(y: float) -> float:
         return TOP + (top - y) / (top - bottom) * depth
 
-    lines = [f'<text class="head" x="{LEFT}" y="{TOP - 12}">{escape(panel.title)}</text>']
+    lines = [f'<text class="head" x="{LEFT}" y="{TOP - 12}">{xml(panel.title)}</text>']
     for value in axes.ticks(bottom, top, 4):
         y = down(value)
         lines.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{inner}"/>')
@@ -108,7 +108,7 @@ def _panel(panel: Panel) -> list[str]:
     lines.append(_middle(LEFT + inner / 2, base + 33, panel.x))
     lines.append(
         f'<text class="soft" transform="translate(13 {TOP + depth / 2:g}) rotate(-90)" text-anchor="middle">'
-        f"{escape(panel.y)}</text>"
+        f"{xml(panel.y)}</text>"
     )
     drawn = [(line, [(across(x), down(y)) for x, y in zip(line.x, line.y, strict=True)]) for line in panel.lines]
     for line, _ in drawn:
@@ -123,12 +123,12 @@ def _panel(panel: Panel) -> list[str]:
 
 
 def _middle(x: float, y: float, text: str) -> str:
-    return f'<text class="soft" x="{x:.1f}" y="{y}" text-anchor="middle">{escape(text)}</text>'
+    return f'<text class="soft" x="{x:.1f}" y="{y}" text-anchor="middle">{xml(text)}</text>'
 
 
 def _line(line: Line, points: list[tuple[float, float]], marked: bool) -> list[str]:
     """Return a line with its name, which browsers show under the pointer."""
-    number, title = axes.colour(line.colour), f"<title>{escape(line.label)}</title>"
+    number, title = axes.colour(line.colour), f"<title>{xml(line.label)}</title>"
     found = [f'<path class="line c{number}"{_dashed(line.colour)} d="{_path(points)}">{title}</path>']
     if marked:
         found += [f'<circle class="f{number}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.bench.report.shapes import Report
+from engine.texts import cell as text_cell
 
 HEAD = ("table", "arm", "model", "part", "column", "measure", "value", "low", "high", "n", "of")
 
@@ -23,7 +24,8 @@ def tidy(report: Report) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEAD)
     for line in lines(report):
-        writer.writerow(f"{one:.10g}" if isinstance(one, float) else "" if one is None else one for one in line)
+        cells = (f"{one:.10g}" if isinstance(one, float) else "" if one is None else one for one in line)
+        writer.writerow(map(text_cell, cells))
     return file.getvalue()
 
 

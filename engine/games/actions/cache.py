@@ -14,7 +14,7 @@ from engine.games.actions.search import SCHEME
 
 LIMIT = 400_000
 """States kept on disk. When there are more, the oldest tenth is deleted."""
-_IN_MEMORY = 100_000
+_IN_MEMORY = 10_000
 _WAIT_S = 0.5
 
 
@@ -40,18 +40,22 @@ class ActionCache:
             with contextlib.suppress(sqlite3.Error):
                 row = self._disk.execute("SELECT found FROM actions WHERE world = ?", (key,)).fetchone()
                 if row is not None:
-                    known = self._memory[key] = tuple(row[0].split("\n")) if row[0] else ()
+                    known = tuple(row[0].split("\n")) if row[0] else ()
+                    self._keep(key, known)
         return known
 
     def put(self, key: str, found: tuple[str, ...]) -> None:
         """Cache the actions of a state."""
-        if len(self._memory) >= _IN_MEMORY:
-            self._memory.clear()
-        self._memory[key] = found
+        self._keep(key, found)
         if self._disk is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._disk.execute("INSERT OR REPLACE INTO actions VALUES (?, ?)", (key, "\n".join(found)))
                 self._trim(self._disk)
+
+    def _keep(self, key: str, found: tuple[str, ...]) -> None:
+        if len(self._memory) >= _IN_MEMORY:
+            self._memory.clear()
+        self._memory[key] = found
 
     def close(self) -> None:
         """Close the file."""

@@ -12,14 +12,15 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
+from engine.disk import read_bytes
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.catalogue import find_game, read_story, walkthrough_of
 from engine.games.fetch import keep
 from engine.games.story import Story
 
 COMPILERS = ("inform6", "inform")
-SECONDS = 60.0
+SECONDS = waits.STORY_COMPILE.seconds
 """Time for compiling. The largest stories take a few seconds."""
 _VERSION = re.compile(r"^!%.*-v[3-8]", re.MULTILINE)
 _SOLUTION = re.compile(r"^!\s*Solution:(.*)$", re.MULTILINE)
@@ -62,7 +63,7 @@ def source_text(source: Path) -> str:
     Raises:
         OSError: It cannot be read.
     """
-    data = source.read_bytes()
+    data = read_bytes(source)
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine import children
+from engine import children, waits
 from engine.errors import GameError, MissingError, UsageError
 
 KINDS = ("cooking", "house")
@@ -25,7 +25,7 @@ SIZES = ("small", "medium", "large")
 SERIAL = b"250101"
 """Replaces the date of compilation in the header (bytes 0x12 to 0x17)."""
 TEXTWORLD = "1.7.0"
-_SECONDS = 600.0
+_SECONDS = waits.STORY_BUILD.seconds
 
 
 @dataclass(frozen=True, slots=True)

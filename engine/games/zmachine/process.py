@@ -13,10 +13,10 @@ import tempfile
 import weakref
 from typing import Any
 
-from engine import children
+from engine import children, waits
 from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
 
-_LAST_BREATH_S = 2.0
+_LAST_BREATH_S = waits.STORY_EXIT.seconds
 
 
 class WorkerLost(Exception):

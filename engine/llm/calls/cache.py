@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine import waits
 from engine.disk import private_database
 
 LIMIT = 200_000
@@ -96,7 +97,7 @@ class Cache:
             return None
         if self._connection is None:
             private_database(self._path)
-            connection = sqlite3.connect(self._path, timeout=2.0, check_same_thread=False)
+            connection = sqlite3.connect(self._path, timeout=waits.SQLITE.seconds, check_same_thread=False)
             # Losing the latest entries in a power cut is acceptable. WAL prevents a damaged file.
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")

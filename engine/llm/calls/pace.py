@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from engine import waits
 from engine.disk import private_database
 
 PACE = "pace.sqlite"
@@ -72,7 +73,7 @@ class Pace:
         if gap == 0.0 and hold == 0.0 and not path.exists():
             return 0.0
         private_database(path)
-        connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=waits.SQLITE.seconds, isolation_level=None)
         try:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS slots (name TEXT PRIMARY KEY, next REAL NOT NULL, at REAL NOT NULL)"

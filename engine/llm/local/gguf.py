@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.disk import open_binary
+from engine.llm.local.metadata import MOST_DIMENSIONS, MOST_ITEMS, MOST_PARTS
 
 MAGIC = b"GGUF"
 ALIGNMENT = 32
@@ -151,10 +152,12 @@ def _read(source: mmap.mmap) -> tuple[int, list[_Tensor]]:
     if source[:4] != MAGIC or struct.unpack_from("<I", source, 4)[0] not in (2, 3):
         raise _Unknown
     count, keys = struct.unpack_from("<QQ", source, 8)
+    if max(count, keys) > MOST_PARTS:
+        raise _Unknown
     at = 24
     for _ in range(keys):
         length = struct.unpack_from("<Q", source, at)[0]
-        if source[at + 8 : at + 8 + length] == b"general.alignment":
+        if length == 17 and source[at + 8 : at + 8 + length] == b"general.alignment":
             raise _Unknown  # the alignment would have to be changed, too; no known model sets one
         at = _skip(source, at + 8 + length)
     metadata = at
@@ -163,6 +166,8 @@ def _read(source: mmap.mmap) -> tuple[int, list[_Tensor]]:
         start = at
         at += 8 + struct.unpack_from("<Q", source, at)[0]
         dimensions = struct.unpack_from("<I", source, at)[0]
+        if dimensions > MOST_DIMENSIONS:
+            raise _Unknown
         sizes = struct.unpack_from(f"<{dimensions}Q", source, at + 4)
         at += 4 + 8 * dimensions
         kind, offset = struct.unpack_from("<IQ", source, at)
@@ -201,6 +206,8 @@ def _skip(source: mmap.mmap, at: int) -> int:
     at += 12
     if inner != STRING:
         return at + SIZES[inner] * length
+    if length > MOST_ITEMS:
+        raise _Unknown
     for _ in range(length):
         at += 8 + int(struct.unpack_from("<Q", source, at)[0])
     return at

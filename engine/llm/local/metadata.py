@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from engine import limits
 from engine.disk import open_binary, shown
 from engine.errors import BadFile
 
@@ -23,7 +24,12 @@ CONSTRAINED = "constrained"
 _MAGIC = b"GGUF"
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
-_LONGEST = 1 << 24
+MOST_DIMENSIONS = 8
+"""ggml has four."""
+MOST_PARTS = 100_000
+"""Keys, and tensors. Large models have some thousand tensors."""
+MOST_ITEMS, _MOST_BYTES, _FARTHEST = 2_000_000, 64 << 20, 1 << 40
+"""Values, bytes of texts, and bytes of an array. Large vocabularies have half a million short texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,45 @@ class About:
     parameters: int = 0
 
     def number(self, name: str) -> int:
-        """Return a whole number of the architecture, such as `block_count`; 0 if it is missing."""
-        return int(self.values.get(f"{self.values.get('general.architecture')}.{name}", 0))
+        """Return a whole number of the architecture, such as `block_count`; 0 if it is missing.
+
+        Raises:
+            BadFile: It is something else.
+        """
+        key = f"{self.values.get('general.architecture')}.{name}"
+        value = self.values.get(key, 0)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
+            raise BadFile(f"the model file says that its {limits.shown(key)} is {limits.shown(value)}, not a number")
+        return value
+
+
+class _Reader:
+    """Reads a file, as long as it is not about too much. A file with holes in it may say anything of any length."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._items, self._bytes = MOST_ITEMS, _MOST_BYTES
+
+    def one(self, form: str) -> Any:
+        """Return a number."""
+        self._items -= 1
+        if self._items < 0:
+            raise ValueError("too many values")
+        return struct.unpack(f"<{form}", self._file.read(struct.calcsize(f"<{form}")))[0]
+
+    def text(self) -> str:
+        """Return a text."""
+        length = self.one("Q")
+        self._bytes -= length
+        if self._bytes < 0:
+            raise ValueError("texts that are too long")
+        return self._file.read(length).decode("utf-8", "replace")
+
+    def skip(self, length: int) -> None:
+        """Pass over so many bytes."""
+        if length >= _FARTHEST:
+            raise ValueError("an array that is too long")
+        self._file.seek(length, 1)
 
 
 def read(path: Path) -> About:
@@ -54,43 +97,38 @@ def read(path: Path) -> About:
     about = About()
     try:
         with open_binary(path) as file:
-            if file.read(4) != _MAGIC or _one(file, "I") not in (2, 3):
+            reader = _Reader(file)
+            if file.read(4) != _MAGIC or reader.one("I") not in (2, 3):
                 raise BadFile(f"{shown(path)} is no model file (GGUF)")
-            tensors, keys = _one(file, "Q"), _one(file, "Q")
+            tensors, keys = reader.one("Q"), reader.one("Q")
+            if max(tensors, keys) > MOST_PARTS:
+                raise ValueError("too many parts")
             for _ in range(keys):
-                _key(file, about)
+                _key(reader, about)
             count = 0
             for _ in range(tensors):
-                _text(file)
-                count += math.prod(_one(file, "Q") for _ in range(_one(file, "I")))
-                file.read(12)
+                reader.text()
+                dimensions = reader.one("I")
+                if dimensions > MOST_DIMENSIONS:
+                    raise ValueError("a tensor with too many dimensions")
+                count += math.prod(reader.one("Q") for _ in range(dimensions))
+                reader.skip(12)
     except (OSError, struct.error, ValueError, KeyError, MemoryError):
         raise BadFile(f"the model file {shown(path)} is damaged") from None
     return About(about.values, about.lengths, count)
 
 
-def _key(file: BinaryIO, about: About) -> None:
-    name, kind = _text(file), _one(file, "I")
+def _key(reader: _Reader, about: About) -> None:
+    name, kind = reader.text(), reader.one("I")
     if kind == _STRING:
-        about.values[name] = _text(file)
+        about.values[name] = reader.text()
     elif kind != _ARRAY:
-        about.values[name] = _one(file, _NUMBERS[kind])
+        about.values[name] = reader.one(_NUMBERS[kind])
     else:
-        inner, length = _one(file, "I"), _one(file, "Q")
+        inner, length = reader.one("I"), reader.one("Q")
         about.lengths[name] = length
         if inner == _STRING:
             for _ in range(length):
-                _text(file)
+                reader.text()
         else:
-            file.seek(struct.calcsize(f"<{_NUMBERS[inner]}") * length, 1)
-
-
-def _one(file: BinaryIO, form: str) -> Any:
-    return struct.unpack(f"<{form}", file.read(struct.calcsize(f"<{form}")))[0]
-
-
-def _text(file: BinaryIO) -> str:
-    length = _one(file, "Q")
-    if length > _LONGEST:
-        raise ValueError("a text is too long")
-    return file.read(length).decode("utf-8", "replace")
+            reader.skip(struct.calcsize(f"<{_NUMBERS[inner]}") * length)

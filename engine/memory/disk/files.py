@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from engine import waits
 from engine.disk import FILE_MODE, open_descriptor, take_lock, tighten
 from engine.errors import StorageError
 
-LOCK_WAIT_S = 30.0
+LOCK_WAIT_S = waits.LOCK.seconds
 _BLOCK = 4 << 20
 
 

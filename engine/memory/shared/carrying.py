@@ -11,7 +11,7 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import files
 from engine.memory.disk.reader import Document
 from engine.memory.scope import JOURNAL, Scope
-from engine.memory.shared.log import Counters
+from engine.memory.shared.counters import Counters
 from engine.memory.shared.replica import write_journal
 from engine.memory.shared.rows import Logged
 from engine.paths import ensure_folder, slug

@@ -11,10 +11,11 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import JitrlError
+from engine.errors import BadFile, JitrlError
 from engine.memory.shared.log import CHANNEL, Log
 from engine.memory.shared.server import Away, Line, pauses
 from engine.waiting import readable, readable_of
+from engine.waits import THREAD_END
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -61,14 +62,15 @@ class Follower:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and its connection. A read of a whole scope is not interrupted."""
+        """End the thread and its connection, also in the middle of reading."""
         if not self._closed:
             self._closed = True
             os.write(self._wake_write, b"x")
-            self._thread.join(timeout=10.0)
-            self._line.close()
+            self._line.end()
+            self._thread.join(timeout=THREAD_END.seconds)
             os.close(self._wake_write)
             if not self._thread.is_alive():
+                self._line.close()
                 os.close(self._wake_read)
 
     # ------------------------------------------------------------------------------------- details
@@ -86,11 +88,11 @@ class Follower:
                         waits = pauses()
                         self._wait(connection)
             except Away:
-                self._line.close()
+                self._line.drop()
                 self._sleep(next(waits))
             except JitrlError as error:
                 self._tell(str(error))
-                self._line.close()
+                self._line.drop()
                 self._sleep(POLL_S)
 
     def _look(self) -> None:
@@ -98,7 +100,10 @@ class Follower:
         if len(self._outbox):
             self._outbox.deliver()
         for scope in self._scopes():
-            scope.follow(self._log)
+            try:
+                scope.follow(self._log)
+            except BadFile as error:
+                self._tell(str(error))
 
     def _wait(self, connection: Connection[Any]) -> None:
         """Wait for a message of another writer, the end, or the next poll."""

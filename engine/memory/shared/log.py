@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from engine import limits
-from engine.errors import StorageError, UsageError
+from engine.errors import BadFile, StorageError, UsageError
+from engine.memory.shared.counters import COLUMNS, Counters, read_counters
 from engine.memory.shared.rows import Logged, Row, Stored, old_row
 from engine.memory.shared.server import Away, Line, Server
 
@@ -31,7 +33,12 @@ CHANNEL = "jitrl"
 _LOCKED = " FOR UPDATE"
 BATCH = 32
 """Rows that are read at once: a reader holds the lock of its replica while it takes them in."""
-_COLUMNS = "seq, tbl, doc, key, number, first, payload"
+_AT_ONCE = 200
+"""Rows that are fetched at once where all of a scope are read; fewer, if one of them is large."""
+_COLUMNS = (
+    f"seq, left(tbl, {limits.NAME + 1}) AS tbl, doc, substr(key, 1, 64) AS key, number, first, "
+    f"CASE WHEN octet_length(payload) <= {limits.LINE} THEN payload END AS payload"
+)
 _INSERT = (
     "INSERT INTO jitrl.log (scope, seq, tbl, doc, key, number, first, steps, payload) "
     "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
@@ -40,44 +47,6 @@ _REPLACE = (
     " ON CONFLICT (scope, tbl, doc) DO UPDATE SET key = EXCLUDED.key, number = EXCLUDED.number, "
     "first = EXCLUDED.first, steps = EXCLUDED.steps, payload = EXCLUDED.payload"
 )
-
-
-@dataclass(slots=True)
-class Counters:
-    """The counters of a scope.
-
-    Attributes:
-        id: Of the scope in the tables; 0 if it is not there.
-        generation: Changes when rows were changed or removed; "" if the scope is not there.
-        seq: Place of the last row.
-        next_entry, next_number, next_ids: As in the header of a journal.
-        header: Further fields of it.
-    """
-
-    id: int = 0
-    generation: str = ""
-    seq: int = 0
-    next_entry: int = 0
-    next_number: int = 1
-    next_ids: dict[str, int] = field(default_factory=dict)
-    header: dict[str, Any] = field(default_factory=dict)
-
-    def take(self, row: Row) -> Logged:
-        """Return a new row as the log will have it, and count it."""
-        doc = self.next_ids.get(row.table, 1)
-        number, first = row.number, row.first
-        if row.steps and first is None:
-            number, first = number or self.next_number, self.next_entry
-        self.count(row.table, doc, number, first, row.steps)
-        self.seq += 1
-        return Logged(self.seq, row.table, doc, row.key, number, first, row.payload, row.made)
-
-    def count(self, table: str, doc: int, number: int | None, first: int | None, steps: int) -> None:
-        """Keep the numbers of a row from being given again."""
-        self.next_ids[table] = max(self.next_ids.get(table, 1), doc + 1)
-        if number is not None and first is not None:
-            self.next_entry = max(self.next_entry, first + steps)
-            self.next_number = max(self.next_number, number + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +125,37 @@ class Log:
         self.server = server
         self._line = line
 
-    def scopes(self) -> list[str]:
-        """Return the names of the space's scopes, sorted."""
-        with self._line.use() as connection:
-            query = "SELECT name FROM jitrl.scopes WHERE space = %s"
-            return sorted(name for (name,) in connection.execute(query, [self.server.space]))
+    @property
+    def hurried(self) -> bool:
+        """Whether nobody has time to try again."""
+        return self._line.longest < math.inf
 
-    def append(self, scope: str, rows: Sequence[Row]) -> Stored:
+    def scopes(self) -> list[tuple[str, str | None]]:
+        """Return the names of the space's scopes, sorted, each with what is wrong with it, None for nothing."""
+        query = f"SELECT left(name, {limits.NAME + 1}), {COLUMNS} FROM jitrl.scopes WHERE space = %s ORDER BY name"
+        with self._line.use() as connection:
+            rows = connection.execute(query, [self.server.space]).fetchall()
+        found: list[tuple[str, str | None]] = []
+        for name, *fields in rows:
+            named = limits.is_name(name)
+            try:
+                read_counters(tuple(fields))
+                wrong = None if named else "it has no name"
+            except BadFile as error:
+                wrong = f"it is damaged on the server: {error}"
+            found.append((name if named else limits.shown(name), wrong))
+        return sorted(found)
+
+    def append(self, scope: str, rows: Sequence[Row], within: float = math.inf) -> Stored:
         """Store new rows in one transaction.
 
         A row whose key is known is left alone, so the same rows may be sent again if it is not certain that they
         arrived.
+
+        Args:
+            scope: Name of the scope.
+            rows: The rows.
+            within: Seconds for all of it.
 
         Raises:
             Away: The server is away. It is not certain whether the rows are stored.
@@ -178,13 +167,13 @@ class Log:
         )
         keys = [row.key for row in rows]
         # In a pipeline, statements travel together: here it takes two round trips, one to ask and one to store.
-        with self._line.use() as connection, connection.pipeline(), connection.transaction():
+        with self._line.use(within) as connection, connection.pipeline(), connection.transaction():
             asked = self._ask(connection, scope, _LOCKED)
             found = connection.execute(query, [self._key(scope), keys], binary=True)
-            counters = _counters(asked)
+            counters = self._answered(scope, asked)
             if not counters.id:
                 self._create(connection, scope, {})
-                counters = _counters(self._ask(connection, scope, _LOCKED))
+                counters = self._counters(connection, scope, _LOCKED)
             known: set[tuple[str, bytes | None]] = set(found)
             stored: list[Logged | None] = []
             for row in rows:
@@ -217,8 +206,8 @@ class Log:
     def news(self, scope: str, generation: str, seq: int) -> News:
         """Return what a scope has after `seq`; no rows if its generation is another one."""
         query = (
-            f"SELECT s.id, s.generation, s.seq, {', '.join('l.' + name for name in _COLUMNS.split(', '))} "
-            "FROM jitrl.scopes s LEFT JOIN LATERAL (SELECT * FROM jitrl.log WHERE scope = s.id AND seq > %s "
+            f"SELECT s.id, left(s.generation, {limits.NAME}), s.seq, l.* "
+            f"FROM jitrl.scopes s LEFT JOIN LATERAL (SELECT {_COLUMNS} FROM jitrl.log WHERE scope = s.id AND seq > %s "
             "AND s.generation = %s ORDER BY seq LIMIT %s) l ON true WHERE s.key = %s ORDER BY l.seq"
         )
         with self._line.use() as connection:
@@ -226,7 +215,10 @@ class Log:
         if not found:
             return News(0, "", 0, ())
         rows = tuple(Logged(*one[3:]) for one in found if one[3] is not None)
-        return News(int(found[0][0]), found[0][1], int(found[0][2]), rows)
+        number, generation, last = found[0][:3]
+        if not generation or not limits.is_count(last):
+            raise self._damaged(scope, f"its generation is {limits.shown(generation)}, its seq {last}")
+        return News(int(number), generation, int(last), rows)
 
     def last_key(self, scope: str, seq: int) -> str:
         """Return the key of the row at a place in hexadecimal digits, "" if there is none."""
@@ -241,7 +233,15 @@ class Log:
         with self._line.use() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             counters = self._counters(connection, scope)
-            yield counters, _read(connection, counters)
+            query = (
+                "SELECT count(*) FILTER (WHERE tbl <> ALL(%s)), coalesce(max(octet_length(payload)), 0) "
+                "FROM jitrl.log WHERE scope = %s"
+            )
+            found = connection.execute(query, [list(counters.next_ids), counters.id]).fetchone()
+            strange, longest = found or (0, 0)
+            if strange:
+                raise self._damaged(scope, f"{strange} rows are of tables that its next_ids do not name")
+            yield counters, _read(connection, counters, max(1, min(_AT_ONCE, limits.LINE // max(1, longest))))
 
     def fill(self, scope: str, counters: Counters, rows: Iterable[tuple[str, int, Document]]) -> None:
         """Store a whole scope that is not there yet, with the numbers that it has: (table, id, document) each.
@@ -288,14 +288,28 @@ class Log:
 
     def _counters(self, connection: Connection[Any], scope: str, how: str = "") -> Counters:
         """Return the counters of a scope; all zero if it is not there."""
-        return _counters(self._ask(connection, scope, how))
+        return self._answered(scope, self._ask(connection, scope, how))
 
     def _ask(self, connection: Connection[Any], scope: str, how: str) -> Cursor[Any]:
         """Ask for the counters of a scope."""
-        query = (
-            "SELECT id, generation, seq, next_entry, next_number, next_ids, header FROM jitrl.scopes WHERE key = %s"
+        return connection.execute(f"SELECT {COLUMNS} FROM jitrl.scopes WHERE key = %s{how}", [self._key(scope)])
+
+    def _answered(self, scope: str, asked: Cursor[Any]) -> Counters:
+        """Return the counters that were asked for.
+
+        Raises:
+            BadFile: They are damaged.
+        """
+        found = asked.fetchone()
+        try:
+            return Counters() if found is None else read_counters(found)
+        except BadFile as error:
+            raise self._damaged(scope, str(error)) from None
+
+    def _damaged(self, scope: str, why: str) -> BadFile:
+        return BadFile(
+            f"{scope} is damaged in {self.server.where}: {why}. Other scopes can be used; its owner can remove this one"
         )
-        return connection.execute(query + how, [self._key(scope)])
 
     def _create(self, connection: Connection[Any], scope: str, header: Mapping[str, Any]) -> bool:
         """Add a scope; return whether it was not there."""
@@ -311,16 +325,11 @@ class Log:
         return blake2b(f"{self.server.space}\0{scope}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _counters(asked: Cursor[Any]) -> Counters:
-    found = asked.fetchone()
-    return Counters() if found is None else Counters(*found)
-
-
-def _read(connection: Connection[Any], counters: Counters) -> Iterator[Logged]:
+def _read(connection: Connection[Any], counters: Counters, at_once: int) -> Iterator[Logged]:
     query = f"SELECT {_COLUMNS} FROM jitrl.log WHERE scope = %s AND tbl = %s ORDER BY doc"
     for table in counters.next_ids:
         with connection.cursor("jitrl_all", binary=True) as cursor:
-            cursor.itersize = 200
+            cursor.itersize = at_once
             cursor.execute(query, [counters.id, table])
             for row in cursor:
                 yield Logged(*row)

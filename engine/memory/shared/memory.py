@@ -79,6 +79,7 @@ class SharedMemory(Memory):
         if follow:
             self._follower = Follower(self._line, self._scopes_open, self._outbox, self._tell)
             self._follower.start()
+            self._outbox.followed = True
 
     @property
     def place(self) -> str:
@@ -101,11 +102,15 @@ class SharedMemory(Memory):
         return self._log
 
     def inspect(self) -> list[tuple[str, str | None]]:
-        """Return (name, None) for each scope on the server; if it is away, for each that this machine has."""
+        """Return each scope on the server, with what is wrong with it; if it is away, each that this machine has."""
         try:
-            return [(name, None) for name in self._log.scopes()]
+            return self._log.scopes()
         except Away:
             return super().inspect()
+
+    def hurry(self) -> None:
+        """Wait for the server only for a moment from now on. What it does not take at once is sent by a later run."""
+        self._line.hurry()
 
     def close(self) -> None:
         """End the follower, close all scopes and connections; safe to call twice."""

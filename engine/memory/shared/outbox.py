@@ -7,7 +7,10 @@ and the server stores a key once. So a row may be sent again whenever it is not 
 from __future__ import annotations
 
 import base64
+import math
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,10 @@ from engine.memory.shared.log import Log
 from engine.memory.shared.rows import Row, Stored
 from engine.memory.shared.server import Away, patiently
 from engine.paths import ensure_folder
+from engine.waits import DATABASE_WRITE
 
 FILE = "waiting.jnl"
 _TABLE = "waiting"
-_PATIENCE_S = 2.0
-"""How long a write tries to reach the server before it goes to the disk. A server that restarts takes a second."""
-
 
 class Outbox:
     """Sends rows to the log, or keeps them on disk until they can be sent. Every method may be called from any thread.
@@ -32,6 +33,9 @@ class Outbox:
         log: The log.
         notice: Called with a sentence when rows begin to wait, and when they were sent.
         away: What is known of the server being away, "" if it is there.
+
+    Attributes:
+        followed: Whether somebody else looks for the server while it is away, and calls `deliver`.
     """
 
     def __init__(self, folder: Path, log: Log, notice: Callable[[str], None], away: str = "") -> None:
@@ -39,6 +43,7 @@ class Outbox:
         self._log = log
         self._notice = notice
         self._away = False
+        self.followed = False
         if away:
             self._is_away(away)
         self._journal: Journal | None = None
@@ -57,27 +62,32 @@ class Outbox:
         Raises:
             StorageError: The server refused them for good, or they cannot be written to the disk either.
         """
+        if self._away and self.followed:
+            self._keep(scope, rows)
+            return None
         try:
-            if len(self):
-                self.deliver()
-            return patiently(lambda: self._log.append(scope, rows), 0.0 if self._away else _PATIENCE_S)
+            return patiently(partial(self._send, scope, rows), DATABASE_WRITE.seconds, self._may_try_again)
         except Away as error:
             self._keep(scope, rows)
             self._is_away(str(error))
             return None
 
-    def deliver(self) -> int:
+    def deliver(self, within: float = math.inf) -> int:
         """Send what waits, the oldest first; return how many writes arrived.
+
+        Args:
+            within: Seconds for all of it.
 
         Raises:
             Away: The server is away; what was not sent goes on waiting.
         """
+        until = time.monotonic() + within
         journal = self._opened()
         sent: list[int] = []
         if journal is not None and len(self):
             try:
                 for doc_id in journal.ids(_TABLE):
-                    if self._sent(journal, doc_id):
+                    if self._sent(journal, doc_id, until - time.monotonic()):
                         sent.append(doc_id)
             finally:
                 if sent:
@@ -94,6 +104,16 @@ class Outbox:
         self._journal = None
 
     # ------------------------------------------------------------------------------------- details
+
+    def _send(self, scope: str, rows: Sequence[Row], within: float) -> Stored:
+        """Send what waits, and then rows of a scope."""
+        until = time.monotonic() + within
+        if len(self):
+            self.deliver(within)
+        return self._log.append(scope, rows, until - time.monotonic())
+
+    def _may_try_again(self) -> bool:
+        return not (self._away or self._log.hurried)
 
     def _is_away(self, why: str) -> None:
         """Say so once."""
@@ -116,12 +136,12 @@ class Outbox:
             waiting = {"scope": scope, "rows": [_plain(row) for row in rows]}
             journal.append(_TABLE, {first: waiting})
 
-    def _sent(self, journal: Journal, doc_id: int) -> bool:
+    def _sent(self, journal: Journal, doc_id: int, within: float) -> bool:
         """Send one write; return whether it is done with."""
         try:
             waiting = journal.document(_TABLE, doc_id)
             if waiting is not None:
-                self._log.append(str(waiting["scope"]), [_row(plain) for plain in waiting["rows"]])
+                self._log.append(str(waiting["scope"]), [_row(plain) for plain in waiting["rows"]], within)
             return True
         except Away:
             raise

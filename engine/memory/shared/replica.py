@@ -21,6 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from engine import limits
 from engine.disk import read_bytes
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import files, frame
@@ -28,7 +29,8 @@ from engine.memory.disk.header import FORMAT
 from engine.memory.disk.journal import Changes, Journal
 from engine.memory.disk.reader import Document, Listener, Schema
 from engine.memory.scope import LEARNT, SNAPSHOT
-from engine.memory.shared.log import Counters, Log, Turn
+from engine.memory.shared.counters import Counters
+from engine.memory.shared.log import Log, Turn
 from engine.memory.shared.rows import Logged, Stored
 from engine.memory.shared.server import Away
 
@@ -36,6 +38,8 @@ CURSOR = "cursor"
 _CURSOR_SIZE = 300
 """Characters of a cursor. Each has the same length, so it can be written over the one before."""
 _TRIES = 5
+_MOST_GROWTH = 50
+"""How much larger the rows of a scope may be on the disk than on the server. Episodes are 11 times as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,11 +330,16 @@ def write_journal(
     def lines() -> Iterator[bytes]:
         nonlocal latest
         yield frame.encode(_json(first_line))
+        room = limits.LINE
         for row in rows:
             latest = max(latest, (row.seq, row.key or b""))
             document = _document(row, tell)
             if document is not None:
-                yield frame.encode(_json({"table": row.table, "put": {row.doc: document}}))
+                line = frame.encode(_json({"table": row.table, "put": {row.doc: document}}))
+                room += _MOST_GROWTH * len(row.payload or b"") - len(line)
+                if room < 0:
+                    raise BadFile(f"the rows of {scope} up to row {row.seq} take more of the disk than can be right")
+                yield line
 
     files.write_lines(fd, lines())
     return latest[1].hex() if latest[0] == counters.seq else ""

@@ -15,10 +15,14 @@ from typing import Any
 
 from engine import limits
 from engine.errors import BadFile, StorageError
+from engine.memory.disk import document as documents
 from engine.memory.disk.reader import Document
 from engine.memory.kept import TABLE as KEPT
+from engine.memory.kept import to_kept
 from engine.memory.scope import TABLE
 
+_MOST_LISTS = limits.STEPS * 20
+"""Lists and objects in a document: each costs a hundred times of what it takes in the text."""
 _LEVEL = 1
 """Higher levels of zlib cost twice the time and save a quarter of the size."""
 
@@ -56,7 +60,7 @@ class Logged:
     key: bytes | None
     number: int | None
     first: int | None
-    payload: bytes
+    payload: bytes | None
     made: Document | None = None
 
     def document(self) -> Document:
@@ -65,22 +69,40 @@ class Logged:
         Raises:
             BadFile: The row is damaged.
         """
-        document = self._read() if self.made is None else self.made
+        if self.made is not None:
+            return self._numbered(self.made)
+        try:
+            return self._read()
+        except (zlib.error, BadFile) as error:
+            raise BadFile(f"row {self.seq} is damaged on the server ({error})") from None
+
+    def _numbered(self, document: Document) -> Document:
         if self.first is not None:
             document["number"], document["first"] = self.number, self.first
         return document
 
     def _read(self) -> Document:
-        try:
-            unpacker = zlib.decompressobj()
-            data = unpacker.decompress(self.payload, limits.LINE)
-            if not unpacker.eof:
-                raise BadFile("it is longer than a document may be, or cut off")
-            document = limits.parsed(data)
-        except (zlib.error, BadFile) as error:
-            raise BadFile(f"document {self.doc} of {self.table} is damaged on the server ({error})") from None
+        """Return the document of a row of the server, which may hold anything."""
+        if not is_table(self.table) or not limits.is_count(self.doc, 1):
+            raise BadFile(f"it is document {self.doc} of {limits.shown(self.table)}")
+        if self.payload is None:
+            raise BadFile(f"it is longer than {limits.LINE >> 20} MB")
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(self.payload, limits.LINE)
+        if not unpacker.eof:
+            raise BadFile("it is longer than a document may be, or cut off")
+        if data.count(b"[") + data.count(b"{") > _MOST_LISTS:
+            raise BadFile("it has more lists than a document may")
+        document = limits.parsed(data)
         if not isinstance(document, dict):
-            raise BadFile(f"document {self.doc} of {self.table} is damaged on the server (it is no object)")
+            raise BadFile("it is no object")
+        self._numbered(document)
+        if self.table == TABLE:
+            documents.check(document)
+        elif self.table == KEPT:
+            to_kept(document)
+        else:
+            limits.check_json(document, "it")
         return document
 
 
@@ -118,6 +140,11 @@ def old_row(table: str, document: Mapping[str, Any]) -> Row:
     if not numbered:
         return Row(table, key, None, None, 0, packed(document))
     return Row(table, key, number, first, len(steps or ()), packed(document))
+
+
+def is_table(name: Any) -> bool:
+    """Whether a value can be the name of a table."""
+    return limits.is_name(name)
 
 
 def key_of(uid: str) -> bytes:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import ipaddress
 import logging
+import math
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +22,7 @@ from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
 from engine.paths import ensure_folder
 from engine.settings.address import parsed_address
+from engine.waits import DATABASE_ANSWER, DATABASE_CONNECT, DATABASE_HURRY
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,7 +34,7 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 T = TypeVar("T")
 EXTRA = "postgres"
 _DEFAULTS = {
-    "connect_timeout": "10",
+    "connect_timeout": str(int(DATABASE_CONNECT.seconds)),
     "tcp_user_timeout": "10000",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
@@ -147,8 +150,11 @@ class Server:
         asking = make_conninfo(self._conninfo(), user="jitrl", dbname="jitrl", sslmode="disable", gssencmode="disable")
         return pq.PGconn.ping(asking.encode()) not in (pq.Ping.REJECT, pq.Ping.NO_RESPONSE)
 
-    def connect(self) -> Connection[Any]:
+    def connect(self, line: Line) -> Connection[Any]:
         """Return a new connection in autocommit, after a look whether the database is the right one.
+
+        Args:
+            line: Whose connection it is. It waits for the server no longer than this line allows.
 
         Raises:
             NotConfirmed: A session or a run of somebody else names the address.
@@ -160,13 +166,14 @@ class Server:
         psycopg = driver()
         trust.require(self._given)
         try:
-            connection = psycopg.connect(self._conninfo(), autocommit=True)
+            connection = _impatient().connect(self._conninfo(), autocommit=True)
         except psycopg.Error as error:
             text = _one_line(error)
             self.password = self.password or _password(error)
             if self._identity:
                 raise Away(f"{self.where} cannot be reached ({text})") from None
             raise MissingError(f"cannot open {self.where}: {text}{_hint(text)}") from None
+        connection.line = line
         try:
             connection.execute(_SETTINGS)
             about = schema.prepare(connection, self.where)
@@ -196,10 +203,21 @@ class Server:
 
 
 class Line:
-    """A connection that is opened when it is used, and anew after it broke. Any thread may use it."""
+    """A connection that is opened when it is used, and anew after it broke. Any thread may use it.
+
+    Nothing waits for ever for the server: it may be silent for `DATABASE_ANSWER`. What was asked then counts as lost.
+
+    Attributes:
+        until: The time at which the running use ends, on the clock of `time.monotonic`.
+        ended: Whether nothing is to be waited for any more.
+        longest: Seconds that a use may take.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
+        self.until = math.inf
+        self.ended = False
+        self.longest = math.inf
         self._lock = threading.RLock()
         self._connection: Connection[Any] | None = None
 
@@ -210,37 +228,107 @@ class Line:
         return 0 if connection is None or connection.closed else connection.info.backend_pid
 
     @contextlib.contextmanager
-    def use(self) -> Iterator[Connection[Any]]:
+    def use(self, within: float = math.inf) -> Iterator[Connection[Any]]:
         """Yield the connection; no other thread has it meanwhile.
+
+        Args:
+            within: Seconds for all of it.
 
         Raises:
             Away: The connection was lost, or the server can take nothing at the moment.
             StorageError: The server refused something for good.
         """
         psycopg = driver()
-        with self._lock:
+        until = time.monotonic() + min(within, self.longest)
+        if not self._lock.acquire(timeout=max(0.0, min(within, threading.TIMEOUT_MAX))):
+            raise Away(f"{self.server.where} cannot be asked while it is busy with something else of this process")
+        before = self.until
+        self.until = min(before, until)
+        try:
             if self._connection is None or self._connection.closed:
-                self._connection = self.server.connect()
-            try:
-                yield self._connection
-            except psycopg.Error as error:
-                if self._connection.closed or self._connection.broken:
-                    self._drop()
-                raise translated(error, self.server.where) from None
+                self._connection = self.server.connect(self)
+            yield self._connection
+        except psycopg.Error as error:
+            if self._connection is not None and (self._connection.closed or self._connection.broken):
+                self.drop()
+            raise translated(error, self.server.where) from None
+        finally:
+            self.until = before
+            if self.ended:
+                self.drop()
+            self._lock.release()
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+    def drop(self) -> None:
+        """Close the connection. The next use opens another one."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def hurry(self) -> None:
+        """Wait only for a moment from now on, also in the running use."""
+        self.longest = DATABASE_HURRY.seconds
+        self.until = min(self.until, time.monotonic() + self.longest)
+
+    def end(self) -> None:
+        """Let threads that wait for the server give up at once, now and later."""
+        self.ended = True
 
     def close(self) -> None:
-        """Close the connection; calling this twice is safe."""
-        with self._lock:
-            self._drop()
+        """End all waits, and close the connection; a thread that still has it closes it. Calling this twice is safe."""
+        self.end()
+        if self._lock.acquire(blocking=False):
+            self.drop()
+            self._lock.release()
 
 
-def patiently(do: Callable[[], T], seconds: float) -> T:
-    """Do something that is done once however often it is tried; while the server is away, try for so many seconds.
+@functools.cache
+def _impatient() -> Any:
+    """Return a class of connections that wait for the server no longer than their line allows.
+
+    After a wait that was too long, or that was interrupted, nobody knows what it would say next: it is closed.
+    """
+    psycopg = driver()
+    from psycopg import waiting
+
+    class Impatient(psycopg.Connection):  # type: ignore[name-defined,misc]
+        line: Line | None = None
+
+        def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+            try:
+                return waiting.wait(self._limited(gen), self.pgconn.socket, interval=interval, timeout=timeout)
+            except KeyboardInterrupt:
+                self.pgconn.finish()
+                raise
+
+        def _limited(self, gen: Any) -> Generator[Any, Any, Any]:
+            """Pass everything on; end where the server was silent for too long. `ready` is 0 while it is silent."""
+            heard = time.monotonic()
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted
+                    now, line = time.monotonic(), self.line
+                    heard = now if ready else heard
+                    if line is not None and (
+                        line.ended or now > line.until or now - heard > DATABASE_ANSWER.seconds
+                    ):
+                        self.pgconn.finish()
+                        raise psycopg.OperationalError("the server does not answer")
+                    wanted = gen.send(ready)
+            except StopIteration as done:
+                return done.value
+
+    return Impatient
+
+
+def patiently(do: Callable[[float], T], seconds: float, again: Callable[[], bool] = lambda: True) -> T:
+    """Do something that is done once however often it is tried, within so many seconds.
+
+    Args:
+        do: Does it within the seconds that it is given.
+        seconds: For all tries.
+        again: Whether to try again while the server is away.
 
     Raises:
         Away: The server is still away.
@@ -248,9 +336,9 @@ def patiently(do: Callable[[], T], seconds: float) -> T:
     deadline = time.monotonic() + seconds
     for pause in pauses():
         try:
-            return do()
+            return do(deadline - time.monotonic())
         except Away:
-            if time.monotonic() + pause > deadline:
+            if not again() or time.monotonic() + pause > deadline:
                 raise
         time.sleep(pause)
     raise AssertionError("pauses do not end")

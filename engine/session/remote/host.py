@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import waits
 from engine.errors import BadFile, JitrlError, StorageError
 from engine.records import Decided, Event, Notice, Paused, Steered, Stepped, Thinking, Waiting
 from engine.session import recording
@@ -154,7 +155,7 @@ class Host:
         if not self._started:
             return
         self._closed.set()
-        self._thread.join(timeout=5.0)
+        self._thread.join(timeout=waits.THREAD_END.seconds)
         if self._commands is not None:
             self._commands.close()
 

@@ -25,6 +25,7 @@ from engine.memory.shared.server import Away, Line, Server, pauses
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import BEAT_S
 from engine.waiting import readable_of
+from engine.waits import THREAD_END
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -98,7 +99,7 @@ class Relay:
         if not self._closed.is_set():
             self._wake()
 
-    def close(self, seconds: float = 3.0) -> None:
+    def close(self, seconds: float = THREAD_END.seconds) -> None:
         """Send what is left, and end; wait no longer than so many seconds for it. Calling this twice is safe."""
         if self._closed.is_set():
             return
@@ -129,7 +130,7 @@ class Relay:
                             self._wait(connection, self._turn(connection))
                         self._end(connection)
                 except Away:
-                    self._line.close()
+                    self._line.drop()
                     self._sent, self._lines = "", None
                     readable_of([self._wake_read], next(waits))
                     self._drain()

@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from engine import children
+from engine import children, waits
 from engine.errors import MissingError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE = "JITRL_CHROMIUM"
-_START_S = 30.0
+_START_S = waits.BROWSER_START.seconds
 _FURTHER = ("XDG_", "FONTCONFIG_", "PLAYWRIGHT_", "CHROME_", "LIBGL_", "SSL_CERT_FILE", "USER", "LOGNAME")
 """Variables that say where a browser finds its files and fonts."""
 

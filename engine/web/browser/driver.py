@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from engine import waits
 from engine.errors import GameError, UsageError
 from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
@@ -42,12 +43,12 @@ class Limits:
         episode: Total time of the browser in one episode. The time that a model or a person needs does not count.
     """
 
-    start: float = 30.0
-    action: float = 5.0
-    load: float = 20.0
-    settle: float = 3.0
-    snapshot: float = 10.0
-    episode: float = 300.0
+    start: float = waits.BROWSER_START.seconds
+    action: float = waits.BROWSER_ACTION.seconds
+    load: float = waits.BROWSER_LOAD.seconds
+    settle: float = waits.BROWSER_SETTLE.seconds
+    snapshot: float = waits.BROWSER_SNAPSHOT.seconds
+    episode: float = waits.BROWSER_EPISODE.seconds
     width: int = 1280
     height: int = 720
 
@@ -154,7 +155,7 @@ class Driver:
         with contextlib.suppress(Exception):
             self._run(self._stop(), 15.0)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5.0)
+        self._thread.join(waits.BROWSER_END.seconds)
         if not self._thread.is_alive():
             self._loop.close()
 

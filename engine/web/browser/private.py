@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine import waits
 from engine.web.browser.snapshot import Node, Page
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 LIKELY = frozenset({"textbox", "searchbox", "spinbutton", "combobox"})
 """Roles that boxes have unless their page says otherwise."""
 MOST_ASKED = 400
-PATIENCE_S = 1.0
+PATIENCE_S = waits.BROWSER_ELEMENT.seconds
 """Time to find one element. It is only used up where the page changes while it is read."""
 
 IS_SECRET = """e => {

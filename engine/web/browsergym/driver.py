@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from engine import waits
 from engine.errors import GameError, MissingError, UsageError
 from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
@@ -18,11 +19,11 @@ from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
 from engine.web.browser.snapshot import Page, parse
 from engine.workers import LineWorker
 
-OPEN_S = 180.0
+OPEN_S = waits.BROWSERGYM_OPEN.seconds
 """Time limit in seconds for importing BrowserGym and its benchmarks. Some try for a minute to reach a server."""
-RESET_S = 180.0
+RESET_S = waits.BROWSERGYM_RESET.seconds
 """Time limit in seconds for the beginning of an episode. A browser starts, and a task may log in and create data."""
-STEP_S = 90.0
+STEP_S = waits.BROWSERGYM_STEP.seconds
 _PAUSE_MS = 100
 
 

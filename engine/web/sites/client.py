@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
+from engine import waits
 from engine.errors import GameError
 from engine.web.sites.site import Login
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = waits.SITE_ANSWER.seconds
 REDIRECTS = 10
 ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 

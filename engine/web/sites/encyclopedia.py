@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import encyclopedia_data as data
 from engine.web.sites.site import Command, Login, copy_over, venv_python
 
 FILE = "varland.zim"
-BUILD_TIMEOUT_S = 120.0
+BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
 
 class Encyclopedia:

@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import fossil_data as data
 from engine.web.sites.site import Command, Login, copy_over
 
 FILE = "larder.fossil"
-BUILD_TIMEOUT_S = 60.0
+BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
 
 class Fossil:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
 from engine.installing import run_logged
 from engine.web.sites.site import venv_python, web_folder
 
@@ -20,7 +20,7 @@ VERIFIED = ("webarena-verified==1.2.3",)
 """Packages for scoring local tasks and those of WebArena-Verified; the extra `verified`."""
 DATA = ("libwebarena==0.0.5", "browsergym-webarenalite==0.14.3", "miniwob==1.1.0")
 """Packages of which only files are used: task lists and MiniWoB++'s pages. Their dependencies are not installed."""
-TIMEOUT_S = 1200.0
+TIMEOUT_S = waits.SITE_INSTALL.seconds
 
 
 def install(saves: Path, say: Callable[[str], None]) -> Path:

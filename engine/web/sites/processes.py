@@ -18,13 +18,13 @@ import urllib.request
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
 from engine.errors import GameError
 from engine.waiting import readable
 from engine.web.sites.site import Command
 
-START_TIMEOUT_S = 40.0
-STOP_TIMEOUT_S = 5.0
+START_TIMEOUT_S = waits.SITE_START.seconds
+STOP_TIMEOUT_S = waits.SITE_STOP.seconds
 
 
 @dataclass(frozen=True, slots=True)

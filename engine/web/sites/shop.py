@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine import children
+from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites.site import Command, Login, copy_over, venv_python
 
 CODE = Path(__file__).with_name("oscar_site")
 DATABASE = "shop.sqlite3"
 PICTURE = "image_not_found.jpg"
-BUILD_TIMEOUT_S = 300.0
+BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 SHOPPER = ("anna.meyer@quayside.example", "anna-pass")
 ADMIN = ("admin@quayside.example", "admin-pass")
 

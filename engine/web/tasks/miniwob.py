@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import waits
 from engine.errors import GameError, MissingError
 from engine.web.sites.miniwob import pages_folder
 from engine.web.tasks.suites import WebTask
@@ -100,7 +101,7 @@ class Server:
         """Stop serving; calling this twice is safe."""
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5.0)
+        self._thread.join(waits.THREAD_END.seconds)
 
 
 class Rules:

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine import children
+from engine import children, waits
 from engine.errors import GameError, MissingError
 from engine.waiting import readable
 from engine.web.sites.site import venv_python
 from engine.web.tasks.classic import Judge, score_classic
 from engine.web.tasks.suites import WebTask
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = waits.VERDICT.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Scorer:
         with contextlib.suppress(OSError):
             worker.stdin.close()
         try:
-            worker.wait(5.0)
+            worker.wait(waits.SITE_STOP.seconds)
         except subprocess.TimeoutExpired:
             worker.kill()
             worker.wait()

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui import closing
 from jitrl_tui.tracking import TOOLS, check
 
 if TYPE_CHECKING:
@@ -241,14 +242,13 @@ def _with_lines(
 
     lines = BenchLines(Progress(cells, jobs), limits, quiet=quiet)
     runner = make(lines.show)
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, lambda *_: runner.stop()) for number in numbers}
+    handlers = {number: lambda *_: runner.stop() for number in (signal.SIGTERM, signal.SIGHUP)}
+    handlers[signal.SIGINT] = closing.Interrupt(runner.stop)
     try:
-        code = runner.run()
+        with closing.handling(handlers):
+            code = runner.run()
     finally:
         lines.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return code, runner.stopped
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jitrl_tui.commands.memory.text import (
     counted,
@@ -24,14 +25,17 @@ from jitrl_tui.commands.memory.text import (
     size,
 )
 
+if TYPE_CHECKING:
+    from engine.memory import Memory
+    from engine.memory.scope import Scope
+
 
 def ls(args: argparse.Namespace) -> int:
     """List the scopes; 1 if one cannot be read."""
     from engine.memory import report
 
     with open_memory(args) as memory:
-        broken = [(name, error) for name, error in memory.inspect() if error is not None]
-        items = [report.summary(memory.scope(name)) for name in memory.scopes()]
+        items, broken = _of_each(memory, report.summary)
     if args.json:
         print(json.dumps(items, indent=1))
     elif not items and not broken:
@@ -43,6 +47,30 @@ def ls(args: argparse.Namespace) -> int:
             f"best {points(item['best_score'], item['max_score']):<9} {size(item['bytes']):>9}"
             + (f"   {item['kept']} kept" if item["kept"] else "")
         )
+    return _told(broken)
+
+
+def _of_each(
+    memory: Memory, ask: Callable[[Scope], dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """Return what is asked of each scope, and (name, what is wrong) of those that cannot be read."""
+    from engine.errors import BadFile
+
+    found: list[dict[str, Any]] = []
+    broken: list[tuple[str, str]] = []
+    for name, error in memory.inspect():
+        try:
+            if error is None:
+                found.append(ask(memory.scope(name)))
+            else:
+                broken.append((name, error))
+        except BadFile as damage:
+            broken.append((name, str(damage)))
+    return found, broken
+
+
+def _told(broken: Sequence[tuple[str, str]]) -> int:
+    """Tell what cannot be read; return the exit code."""
     for name, error in broken:
         print(f"jitrl: {name}: {error}", file=sys.stderr)
     return 1 if broken else 0
@@ -53,16 +81,17 @@ def stats(args: argparse.Namespace) -> int:
     from engine.memory import report
 
     with open_memory(args) as memory:
-        names = [find_scope(memory, args.scope).name] if args.scope else memory.scopes()
-        items = [report.statistics(memory.scope(name)) for name in names]
+        if args.scope:
+            items, broken = [report.statistics(find_scope(memory, args.scope))], []
+        else:
+            items, broken = _of_each(memory, report.statistics)
     if args.json:
         print(json.dumps(items, indent=1))
-        return 0
-    for item in items:
+    for item in [] if args.json else items:
         print(f"{item.pop('scope')}")
         for key, value in item.items():
             print(f"  {key.replace('_', ' '):<16} {shown(key, value)}")
-    return 0
+    return _told(broken)
 
 
 def show(args: argparse.Namespace) -> int:

@@ -1,0 +1,86 @@
+"""The table of waits: for what jitrl waits that may never answer, how long, and what it does then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One row of the table.
+
+    Attributes:
+        what: What is waited for.
+        seconds: How long.
+        then: What is done after that.
+    """
+
+    what: str
+    seconds: float
+    then: str
+
+
+# The database of a shared memory, and of sessions that are followed
+DATABASE_CONNECT = Wait("a connection to a database", 2.0, "the database counts as away")
+DATABASE_WRITE = Wait(
+    "a write to a shared memory, all tries together", 2.0, "it waits on this machine's disk, and is sent later"
+)
+DATABASE_ANSWER = Wait(
+    "a sign of life of a database that was asked", 10.0, "the connection is closed, and this machine's replica is read"
+)
+DATABASE_HURRY = Wait("a database, once a run was interrupted", 0.3, "as above")
+
+# Models. How long a decision waits for its model is the setting `deadline_s`
+MODEL_SERVER = Wait("a first answer of a local server of models", 3.0, "a sentence says that it does not answer")
+
+# Stories
+STORY_LOAD = Wait("a story that starts", 30.0, "its process is killed, and a sentence says so")
+STORY_STEP = Wait("one command of a story", 15.0, "its process is killed, and the command counts as one that breaks it")
+STORY_ACTIONS = Wait("the valid actions of a place", 120.0, "its process is killed, and started anew")
+STORY_EXIT = Wait("the exit of a story's process that closed its line", 2.0, "it is killed")
+STORY_FETCH = Wait("a download of stories", 30.0, "a sentence says so")
+STORY_COMPILE = Wait("the compiler of a story", 60.0, "it is killed, and a sentence says so")
+STORY_BUILD = Wait("a program that makes stories", 600.0, "it is killed, and a sentence says so")
+
+# Gymnasium and BrowserGym, each in a process of its own
+GYM_OPEN = Wait("a package that makes an environment", 180.0, "its process is killed, and a sentence says so")
+GYM_RESET = Wait("the beginning of an episode", 60.0, "its process is killed, and a sentence says so")
+GYM_STEP = Wait("one step", 30.0, "its process is killed, and the episode ends")
+BROWSERGYM_OPEN = Wait("BrowserGym's benchmarks", 180.0, "its process is killed, and a sentence says so")
+BROWSERGYM_RESET = Wait("a task that logs in", 180.0, "its process is killed, and a sentence says so")
+BROWSERGYM_STEP = Wait("one step of BrowserGym", 90.0, "its process is killed, and the episode ends")
+
+# The browser
+BROWSER_START = Wait("a browser that starts", 30.0, "a sentence says so")
+BROWSER_ACTION = Wait("one action, such as a click", 5.0, "the agent is told that it failed")
+BROWSER_LOAD = Wait("a page that loads", 20.0, "the page is read as it is")
+BROWSER_SETTLE = Wait("a page that still changes", 3.0, "the page is read as it is")
+BROWSER_SNAPSHOT = Wait("the reading of a page", 10.0, "the page counts as one that hangs")
+BROWSER_ELEMENT = Wait("one element of a page that changes while it is read", 1.0, "it is left out")
+BROWSER_EPISODE = Wait("the browser, in all of one episode", 300.0, "the episode ends")
+BROWSER_END = Wait("a browser that closes", 5.0, "it is left behind, and ends with the process")
+
+# Local web sites
+SITE_START = Wait("a site that starts", 40.0, "it is killed, and a sentence says so")
+SITE_STOP = Wait("a site that ends", 5.0, "it is killed")
+SITE_ANSWER = Wait("an answer of a site that is prepared", 20.0, "a sentence says so")
+SITE_BUILD = Wait("the data of a site", 300.0, "it is killed, and a sentence says so")
+SITE_INSTALL = Wait("the packages of the sites", 1200.0, "it is killed, and a sentence says so")
+VERDICT = Wait("a verdict of WebArena-Verified", 60.0, "its process is killed; the episode is kept without it")
+
+# Ray
+RAY_ANSWER = Wait("a head node that is joined", 10.0, "a sentence says so")
+RAY_HEAD = Wait("a head node that stopped answering", 20.0, "the run ends, and can be resumed")
+RAY_NODE = Wait("a node that imports jitrl", 120.0, "a sentence says so")
+RAY_NODE_GONE = Wait("a node that the head node has given up", 6.0, "its cells are lost, and played elsewhere")
+RAY_CELL = Wait("the former worker of a cell", 120.0, "the cell is played by the new one")
+RAY_DESK = Wait("an answer whether to stop", 30.0, "the question is asked again")
+RAY_PACE = Wait("leave for a call of a model", 10.0, "the cell fails")
+
+# Runs, threads and files
+WORKERS_END = Wait("workers that were asked to stop", 60.0, "they are killed; what they played is kept")
+THREAD_END = Wait("a thread, at the end of what it works for", 1.0, "it is left behind, and ends with the process")
+TRAIN_INSTALL = Wait("the packages for training", 3600.0, "the installer is killed, and a sentence says so")
+TRAIN_ASK = Wait("the training environment's versions", 60.0, "it counts as broken")
+LOCK = Wait("a file that another process has locked", 30.0, "a sentence says which, and nothing is changed")
+SQLITE = Wait("a small database that another process has locked", 2.0, "it is done without")

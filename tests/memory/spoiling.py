@@ -1,0 +1,66 @@
+"""Rows of a shared memory as somebody who means harm writes them."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+from tests.memory.postgres import Cluster
+
+BAD = "game/bad"
+MOST = 9223372036854775807
+_BIG = "('{\"about\":{\"x\":\"' || repeat('x', 100000000) || '\"}}')::json"
+
+
+def _packed(text: bytes) -> bytes:
+    return zlib.compress(text)
+
+
+ROWS: dict[str, tuple[str, object]] = {
+    "a bomb": ("payload = %s", _packed(b'{"a":"' + b"a" * (200 << 20) + b'"}')),
+    "a bomb of lists": ("payload = %s", _packed(b'{"a":[' + b"[]," * (8 << 20) + b"[]]}")),
+    "rubbish": ("payload = %s", b"xx"),
+    "a number": ("payload = %s", _packed(b"5")),
+    "wrong types": ("payload = %s", _packed(json.dumps({"uid": 5, "steps": "x"}).encode())),
+    "a negative id": ("doc = %s", -5),
+    "a huge id": ("doc = %s", MOST),
+    "a negative entry": ("first = %s", -5),
+    "a huge entry": ("first = %s", MOST),
+    "a negative number": ("number = %s", -3),
+    "no number": ("number = %s", None),
+}
+"""Changes of one row of the log. It is left out, with its number."""
+SCOPES: dict[str, tuple[str, object]] = {
+    "rows of no table": ("next_ids = %s", "{}"),
+    "an empty generation": ("generation = %s", ""),
+    "a long generation": ("generation = %s", "x" * 1000),
+    "ids in a list": ("next_ids = %s", "[1]"),
+    "ids that are texts": ("next_ids = %s", '{"episodes":"x"}'),
+    "negative ids": ("next_ids = %s", '{"episodes":-1}'),
+    "a header of a list": ("header = %s", "[1]"),
+    "a header with a text": ("header = %s", '{"about":"x"}'),
+    "a header without a time": ("header = %s", '{"created":"x"}'),
+    "a huge header": (f"header = {_BIG} WHERE %s", True),
+    "a negative next entry": ("next_entry = %s", -5),
+    "a huge next entry": ("next_entry = %s", MOST),
+    "a huge next number": ("next_number = %s", MOST),
+    "a negative end": ("seq = %s", -1),
+    "a huge end": ("seq = %s", MOST),
+}
+"""Changes of the row of a scope. The scope is refused."""
+
+
+def spoil(cluster: Cluster, address: str, what: str) -> None:
+    """Do this to the second row of the scope `BAD`, or to the scope."""
+    import psycopg
+
+    name = address.partition("?")[0].rpartition("/")[2]
+    change, value = (ROWS | SCOPES)[what]
+    joined = "AND" if "WHERE" in change else "WHERE"
+    if what in ROWS:
+        scope = "(SELECT id FROM jitrl.scopes WHERE name = %s)"
+        query = f"UPDATE jitrl.log SET {change} {joined} doc = 2 AND scope = {scope}"
+    else:
+        query = f"UPDATE jitrl.scopes SET {change} {joined} name = %s"
+    with psycopg.connect(host=str(cluster.folder), user="jitrl", dbname=name, autocommit=True) as connection:
+        assert connection.execute(query, [value, BAD]).rowcount == 1

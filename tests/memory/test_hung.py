@@ -1,0 +1,121 @@
+"""A database that takes connections and then says nothing. The run beside it goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine import waits
+from engine.memory.shared.memory import SharedMemory
+from engine.memory.shared.server import Away, Line, Server
+from tests.memory.lives import make_episode
+from tests.memory.postgres import Cluster
+from tests.proxy import Proxy
+
+NAME = "game/test"
+JITRL = str(Path(sys.executable).with_name("jitrl"))
+LONG_S = 60.0
+"""Nobody waits so long for a server that hangs, on the slowest machine."""
+
+
+@pytest.fixture
+def proxy(cluster: Cluster) -> Iterator[Proxy]:
+    with Proxy(f"{cluster.folder}/.s.PGSQL.5432") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def through(address: str, proxy: Proxy) -> str:
+    """The address of an empty database behind the proxy."""
+    return f"postgresql://jitrl@127.0.0.1:{proxy.port}/{address.partition('?')[0].rpartition('/')[2]}"
+
+
+def within(do: Callable[[], object]) -> None:
+    """Do something that a hung server must not hold up."""
+    thread = threading.Thread(target=do, daemon=True)
+    thread.start()
+    thread.join(LONG_S)
+    assert not thread.is_alive(), "it waits for ever"
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_write_goes_to_the_disk_and_is_sent_by_the_next(
+    through: str, proxy: Proxy, tmp_path: Path, follow: bool
+) -> None:
+    rng, told = random.Random(1), list[str]()
+    memory = SharedMemory(through, tmp_path, follow=follow, notice=told.append)
+    scope = memory.scope(NAME)
+    assert scope.append(make_episode(rng, "a")) == 8
+    proxy.hold()
+    within(lambda: scope.append_all([make_episode(rng, "b")]))
+    within(lambda: scope.append_all([make_episode(rng, "c")]))
+    within(scope.refresh)
+    within(memory.close)
+    assert [one for one in told if "does not answer" in one and "episodes wait in" in one] == told[:1]
+    assert len(scope) == 8
+    proxy.release()
+    with SharedMemory(through, tmp_path, follow=False) as later:
+        assert sorted(one.uid for one in later.scope(NAME).episodes()) == ["a", "b", "c"]
+
+
+def test_a_statement_of_any_kind_ends(through: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.memory.shared.server.DATABASE_ANSWER", waits.Wait("", 0.5, ""))
+    line = Line(Server(through))
+    with line.use() as connection:
+        process = connection.info.backend_pid
+    proxy.hold()
+
+    def ask() -> None:
+        with pytest.raises(Away, match="does not answer"), line.use() as connection:
+            connection.execute("SELECT 1")
+
+    within(ask)
+    proxy.release()
+    with line.use() as connection:
+        assert connection.info.backend_pid != process
+    line.close()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_run_goes_on_and_can_be_interrupted(
+    through: str, proxy: Proxy, cluster: Cluster, tmp_path: Path, interrupted: bool
+) -> None:
+    arguments = ["--model", "prior/verbs", "--steps", "5", "--quiet", "--memory", through, "--saves", str(tmp_path)]
+    episodes = 1000 if interrupted else 8
+    with subprocess.Popen(
+        [JITRL, "run", "pantry", "--episodes", str(episodes), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as run:  # fmt: skip
+        try:
+            while not rows(cluster, through) and run.poll() is None:
+                time.sleep(0.02)
+            proxy.hold()
+            if interrupted:
+                run.send_signal(signal.SIGINT)
+            told, _ = run.communicate(timeout=LONG_S)
+        finally:
+            run.kill()
+    assert run.returncode == (130 if interrupted else 0), told
+    if not interrupted:
+        assert "episodes wait in" in told
+        assert rows(cluster, through) < episodes
+        proxy.release()
+        with SharedMemory(through, tmp_path, follow=False) as later:
+            assert [len([*later.scope(name).episodes()]) for name, _ in later.inspect()] == [episodes]
+
+
+def rows(cluster: Cluster, address: str) -> int:
+    """Return how many rows the database has."""
+    name = address.rpartition("/")[2]
+    with contextlib.suppress(Exception):  # the tables are not there yet
+        return int(cluster.sql("SELECT count(*) FROM jitrl.log", database=name)[0][0])
+    return 0

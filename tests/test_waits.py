@@ -1,0 +1,105 @@
+"""What never answers: each wait is in the table, and each program that waits says so and goes on."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine import waits
+from engine.bench.on_ray import opening
+from engine.errors import MissingError
+from tests.llm.server import Server
+from tests.proxy import Proxy
+
+ROOT = Path(__file__).parent.parent
+JITRL = str(Path(sys.executable).with_name("jitrl"))
+LONG_S = 60.0
+"""Nobody waits so long for what hangs, on the slowest machine."""
+
+
+def test_every_wait_of_the_engine_is_in_the_table():
+    found = []
+    apart = ROOT / "engine/web/browsergym/worker.py"  # It runs in another Python, without our modules.
+    for path in {*(ROOT / "engine").rglob("*.py")} - {apart}:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            given = [keyword.value for keyword in node.keywords if keyword.arg == "timeout"]
+            given += node.args[:1] if name in {"join", "wait", "result"} else []
+            found += [
+                f"{path.relative_to(ROOT)}:{node.lineno}"
+                for value in given
+                if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and value.value
+            ]
+    assert found == []
+    rows = [row for row in vars(waits).values() if isinstance(row, waits.Wait)]
+    assert len(rows) > 30
+    assert all(row.what and row.then and 0 < row.seconds < waits.TRAIN_INSTALL.seconds + 1 for row in rows)
+
+
+def test_a_head_node_that_takes_connections_only_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(opening, "_ANSWER_S", 0.3)
+    with Proxy(("127.0.0.1", 9)) as proxy:
+        proxy.hold()
+        joining = opening._joined(None, f"127.0.0.1:{proxy.port}")
+        with pytest.raises(MissingError, match="did not answer within"), joining:
+            pass
+
+
+@pytest.fixture
+def playing(tmp_path: Path):
+    """A run whose model lies behind a proxy that forwards nothing any more, and what it tells."""
+    with Server().running() as server, Proxy(("127.0.0.1", int(server.base.split(":")[2].split("/")[0]))) as proxy:
+        variables = {"OPENAI_API_KEY": "sk-test", "OPENAI_API_BASE": f"http://127.0.0.1:{proxy.port}/v1"}
+        command = [JITRL, "run", "pantry", "--model", "openai/test", "--saves", str(tmp_path), "--quiet"]
+        with subprocess.Popen(
+            [*command, "--episodes", "50", "--set", "deadline_s=2"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **variables},
+        ) as run:  # fmt: skip
+            try:
+                while len(server.requests) < 5 and run.poll() is None:
+                    time.sleep(0.02)
+                proxy.hold()
+                yield run
+            finally:
+                run.kill()
+
+
+def test_a_model_that_never_answers_ends_the_run_with_a_sentence(playing):
+    told, _ = playing.communicate(timeout=4 * LONG_S)
+    assert playing.returncode == 1
+    assert "did not answer in time" in told
+
+
+def test_a_run_whose_model_never_answers_is_interrupted(playing):
+    playing.send_signal(signal.SIGINT)
+    told, _ = playing.communicate(timeout=LONG_S)
+    assert playing.returncode == 130
+    assert "go on with: jitrl run" in told
+
+
+def test_the_second_ctrl_c_ends_at_once():
+    code = (
+        "import signal, time\n"
+        "from jitrl_tui import closing\n"
+        "closing.ANSWER_S = 0.1\n"
+        "with closing.handling({signal.SIGINT: closing.Interrupt(lambda: None)}):\n"
+        "    print('ready', flush=True)\n"
+        "    while True: time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as waiting:
+        assert waiting.stdout.readline() == "ready\n"
+        waiting.send_signal(signal.SIGINT)
+        assert "Ctrl-C again ends at once" in waiting.stderr.readline()
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(LONG_S) == 130
