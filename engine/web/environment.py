@@ -103,7 +103,7 @@ class WebEnvironment:
             *(form.url for form in assignment.sign_in),
         ]
         try:
-            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts), limits)
+            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts, assignment.moved), limits)
         except BaseException:
             if on_close is not None:
                 on_close()
@@ -140,6 +140,7 @@ class WebEnvironment:
         self._typed.clear()
         self._intent = self._assignment.intent
         if self._judge is not None:
+            self._driver.leave()  # Pages of the former episode must not change the sites after they are reset.
             self._judge.begin()
         starts = self._assignment.start_urls
         signed_in, trouble = sign_in(self._driver, self._assignment.sign_in, starts, self._secrets)

@@ -122,6 +122,14 @@ class Driver:
         """
         return self._do(self._begin(urls), self.limits.start + len(urls) * (self.limits.load + 5) + 15)
 
+    def leave(self) -> None:
+        """Close all pages.
+
+        Raises:
+            GameError: The browser does not answer.
+        """
+        self._do(self._leave(), self.limits.action + 5)
+
     def act(self, call: Call) -> Seen:
         """Perform an action on the last page seen, and read the page. A failed action is reported in `error`.
 
@@ -211,12 +219,16 @@ class Driver:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(self._playwright.stop(), 5.0)
 
-    async def _begin(self, urls: Sequence[str]) -> Seen:
+    async def _leave(self) -> None:
         if self._context is not None:
             context, self._context = self._context, None
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(context.close(), self.limits.action)
-        self._tabs, self._tab, self._notes = [], None, []
+        self._tabs, self._tab = [], None
+
+    async def _begin(self, urls: Sequence[str]) -> Seen:
+        await self._leave()
+        self._notes = []
         self._private.clear()
         self._loading.clear()
         if self._browser is None or not self._browser.is_connected():
@@ -273,10 +285,10 @@ class Driver:
         if request.redirected_from is not None and not self.gate.allows(request.url):
             self.gate.count(request.url)
             if request.is_navigation_request():
-                self._later(self._leave(request))
+                self._later(self._emptied(request))
 
     @staticmethod
-    async def _leave(request: Any) -> None:
+    async def _emptied(request: Any) -> None:
         """Empty the frame that was redirected: a tab, or a frame inside a page, which stays.
 
         A new tab may not have its frame yet; that one keeps the browser's error page.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -45,11 +45,13 @@ class Gate:
         hosts: Allowed (host, port) pairs.
         blocked: Number of aborted requests.
         last: URL of the last aborted request, without its query.
+        moved: Where the browser connects to instead of an allowed `host:port`. Pages do not see it.
     """
 
     hosts: frozenset[tuple[str, int]]
     blocked: int = 0
     last: str = ""
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     def allows(self, url: str) -> bool:
         """Whether a request to `url` is allowed."""
@@ -71,12 +73,12 @@ class Gate:
             await route.abort("blockedbyclient")
 
 
-def gate_for(urls: Iterable[str], hosts: Iterable[str] = ()) -> Gate:
-    """Return a gate that allows the hosts of `urls` and the further `hosts`, given as `host:port`."""
+def gate_for(urls: Iterable[str], hosts: Iterable[str] = (), moved: Mapping[str, str] | None = None) -> Gate:
+    """Return a gate that allows the hosts of `urls` and the further `hosts`, given as `host:port`; see `Gate.moved`."""
     places = {origin(url)[1:] for url in urls}
     for host in hosts:
         places.add(origin(f"http://{host}")[1:])
-    return Gate(frozenset((host, port) for host, port in places if host))
+    return Gate(frozenset((host, port) for host, port in places if host), moved=moved or {})
 
 
 def resolver_rules(gate: Gate) -> str:
@@ -87,7 +89,7 @@ def resolver_rules(gate: Gate) -> str:
     """
     # IPv6 addresses are in brackets, both in URLs and in these rules.
     names = sorted(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in gate.hosts)
-    return ", ".join([*(f"MAP {name} {name}" for name in names), "MAP * ~NOTFOUND"])
+    return ", ".join([*(f"MAP {name} {gate.moved.get(name, name)}" for name in names), "MAP * ~NOTFOUND"])
 
 
 @dataclass(slots=True)
