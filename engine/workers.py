@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine.errors import GameError
 from engine.waiting import readable
 
 _LONGEST_REASON = 300
+_TELLING_S = 10.0
 
 
 class WorkerLost(GameError):
@@ -66,8 +67,10 @@ class LineWorker:
         """Process id, which is also the id of its process group."""
         return self._process.pid
 
-    def ask(self, seconds: float, /, **request: object) -> dict[str, Any]:
-        """Return the reply to a request.
+    def ask(
+        self, seconds: float, on_wait: Callable[[str], None] | None = None, /, **request: object
+    ) -> dict[str, Any]:
+        """Return the reply to a request. Call `on_wait` every `_TELLING_S` seconds until it is there.
 
         Raises:
             WorkerLost: There was no reply in time, and the process was ended.
@@ -78,7 +81,7 @@ class LineWorker:
             with contextlib.suppress(BrokenPipeError):  # it ended, and may have said why before
                 self._process.stdin.write(json.dumps(request).encode() + b"\n")
                 self._process.stdin.flush()
-            line = self._line(time.monotonic() + seconds)
+            line = self._line(seconds, on_wait)
         except (OSError, ValueError):
             line = b""
         if line is None:
@@ -92,15 +95,22 @@ class LineWorker:
             raise WorkerFailed(f"{self._who} failed: {' '.join(str(reply['failed']).split())[:_LONGEST_REASON]}")
         return reply
 
-    def _line(self, end: float) -> bytes | None:
+    def _line(self, seconds: float, on_wait: Callable[[str], None] | None) -> bytes | None:
         """Return one line, b"" at the end of the process's output, None after the deadline."""
         assert self._process.stdout is not None
-        out = self._process.stdout.fileno()
+        out, began = self._process.stdout.fileno(), time.monotonic()
+        end, told = began + seconds, 0.0
         pieces = [self._rest]
         while b"\n" not in pieces[-1]:
             left = end - time.monotonic()
-            if left <= 0 or not readable(out, left):
+            if left <= 0:
                 return None
+            if not readable(out, min(left, _TELLING_S)):
+                waited = time.monotonic() - began
+                if on_wait is not None and waited < seconds and waited - told >= _TELLING_S:
+                    told = waited
+                    on_wait(f"{self._who} has not answered for {waited:.0f} s")
+                continue
             piece = os.read(out, 1 << 16)
             if not piece:
                 return b""

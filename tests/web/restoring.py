@@ -18,11 +18,13 @@ _NOISE = re.compile(
     r"""name=["']?csrf\w*["']?[^>]*|csrf_?token[^<;]+|nonce[-=]["']?[0-9a-f]+|(?<=name="created" content=)[^>]*"""
     r"""|(?<=captcha-audio/)\d+|name=["']?captchaseed["']?[^>]*|<pre class="captcha">.*?</pre>|Suggestion: \w+"""
     r"|[\d.]+s by|in about [\d.]+s|(?<=losing edits\?\) )\[\d+\]|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
-    r"|\b\d+(?:\.\d+)? (?:second|minute|hour)s?\b|cap-[0-9a-f]+",
+    r"|\b\d+(?:\.\d+)? (?:second|minute|hour)s?\b|cap-[0-9a-f]+|name=.cs. value=.\d+|<!--[0-9A-F]{64}-->",
     re.IGNORECASE | re.DOTALL,
 )
 """What differs between two answers of the same server: tokens against forgery, times, puzzles and suggestions."""
 _LEAVES = re.compile(r"log-?out", re.IGNORECASE)
+_RANDOM = re.compile(r"/(cookies|technoteedit|test-captcha|random)\b")
+"""Pages of Fossil and Kiwix that are new each time."""
 
 
 @dataclass
@@ -84,7 +86,7 @@ def visit(client: Client, base: str, starts: tuple[str, ...] = ("/",), most: int
             for link in _LINK.findall(text):
                 target = urldefrag(urljoin(client.url, link.replace("&amp;", "&"))).url
                 path = target.removeprefix(base) or "/"
-                if not target.startswith(base) or path in known or _LEAVES.search(path):
+                if not target.startswith(base) or path in known or _LEAVES.search(path) or _RANDOM.match(path):
                     continue
                 known.add(path)
                 shape = _shape(path)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from engine.hiding import REDACTED, without_credentials
+from engine.web.browser.limits import LONGEST_ADDRESS, clipped
 from engine.web.browser.url import origin
 from engine.web.choices import SECRET
 
@@ -31,6 +32,8 @@ WITHOUT_WEBRTC = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnect
 UNRECORDED = frozenset({"image", "media", "font", "stylesheet", "script", "manifest", "texttrack"})
 LARGEST_BODY = 100_000
 MOST_ENTRIES = 2000
+MOST_SENT = 8_000_000
+"""Characters of addresses and bodies that are recorded in one episode."""
 _PART = re.compile(
     r"(?P<head>\bname=\"(?P<name>[^\"]*)\"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)(?P<value>.*?)(?=\r\n--)", re.DOTALL
 )
@@ -66,11 +69,14 @@ class Gate:
 
     async def route(self, route: Route) -> None:
         """Handle a request of the browser: continue or abort it."""
-        if self.allows(route.request.url):
-            await route.continue_()
-        else:
-            self.count(route.request.url)
-            await route.abort("blockedbyclient")
+        from playwright.async_api import Error
+
+        with contextlib.suppress(Error):  # The page may have been closed.
+            if self.allows(route.request.url):
+                await route.continue_()
+            else:
+                self.count(route.request.url)
+                await route.abort("blockedbyclient")
 
 
 def gate_for(urls: Iterable[str], hosts: Iterable[str] = (), moved: Mapping[str, str] | None = None) -> Gate:
@@ -99,17 +105,22 @@ class Traffic:
     Attributes:
         entries: The entries.
         fields: Names of the boxes for secrets that were seen on the pages.
+        full: Whether a request was left out because there were too many of them, or too long ones.
     """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     fields: set[str] = field(default_factory=set)
+    full: bool = False
+    sent: int = 0
 
     async def finished(self, request: Request) -> None:
         """Record a request that was answered."""
-        if request.resource_type in UNRECORDED or len(self.entries) >= MOST_ENTRIES:
+        if request.resource_type in UNRECORDED or not request.url.startswith(("http:", "https:")):
             return
-        if urlsplit(request.url).scheme not in ("http", "https"):
+        self.full = self.full or len(self.entries) >= MOST_ENTRIES or self.sent > MOST_SENT
+        if self.full:
             return
+        self.sent += min(len(request.url), LONGEST_ADDRESS) + min(len(request.post_data_buffer or b""), LARGEST_BODY)
         at = len(self.entries)
         entry: dict[str, Any] = {
             "startedDateTime": datetime.fromtimestamp(
@@ -129,21 +140,21 @@ class Traffic:
             entry["response"] |= {
                 "status": response.status,
                 "headers": _kept(headers),
-                "redirectURL": headers.get("location", ""),
+                "redirectURL": clipped(headers.get("location", ""), LONGEST_ADDRESS),
                 "content": {"size": 0, "mimeType": headers.get("content-type", "")},
             }
 
 
 def _request(request: Request, fields: Collection[str]) -> dict[str, Any]:
-    headers = request.headers
+    headers, url = request.headers, clipped(request.url, LONGEST_ADDRESS)
     made: dict[str, Any] = {
         "method": request.method,
-        "url": without_credentials(request.url),
+        "url": without_credentials(url),
         "httpVersion": "HTTP/1.1",
         "headers": _kept(headers),
         "cookies": [],
         "queryString": [
-            {"name": k, "value": v} for k, v in parse_qsl(urlsplit(request.url).query, keep_blank_values=True)
+            {"name": k, "value": v} for k, v in parse_qsl(urlsplit(url).query, keep_blank_values=True)
         ],
         "headersSize": -1,
         "bodySize": -1,
@@ -195,7 +206,11 @@ def without_fields(body: str, kind: str, fields: Collection[str]) -> str:
 
 
 def _kept(headers: dict[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in headers.items() if name.lower() in _HEADERS]
+    return [
+        {"name": name, "value": clipped(value, LONGEST_ADDRESS)}
+        for name, value in headers.items()
+        if name.lower() in _HEADERS
+    ]
 
 
 def as_har(entries: list[dict[str, Any]]) -> dict[str, Any]:
