@@ -38,6 +38,9 @@ class LineWorker:
         folder: Its working folder, None for ours.
         grace: Seconds that it may take to end by itself when its input is closed.
 
+    Attributes:
+        on_wait: Called with a sentence every `_TELLING_S` seconds until a reply is there.
+
     Raises:
         GameError: The process cannot be started.
     """
@@ -54,6 +57,7 @@ class LineWorker:
         self._who = who
         self._grace = grace
         self._rest = b""
+        self.on_wait: Callable[[str], None] = lambda text: None
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -67,10 +71,8 @@ class LineWorker:
         """Process id, which is also the id of its process group."""
         return self._process.pid
 
-    def ask(
-        self, seconds: float, on_wait: Callable[[str], None] | None = None, /, **request: object
-    ) -> dict[str, Any]:
-        """Return the reply to a request. Call `on_wait` every `_TELLING_S` seconds until it is there.
+    def ask(self, seconds: float, /, **request: object) -> dict[str, Any]:
+        """Return the reply to a request.
 
         Raises:
             WorkerLost: There was no reply in time, and the process was ended.
@@ -81,7 +83,7 @@ class LineWorker:
             with contextlib.suppress(BrokenPipeError):  # it ended, and may have said why before
                 self._process.stdin.write(json.dumps(request).encode() + b"\n")
                 self._process.stdin.flush()
-            line = self._line(seconds, on_wait)
+            line = self._line(seconds)
         except (OSError, ValueError):
             line = b""
         if line is None:
@@ -95,7 +97,7 @@ class LineWorker:
             raise WorkerFailed(f"{self._who} failed: {' '.join(str(reply['failed']).split())[:_LONGEST_REASON]}")
         return reply
 
-    def _line(self, seconds: float, on_wait: Callable[[str], None] | None) -> bytes | None:
+    def _line(self, seconds: float) -> bytes | None:
         """Return one line, b"" at the end of the process's output, None after the deadline."""
         assert self._process.stdout is not None
         out, began = self._process.stdout.fileno(), time.monotonic()
@@ -107,9 +109,9 @@ class LineWorker:
                 return None
             if not readable(out, min(left, _TELLING_S)):
                 waited = time.monotonic() - began
-                if on_wait is not None and waited < seconds and waited - told >= _TELLING_S:
+                if waited < seconds and waited - told >= _TELLING_S:
                     told = waited
-                    on_wait(f"{self._who} has not answered for {waited:.0f} s")
+                    self.on_wait(f"{self._who} has not answered for {waited:.0f} s")
                 continue
             piece = os.read(out, 1 << 16)
             if not piece:

@@ -291,7 +291,7 @@ class Driver:
         if self._tabs:
             self._tab = self._tabs[0]
         self._notes = []
-        return await self._look(error)
+        return await self._look(error, waited=bool(error))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(self._quietly(work))
@@ -393,7 +393,7 @@ class Driver:
         if self.gate.blocked > blocked:
             count = self.gate.blocked - blocked
             self._note(f"{count} request(s) to hosts outside of the task were refused")
-        return await self._look(error)
+        return await self._look(error, waited=bool(error) and call.name == "goto")
 
     async def _perform(self, call: Call) -> None:
         if self._context is None:
@@ -443,7 +443,8 @@ class Driver:
             return f"{without_credentials(url)[:120]} did not load: {without_credentials(tabs.first_line(error))}"
         return ""
 
-    async def _look(self, error: str) -> Seen:
+    async def _look(self, error: str, *, waited: bool = False) -> Seen:
+        """Read the shown page; `waited` says that its loading was waited for, in vain."""
         from playwright.async_api import Error
 
         if self._over:
@@ -454,7 +455,7 @@ class Driver:
             return Seen(self._page, error or "no tab is open; new_tab() opens one", tuple(self._notes))
         text, title = "", ""
         try:
-            tab = await self._loaded(tab, self.limits.settle if error else self.limits.load)
+            tab = await self._loaded(tab, self.limits.settle if waited else self.limits.load)
             text = await tabs.snapshot(tab, self.limits.snapshot, self.limits.settle)
             title = await asyncio.wait_for(tab.title(), self.limits.settle)
             self._unread = 0

@@ -181,7 +181,8 @@ class GymDriver:
         try:
             if process is None:
                 process = self._start()  # It ended in an earlier episode.
-            return process.ask(seconds, self.on_wait, **request)
+            process.on_wait = self.on_wait
+            return process.ask(seconds, **request)
         except GameError:
             self.close()  # Its state is unknown, so the next episode starts a new one.
             raise
