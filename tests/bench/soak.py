@@ -10,7 +10,16 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from tests.bench import clumsy, fuzz, soak_corrections, soak_games, soak_memory, soak_sessions
+from tests.bench import (
+    clumsy,
+    fuzz,
+    soak_corrections,
+    soak_games,
+    soak_memory,
+    soak_pages,
+    soak_sessions,
+    soak_sites,
+)
 
 
 def main() -> int:
@@ -19,7 +28,7 @@ def main() -> int:
     inputs = int(sys.argv[1]) if len(sys.argv) > 1 else fuzz.INPUTS
     for trials in (
         partial(fuzz.run, inputs=inputs), clumsy.run, soak_games.run, soak_memory.run, soak_corrections.run,
-        soak_sessions.run,
+        soak_sessions.run, soak_sites.run, soak_pages.run,
     ):  # fmt: skip
         good, bad = trials(lambda text: print(text, file=sys.stderr, flush=True))
         survived, lost = survived + good, lost + bad

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from engine.errors import UsageError
 from engine.paths import saves_folder
+from engine.records import Observation
+from engine.web.environment import WebEnvironment
+from engine.web.opening import open_web
 from engine.web.sites.client import Client
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION, restore
+from engine.web.tasks.scoring import verified_python
 from engine.web.tasks.suites import get
 from tests.web.restoring import differences
 from tests.web.solving import HOW, borrow, built, play, solutions
@@ -125,3 +130,28 @@ def test_two_sessions_have_a_site_each_and_nobody_else_changes_it(sites: Sites) 
         one.close()
     sites.reset()
     assert sites.down() == ("fossil",)
+
+
+@pytest.mark.parametrize("sites", ["fossil"], indirect=True)
+def test_a_second_session_leaves_the_site_of_the_first_alone(sites: Sites, browser_path: str) -> None:
+    """Both see the same addresses, so a run in parallel is told the same as one after the other."""
+    if verified_python(SAVES) is None:
+        pytest.skip(HOW)
+
+    def done(environment: WebEnvironment, action: str) -> Observation:
+        seen = environment.step(action)
+        assert "Error" not in seen.text, seen.text
+        return seen
+
+    with closing(open_web("web:local-11", sites.saves, {})) as first:
+        begun = first.reset(1)
+        done(first, f"goto('{sites.urls()['gitlab']}/tktnew')")
+        done(first, "fill(<textbox[]#1>, 'Slow search page')")
+        with closing(open_web("web:local-11", sites.saves, {})) as second:
+            assert second.reset(1).place == begun.place
+            assert second.info == first.info
+            for button in ("Preview", "Submit"):
+                done(first, f"click(<button[{button}]>)")
+            tickets = f"goto('{sites.urls()['gitlab']}/rptview?rn=1')"
+            assert "Slow search page" in done(first, tickets).description
+            assert "Slow search page" not in done(second, tickets).description.replace(second.info.title, "")
