@@ -125,6 +125,15 @@ class OpenActions(Protocol):
 
 
 @runtime_checkable
+class Slow(Protocol):
+    """An environment that may need long for an action."""
+
+    def on_wait(self, say: Callable[[str], None]) -> None:
+        """Call `say` with a sentence, again and again, while an action takes long."""
+        ...
+
+
+@runtime_checkable
 class Searching(Protocol):
     """An environment that finds its valid actions by trying, which may take long.
 

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine import children
@@ -16,6 +16,7 @@ from engine.errors import GameError
 from engine.waiting import readable
 
 _LONGEST_REASON = 300
+_TELLING_S = 10.0
 
 
 class WorkerLost(GameError):
@@ -38,6 +39,9 @@ class LineWorker:
         folder: Its working folder, None for ours.
         grace: Seconds that it may take to end by itself when its input is closed.
 
+    Attributes:
+        on_wait: Called with a sentence every `_TELLING_S` seconds until a reply is there.
+
     Raises:
         GameError: The process cannot be started.
     """
@@ -54,6 +58,7 @@ class LineWorker:
         self._who = who
         self._grace = grace
         self._rest = b""
+        self.on_wait: Callable[[str], None] = lambda text: None
         self._process = children.start(
             f"{who}'s process", command, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True,
@@ -76,7 +81,7 @@ class LineWorker:
             with contextlib.suppress(BrokenPipeError):  # it ended, and may have said why before
                 self._process.stdin.write(json.dumps(request).encode() + b"\n")
                 self._process.stdin.flush()
-            line = self._line(time.monotonic() + seconds)
+            line = self._line(seconds)
         except (OSError, ValueError):
             line = b""
         if line is None:
@@ -90,15 +95,22 @@ class LineWorker:
             raise WorkerFailed(f"{self._who} failed: {' '.join(str(reply['failed']).split())[:_LONGEST_REASON]}")
         return reply
 
-    def _line(self, end: float) -> bytes | None:
+    def _line(self, seconds: float) -> bytes | None:
         """Return one line, b"" at the end of the process's output, None after the deadline."""
         assert self._process.stdout is not None
-        out = self._process.stdout.fileno()
+        out, began = self._process.stdout.fileno(), time.monotonic()
+        end, told = began + seconds, 0.0
         pieces = [self._rest]
         while b"\n" not in pieces[-1]:
             left = end - time.monotonic()
-            if left <= 0 or not readable(out, left):
+            if left <= 0:
                 return None
+            if not readable(out, min(left, _TELLING_S)):
+                waited = time.monotonic() - began
+                if waited < seconds and waited - told >= _TELLING_S:
+                    told = waited
+                    self.on_wait(f"{self._who} has not answered for {waited:.0f} s")
+                continue
             piece = os.read(out, 1 << 16)
             if not piece:
                 return b""

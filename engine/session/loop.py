@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
-from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Writing
 from engine.environments import kind_of
-from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
+from engine.errors import BadFile, GameError, JitrlError, MissingError, ModelError, StorageError
 from engine.memory.view import View
 from engine.records import (
     Decision,
@@ -26,6 +26,7 @@ from engine.records import (
     Event,
     Kept,
     Notice,
+    Observation,
     Paused,
     Resumed,
     SessionEnded,
@@ -54,6 +55,10 @@ from engine.session.telling import Teller
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.llm.model import Model
+
+
+FAILED_BEGINNINGS = 5
+"""Episodes in a row that may fail to begin. One more ends the session: then it is no single page that is at fault."""
 
 
 class Session:
@@ -99,6 +104,8 @@ class Session:
         self._processor = Stopwatch()
         self._ahead: Lookahead | None = None
         self._steering: Steering
+        self._failed_beginnings = 0
+        """Number of episodes in a row that could not begin."""
         self._uids: set[str] = set()
         """Those of its episodes."""
         self._taking_up: TakingUp
@@ -169,6 +176,8 @@ class Session:
         self.control.on_stop(parts.memory.hurry)
         if isinstance(parts.environment, Discreet):
             self._teller.secrets = parts.environment.secrets
+        if isinstance(parts.environment, Slow):
+            parts.environment.on_wait(self._warn)
         for sentence in parts.replaced:
             self._warn(sentence)
         if kind.ahead:
@@ -297,7 +306,8 @@ class Session:
             self.control.check()
             if live is None:
                 live = self._begin(parts, Account(number, uuid.uuid4().hex), anew=True)
-                self._teller.page(parts.environment, live.number, len(live.steps))
+                if not live.observation.broken:
+                    self._teller.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
                 with self._processor.paused():
@@ -357,7 +367,7 @@ class Session:
         All episodes begin in the same way, with the seed of the session.
         """
         number = account.episode
-        observation = parts.environment.reset(self._config.seed)
+        observation = self._reset(parts, anew=anew)
         if anew:
             known = parts.scope.seen_until()
             learns = parts.agent.learns and not self._config.frozen
@@ -375,7 +385,33 @@ class Session:
             if anew:
                 self._taking_up.until(known)
             parts.agent.begin_episode(state)
-        return Live(number, account.uid, observation, state, abstractor, started, account)
+        live = Live(number, account.uid, observation, state, abstractor, started, account)
+        if observation.broken:
+            live.failed, live.ended_by = 1, "failure"
+        return live
+
+    def _reset(self, parts: Parts, *, anew: bool) -> Observation:
+        """Reset the environment for an episode.
+
+        If that fails, it is tried once more. If that fails too, a new episode is over at once and counts as failed.
+
+        Raises:
+            GameError: It fails when steps are repeated, or in more than `FAILED_BEGINNINGS` episodes in a row.
+        """
+        for last in (False, True):
+            self.control.check()
+            try:
+                observation = parts.environment.reset(self._config.seed)
+            except GameError as error:
+                if last and (not anew or self._failed_beginnings >= FAILED_BEGINNINGS):
+                    raise
+                self._warn(f"the episode could not begin: {error}; {'it counts as failed' if last else 'one more try'}")
+                observation = Observation(f"The episode could not begin: {error}.", truncated=True, failed=True)
+            else:
+                self._failed_beginnings = 0
+                return observation
+        self._failed_beginnings += 1
+        return observation
 
     @contextlib.contextmanager
     def _excused(self, what: str) -> Iterator[None]:

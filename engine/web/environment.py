@@ -14,7 +14,8 @@ from engine.errors import GameError, UsageError
 from engine.hiding import REDACTED, cleaned, hidden, without_credentials
 from engine.records import EnvironmentInfo, Observation
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
-from engine.web.browser.driver import Driver, Limits, Seen
+from engine.web.browser.driver import Driver, Seen
+from engine.web.browser.limits import Limits
 from engine.web.browser.network import gate_for
 from engine.web.browser.pages import secret_handles, written
 from engine.web.browser.signing_in import sign_in
@@ -103,7 +104,7 @@ class WebEnvironment:
             *(form.url for form in assignment.sign_in),
         ]
         try:
-            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts), limits)
+            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts, assignment.moved), limits)
         except BaseException:
             if on_close is not None:
                 on_close()
@@ -140,6 +141,7 @@ class WebEnvironment:
         self._typed.clear()
         self._intent = self._assignment.intent
         if self._judge is not None:
+            self._driver.leave()  # Pages of the former episode must not change the sites after they are reset.
             self._judge.begin()
         starts = self._assignment.start_urls
         signed_in, trouble = sign_in(self._driver, self._assignment.sign_in, starts, self._secrets)
@@ -346,6 +348,10 @@ class WebEnvironment:
         """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
         if self._judge is not None:
             self._judge.judge_with(model)
+
+    def on_wait(self, say: Callable[[str], None]) -> None:
+        """Call `say` with a sentence, again and again, while the browser takes long."""
+        self._driver.on_wait = say
 
     def close(self) -> None:
         """End the browser; calling this twice is safe."""

@@ -21,6 +21,7 @@ from engine.web.records import Assignment, Look, SignIn
 
 if TYPE_CHECKING:
     from engine.llm.model import Model
+    from engine.web.sites.manager import Lent
     from engine.web.tasks.scoring import Scorer
     from engine.web.tasks.suites import WebTask
 
@@ -209,7 +210,7 @@ def _open_miniwob(page: str, saves: Path) -> WebEnvironment:
 
 
 def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEnvironment:
-    from engine.web.sites.manager import Sites
+    from engine.web.sites.manager import SITES, Sites
     from engine.web.tasks import suites as tasks
     from engine.web.tasks.scoring import Scorer
 
@@ -220,15 +221,19 @@ def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEn
     starts = _begins_at(task, urls)
     mine = {site: urls[site] for site in task.sites if site in urls}
     ours = task.suite == "local" and all(running.get(site) == url for site, url in mine.items())
+    browser = require_browser()
+    wanted = [name for name, site in SITES.items() if set(site.keys) & set(task.sites)]
+    lent = sites.lend(wanted, f"web:{task.id}") if ours else None
     assignment = Assignment(
         task.id, task.suite, task.intent, starts, mine, task.template,
-        sign_in=_forms(task, mine, running), neighbours=urls,
+        sign_in=_forms(task, mine, running), neighbours=urls, moved=lent.moved if lent else {},
     )  # fmt: skip
     return WebEnvironment(
         assignment,
-        require_browser(),
+        browser,
         scope=f"web/{task.site}",
-        judge=TaskJudge(task, Scorer(saves, urls), sites if ours else None),
+        judge=TaskJudge(task, Scorer(saves, urls), lent),
+        on_close=lent.close if lent else None,
         repeatable=ours,
     )
 
@@ -256,10 +261,10 @@ def _forms(task: WebTask, urls: Mapping[str, str], running: Mapping[str, str]) -
 class TaskJudge:
     """Judges episodes with the evaluator of the suite, and resets local sites before each episode."""
 
-    def __init__(self, task: WebTask, scorer: Scorer, sites: Any = None) -> None:
+    def __init__(self, task: WebTask, scorer: Scorer, lent: Lent | None = None) -> None:
         self._task = task
         self._scorer = scorer
-        self._sites = sites
+        self._lent = lent
 
     @property
     def wants_answer(self) -> bool:
@@ -267,12 +272,9 @@ class TaskJudge:
         return not isinstance(self._task.raw["eval"], Mapping)
 
     def begin(self) -> None:
-        """Reset the local sites that run."""
-        if self._sites is not None:
-            from engine.web.sites.manager import SITES
-
-            wanted = [n for n, site in SITES.items() if set(site.keys) & set(self._task.sites)]
-            self._sites.reset(wanted)
+        """Reset the local sites of the task."""
+        if self._lent is not None:
+            self._lent.reset()
 
     def judge_with(self, model: Model) -> None:
         """Use `model` to compare answers by meaning where a comparison of texts is not enough."""

@@ -44,6 +44,7 @@ class Assignment:
         sign_in: Forms to fill in at the beginning of each episode.
         neighbours: Base URLs by name of all configured sites. They only name pages; a task need not be allowed to
             reach them.
+        moved: Where the browser connects to instead of a `host:port`.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Assignment:
     hosts: tuple[str, ...] = ()
     sign_in: tuple[SignIn, ...] = ()
     neighbours: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

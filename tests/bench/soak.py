@@ -18,7 +18,9 @@ from tests.bench import (
     soak_games,
     soak_long,
     soak_memory,
+    soak_pages,
     soak_sessions,
+    soak_sites,
 )
 
 
@@ -28,7 +30,7 @@ def main() -> int:
     inputs = int(sys.argv[1]) if len(sys.argv) > 1 else fuzz.INPUTS
     for trials in (
         partial(fuzz.run, inputs=inputs), clumsy.run, soak_games.run, soak_memory.run, soak_corrections.run,
-        soak_sessions.run, soak_edges.run, soak_long.run,
+        soak_sessions.run, soak_edges.run, soak_sites.run, soak_pages.run, soak_long.run,
     ):  # fmt: skip
         good, bad = trials(lambda text: print(text, file=sys.stderr, flush=True))
         survived, lost = survived + good, lost + bad

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.web.browser.driver import Limits
+from engine.web.browser.limits import Limits
 from engine.web.drawing.text import CLOSE, OPEN
 from engine.web.environment import WebEnvironment
 from engine.web.opening import open_web

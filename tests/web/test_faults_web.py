@@ -22,7 +22,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
-from engine.web.browser.driver import Limits
+from engine.web.browser.limits import Limits
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment, SignIn
 from engine.web.tasks.miniwob import require_pages

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine, Sequence
+import uuid
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,16 @@ from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
 from engine.web.browser.chromium import blames_sandbox, driving, may_use_sandbox
+from engine.web.browser.limits import (
+    LONGEST_ADDRESS,
+    MOST_NOTES,
+    MOST_UNREAD,
+    Events,
+    Limits,
+    clipped,
+    end_browser,
+    hold_memory,
+)
 from engine.web.browser.network import NO_WEBRTC, WITHOUT_WEBRTC, Gate, Traffic, resolver_rules
 from engine.web.browser.snapshot import Page, parse
 
@@ -28,29 +39,6 @@ if TYPE_CHECKING:
     from engine.web.records import Look
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Timeouts in seconds, and the size of the viewport in CSS pixels.
-
-    Attributes:
-        start: Starting the browser.
-        action: One action, such as a click.
-        load: Loading a page, at the beginning and after navigation.
-        settle: Waiting until a page can be read after an action.
-        snapshot: Reading the page.
-        episode: Total time of the browser in one episode. The time that a model or a person needs does not count.
-    """
-
-    start: float = waits.BROWSER_START.seconds
-    action: float = waits.BROWSER_ACTION.seconds
-    load: float = waits.BROWSER_LOAD.seconds
-    settle: float = waits.BROWSER_SETTLE.seconds
-    snapshot: float = waits.BROWSER_SNAPSHOT.seconds
-    episode: float = waits.BROWSER_EPISODE.seconds
-    width: int = 1280
-    height: int = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +62,21 @@ class Seen:
     secrets: frozenset[str] = frozenset()
 
 
+def _address(url: str) -> str:
+    """Return the address of a tab without credentials, of limited length."""
+    return without_credentials(clipped(url, LONGEST_ADDRESS))
+
+
 class Driver:
     """One browser process with one fresh context at a time. Not thread-safe.
 
     Args:
         executable: Path of a Chromium.
         gate: Limits what may be reached. Its hosts are fixed when the browser starts.
-        limits: Timeouts and size.
+        limits: Timeouts, memory and size.
+
+    Attributes:
+        on_wait: Called with a sentence, again and again, while the browser takes long.
 
     Raises:
         GameError: The browser does not start.
@@ -90,6 +86,7 @@ class Driver:
         self.gate = gate
         self.traffic = Traffic()
         self.limits = limits or Limits()
+        self.on_wait: Callable[[str], None] = lambda text: None
         self._executable = executable
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)
@@ -103,6 +100,15 @@ class Driver:
         self._private: set[tuple[Tab, str]] = set()
         """Handles of the boxes that took secrets when they were last seen."""
         self._notes: list[str] = []
+        self._events = Events()
+        self._over = ""
+        """Why the browser was ended in this episode, "" if it was not."""
+        self._unread = 0
+        """How often in a row the page could not be read."""
+        self._mark = ""
+        """The argument by which the processes of the browser are known."""
+        self._suspect = False
+        """Whether the browser did not answer, so that the next episode needs another one."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading: set[Any] = set()
         """Requests for the pages of tabs that have not been answered yet."""
@@ -122,6 +128,14 @@ class Driver:
             GameError: The browser cannot be started again, or does not answer.
         """
         return self._do(self._begin(urls), self.limits.start + len(urls) * (self.limits.load + 5) + 15)
+
+    def leave(self) -> None:
+        """Close all pages.
+
+        Raises:
+            GameError: The browser does not answer.
+        """
+        self._do(self._leave(), self.limits.action + 5)
 
     def act(self, call: Call) -> Seen:
         """Perform an action on the last page seen, and read the page. A failed action is reported in `error`.
@@ -165,20 +179,36 @@ class Driver:
         if self._closed:
             work.close()
             raise GameError("the browser was closed")
+        self._events.begin()
         try:
-            return self._run(work, timeout)
+            done = self._run(work, timeout)
+            if not self._over:
+                return done
+            why = ""
         except TimeoutError:
-            raise GameError(f"the browser did not answer within {timeout:.0f} s") from None
+            self._suspect = True
+            why = f"the browser did not answer within {timeout:.0f} s"
         except Error as error:
-            raise GameError(f"the browser is gone: {tabs.first_line(error)}") from None
+            why = f"the browser is gone: {tabs.first_line(error)}"
+        finally:
+            self._events.end()
+        raise GameError(self._over or why)
 
     def _run(self, work: Coroutine[Any, Any, T], timeout: float) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result(timeout)
-        except TimeoutError:
-            future.cancel()
-            raise
+        waited = 0.0
+        while True:
+            part = min(self.limits.telling, timeout - waited)
+            try:
+                return future.result(part)
+            except TimeoutError:
+                waited += part
+                if future.done():
+                    raise
+                if waited >= timeout:
+                    future.cancel()
+                    raise
+                self.on_wait(f"the browser has not answered for {waited:.0f} s")
 
     # --------------------------------------------------------------------------- in the loop's thread
 
@@ -193,33 +223,48 @@ class Driver:
             if not (may_use_sandbox() and blames_sandbox(str(error))):
                 raise
             self._browser = await self._launch(self._playwright, sandbox=False)
+        hold_memory(self._mark, self.limits.memory)
 
     async def _launch(self, playwright: Playwright, *, sandbox: bool) -> Browser:
+        self._mark, self._suspect = f"--jitrl-browser={uuid.uuid4().hex}", False
         return await playwright.chromium.launch(
             executable_path=self._executable, headless=True, timeout=self.limits.start * 1000, chromium_sandbox=sandbox,
             args=[f"--host-resolver-rules={resolver_rules(self.gate)}", *NO_WEBRTC, "--disable-dev-shm-usage",
                   "--disable-background-networking", "--no-proxy-server", "--no-first-run", "--disable-sync",
-                  "--mute-audio"],
+                  "--mute-audio", "--renderer-process-limit=4", self._mark],
         )  # fmt: skip
 
     async def _stop(self) -> None:
         for task in self._tasks:
             task.cancel()
-        if self._browser is not None:
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(self._browser.close(), 5.0)
+        await self._end_browser()
         if self._playwright is not None:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(self._playwright.stop(), 5.0)
 
-    async def _begin(self, urls: Sequence[str]) -> Seen:
+    async def _leave(self) -> None:
         if self._context is not None:
             context, self._context = self._context, None
-            with contextlib.suppress(Exception):
+            try:
                 await asyncio.wait_for(context.close(), self.limits.action)
-        self._tabs, self._tab, self._notes = [], None, []
-        self._private.clear()
+            except Exception:
+                self._suspect = True
+        self._tabs, self._tab, self._over, self._unread = [], None, "", 0
         self._loading.clear()
+
+    async def _end_browser(self) -> None:
+        browser, self._browser = self._browser, None
+        if browser is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(browser.close(), 5.0)
+            end_browser(self._mark)
+
+    async def _begin(self, urls: Sequence[str]) -> Seen:
+        await self._leave()
+        if self._suspect:
+            await self._end_browser()
+        self._notes = []
+        self._private.clear()
         if self._browser is None or not self._browser.is_connected():
             await self._start()
         assert self._browser is not None
@@ -236,10 +281,10 @@ class Driver:
         await context.route_web_socket("**/*", lambda socket: self._refuse_socket(socket))
         traffic = self.traffic
         context.on("requestfinished", lambda request: self._later(traffic.finished(request)))
-        context.on("request", lambda request: self._requested(request))
+        context.on("request", lambda request: self._requested(request) if context is self._context else None)
         context.on("requestfinished", lambda request: self._loading.discard(request))
         context.on("requestfailed", lambda request: self._loading.discard(request))
-        context.on("page", self._opened)
+        context.on("page", lambda tab: self._opened(tab) if context is self._context else None)
         error = ""
         for url in urls:
             await context.new_page()
@@ -247,7 +292,7 @@ class Driver:
         if self._tabs:
             self._tab = self._tabs[0]
         self._notes = []
-        return await self._look(error)
+        return await self._look(error, waited=bool(error))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(self._quietly(work))
@@ -266,18 +311,35 @@ class Driver:
             self.gate.count(socket.url)
             self._later(socket.close())
 
+    def _count(self, what: str) -> None:
+        """Count something that pages do. If it is too much, end the browser."""
+        excess = self._events.count(what)
+        if excess:
+            self._end(excess)
+
+    def _end(self, why: str) -> None:
+        """End the browser at once. The action that is running fails, and the next episode has another browser."""
+        self._over, self._suspect = self._over or why, True
+        end_browser(self._mark)
+
+    def _note(self, text: str) -> None:
+        if len(self._notes) < MOST_NOTES:
+            self._notes.append(clipped(text, 300))
+
     def _requested(self, request: Any) -> None:
+        self._count("requests")
         self._loading.discard(request.redirected_from)
         if request.is_navigation_request() and tabs.is_for_a_tab(request):
+            self._count("page loads")
             self._loading.add(request)
         # Routes do not see redirects. The resolver rules block other hosts, but not other ports of an allowed host.
         if request.redirected_from is not None and not self.gate.allows(request.url):
             self.gate.count(request.url)
             if request.is_navigation_request():
-                self._later(self._leave(request))
+                self._later(self._emptied(request))
 
     @staticmethod
-    async def _leave(request: Any) -> None:
+    async def _emptied(request: Any) -> None:
         """Empty the frame that was redirected: a tab, or a frame inside a page, which stays.
 
         A new tab may not have its frame yet; that one keeps the browser's error page.
@@ -285,17 +347,15 @@ class Driver:
         await request.frame.goto("about:blank")
 
     def _opened(self, tab: Tab) -> None:
+        self._count("new tabs")
         if self._tab is not None:
-            self._notes.append("a new tab opened and is shown now")
+            self._note("a new tab opened and is shown now")
         self._tabs.append(tab)
         self._tab = tab
         tab.on("dialog", lambda dialog: self._later(self._answer(dialog)))
         tab.on("close", lambda _: self._gone(tab))
-        tab.on(
-            "download",
-            lambda download: self._notes.append(f"refused to download {download.suggested_filename!r}"),
-        )
-        tab.on("crash", lambda _: self._notes.append("the page crashed"))
+        tab.on("download", lambda download: self._download(download.suggested_filename))
+        tab.on("crash", lambda _: self._crashed() if tab in self._tabs else None)
 
     def _gone(self, tab: Tab) -> None:
         if tab in self._tabs:
@@ -303,8 +363,16 @@ class Driver:
         if self._tab is tab:
             self._tab = self._tabs[-1] if self._tabs else None
 
+    def _download(self, name: str) -> None:
+        self._count("downloads")
+        self._note(f"refused to download {name[:100]!r}")
+
+    def _crashed(self) -> None:
+        self._end(f"a page crashed; {self.limits.memory} MiB are the limit of its memory")
+
     async def _answer(self, dialog: Dialog) -> None:
-        self._notes.append(f"a dialog of type {dialog.type} said {dialog.message[:200]!r} and was accepted")
+        self._count("dialogs")
+        self._note(f"a dialog of type {dialog.type} said {dialog.message[:200]!r} and was accepted")
         await dialog.accept()
 
     async def _act(self, call: Call) -> Seen:
@@ -325,11 +393,12 @@ class Driver:
             error = tabs.first_line(wrong)
         if self.gate.blocked > blocked:
             count = self.gate.blocked - blocked
-            self._notes.append(f"{count} request(s) to hosts outside of the task were refused")
-        return await self._look(error)
+            self._note(f"{count} request(s) to hosts outside of the task were refused")
+        return await self._look(error, waited=bool(error) and call.name == "goto")
 
     async def _perform(self, call: Call) -> None:
-        assert self._context is not None
+        if self._context is None:
+            raise GameError(self._over or "no page is open")
         name, given = call.name, call.arguments
         if name == "new_tab" or self._tab is None:
             await self._context.new_page()
@@ -375,25 +444,41 @@ class Driver:
             return f"{without_credentials(url)[:120]} did not load: {without_credentials(tabs.first_line(error))}"
         return ""
 
-    async def _look(self, error: str) -> Seen:
+    async def _look(self, error: str, *, waited: bool = False) -> Seen:
+        """Read the shown page; `waited` says that its loading was waited for, in vain."""
         from playwright.async_api import Error
 
+        if self._over:
+            raise GameError(self._over)
         tab = self._tab
         if tab is None:
             self._page = Page()
             return Seen(self._page, error or "no tab is open; new_tab() opens one", tuple(self._notes))
         text, title = "", ""
         try:
-            tab = await self._loaded(tab)
+            tab = await self._loaded(tab, self.limits.settle if waited else self.limits.load)
             text = await tabs.snapshot(tab, self.limits.snapshot, self.limits.settle)
-            title = await tab.title()
+            title = await asyncio.wait_for(tab.title(), self.limits.settle)
+            self._unread = 0
         except (Error, TimeoutError) as wrong:
             if self._browser is None or not self._browser.is_connected():
                 raise
-            error = error or f"the page cannot be read now: {tabs.first_line(wrong)}"
-        url = without_credentials(tab.url)
+            if "crashed" in str(wrong):
+                self._crashed()
+            self._unread += 1
+            if self._unread >= MOST_UNREAD:
+                self._end(f"the page could not be read {MOST_UNREAD} times in a row")
+            late = isinstance(wrong, TimeoutError)
+            error = error or f"the page cannot be read now: {'it does not answer' if late else tabs.first_line(wrong)}"
+        if self._over:
+            raise GameError(self._over)
+        url = _address(tab.url)
         secrets = await self._take_page(tab, text, url, title)
-        urls = tuple(without_credentials(each.url) for each in self._tabs)
+        if self._page.cut:
+            self._note("the page is too long; a part of it was left out")
+        if self.traffic.full:
+            self._note("the pages have sent so much that no more of it is recorded in this episode")
+        urls = tuple(_address(each.url) for each in self._tabs)
         active = self._tabs.index(tab) if tab in self._tabs else 0
         return Seen(self._page, error, tuple(self._notes), urls, active, secrets)
 
@@ -407,11 +492,11 @@ class Driver:
         self._page = parse(text, url, title, refs) if refs else page
         return private.typed_in(page, refs)
 
-    async def _loaded(self, tab: Tab) -> Tab:
-        """Wait until pages that are loading can be read; return the tab that is then shown."""
+    async def _loaded(self, tab: Tab, limit: float) -> Tab:
+        """Wait `limit` seconds until pages that are loading can be read; return the tab that is then shown."""
         from playwright.async_api import TimeoutError as Late
 
-        end = self._loop.time() + self.limits.load
+        end = self._loop.time() + limit
         await tabs.settled(tab, self.limits.settle)
         while self._loading and self._loop.time() < end:
             await asyncio.sleep(0.02)
@@ -424,7 +509,7 @@ class Driver:
         except Late:
             self._loading.add(None)
         if self._loading:
-            self._notes.append(f"a page was still loading after {self.limits.load:.0f} s")
+            self._note(f"a page was still loading after {limit:.0f} s")
             self._loading.clear()
         await tabs.settled(tab, self.limits.settle)
         return tab
@@ -466,7 +551,7 @@ class Driver:
     async def _screenshot(self, quality: int, hidden: Sequence[str]) -> bytes:
         from playwright.async_api import Error
 
-        if self._tab is not None:
+        if self._tab is not None and not self._unread:
             with contextlib.suppress(Error, TimeoutError):
                 mask = [self._tab.locator(f"aria-ref={ref}") for ref in hidden]
                 return await self._tab.screenshot(type="jpeg", quality=quality, mask=mask)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from engine.hiding import REDACTED, without_credentials
+from engine.web.browser.limits import LONGEST_ADDRESS, clipped
 from engine.web.browser.url import origin
 from engine.web.choices import SECRET
 
@@ -33,6 +34,8 @@ LARGEST_BODY = 100_000
 _LATEST = 253_402_300_799.0
 """The last second of the year 9999, after which there are no dates in HAR."""
 MOST_ENTRIES = 2000
+MOST_SENT = 8_000_000
+"""Characters of addresses and bodies that are recorded in one episode."""
 _PART = re.compile(
     r"(?P<head>\bname=\"(?P<name>[^\"]*)\"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)(?P<value>.*?)(?=\r\n--)", re.DOTALL
 )
@@ -47,11 +50,13 @@ class Gate:
         hosts: Allowed (host, port) pairs.
         blocked: Number of aborted requests.
         last: URL of the last aborted request, without its query.
+        moved: Where the browser connects to instead of an allowed `host:port`. Pages do not see it.
     """
 
     hosts: frozenset[tuple[str, int]]
     blocked: int = 0
     last: str = ""
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     def allows(self, url: str) -> bool:
         """Whether a request to `url` is allowed."""
@@ -66,19 +71,22 @@ class Gate:
 
     async def route(self, route: Route) -> None:
         """Handle a request of the browser: continue or abort it."""
-        if self.allows(route.request.url):
-            await route.continue_()
-        else:
-            self.count(route.request.url)
-            await route.abort("blockedbyclient")
+        from playwright.async_api import Error
+
+        with contextlib.suppress(Error):  # The page may have been closed.
+            if self.allows(route.request.url):
+                await route.continue_()
+            else:
+                self.count(route.request.url)
+                await route.abort("blockedbyclient")
 
 
-def gate_for(urls: Iterable[str], hosts: Iterable[str] = ()) -> Gate:
-    """Return a gate that allows the hosts of `urls` and the further `hosts`, given as `host:port`."""
+def gate_for(urls: Iterable[str], hosts: Iterable[str] = (), moved: Mapping[str, str] | None = None) -> Gate:
+    """Return a gate that allows the hosts of `urls` and the further `hosts`, given as `host:port`; see `Gate.moved`."""
     places = {origin(url)[1:] for url in urls}
     for host in hosts:
         places.add(origin(f"http://{host}")[1:])
-    return Gate(frozenset((host, port) for host, port in places if host))
+    return Gate(frozenset((host, port) for host, port in places if host), moved=moved or {})
 
 
 def resolver_rules(gate: Gate) -> str:
@@ -89,7 +97,7 @@ def resolver_rules(gate: Gate) -> str:
     """
     # IPv6 addresses are in brackets, both in URLs and in these rules.
     names = sorted(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in gate.hosts)
-    return ", ".join([*(f"MAP {name} {name}" for name in names), "MAP * ~NOTFOUND"])
+    return ", ".join([*(f"MAP {name} {gate.moved.get(name, name)}" for name in names), "MAP * ~NOTFOUND"])
 
 
 @dataclass(slots=True)
@@ -99,17 +107,22 @@ class Traffic:
     Attributes:
         entries: The entries.
         fields: Names of the boxes for secrets that were seen on the pages.
+        full: Whether a request was left out because there were too many of them, or too long ones.
     """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     fields: set[str] = field(default_factory=set)
+    full: bool = False
+    sent: int = 0
 
     async def finished(self, request: Request) -> None:
         """Record a request that was answered."""
-        if request.resource_type in UNRECORDED or len(self.entries) >= MOST_ENTRIES:
+        if request.resource_type in UNRECORDED or not request.url.startswith(("http:", "https:")):
             return
-        if urlsplit(request.url).scheme not in ("http", "https"):
+        self.full = self.full or len(self.entries) >= MOST_ENTRIES or self.sent > MOST_SENT
+        if self.full:
             return
+        self.sent += min(len(request.url), LONGEST_ADDRESS) + min(len(request.post_data_buffer or b""), LARGEST_BODY)
         at = len(self.entries)
         entry: dict[str, Any] = {
             "startedDateTime": datetime.fromtimestamp(
@@ -129,21 +142,21 @@ class Traffic:
             entry["response"] |= {
                 "status": response.status,
                 "headers": _kept(headers),
-                "redirectURL": headers.get("location", ""),
+                "redirectURL": clipped(headers.get("location", ""), LONGEST_ADDRESS),
                 "content": {"size": 0, "mimeType": headers.get("content-type", "")},
             }
 
 
 def _request(request: Request, fields: Collection[str]) -> dict[str, Any]:
-    headers = request.headers
+    headers, url = request.headers, clipped(request.url, LONGEST_ADDRESS)
     made: dict[str, Any] = {
         "method": request.method,
-        "url": without_credentials(request.url),
+        "url": without_credentials(url),
         "httpVersion": "HTTP/1.1",
         "headers": _kept(headers),
         "cookies": [],
         "queryString": [
-            {"name": k, "value": v} for k, v in parse_qsl(urlsplit(request.url).query, keep_blank_values=True)
+            {"name": k, "value": v} for k, v in parse_qsl(urlsplit(url).query, keep_blank_values=True)
         ],
         "headersSize": -1,
         "bodySize": -1,
@@ -195,7 +208,11 @@ def without_fields(body: str, kind: str, fields: Collection[str]) -> str:
 
 
 def _kept(headers: dict[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in headers.items() if name.lower() in _HEADERS]
+    return [
+        {"name": name, "value": clipped(value, LONGEST_ADDRESS)}
+        for name, value in headers.items()
+        if name.lower() in _HEADERS
+    ]
 
 
 def as_har(entries: list[dict[str, Any]]) -> dict[str, Any]:

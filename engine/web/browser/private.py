@@ -71,10 +71,14 @@ async def boxes(tab: Tab, page: Page, limit: float) -> Boxes:
     """
     from playwright.async_api import Error
 
+    if not page.nodes:
+        return Boxes()
     shown, unread, names = 0, False, set[str]()
-    for frame in tab.frames:
+    asked = (asyncio.wait_for(frame.evaluate(IN_FRAME), limit) for frame in tab.frames)
+    for found in await asyncio.gather(*asked, return_exceptions=True):
         try:
-            found = await asyncio.wait_for(frame.evaluate(IN_FRAME), limit)
+            if isinstance(found, BaseException):
+                raise found
             shown += int(found["shown"])
             names.update(map(str, found["names"]))
         except (Error, TimeoutError, KeyError, TypeError, ValueError):

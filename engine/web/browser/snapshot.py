@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from engine.hiding import REDACTED
 from engine.texts import encodable
+from engine.web.browser.limits import LONGEST_ADDRESS, LONGEST_PAGE, LONGEST_TEXT, LONGEST_TITLE, clipped
 
 _ROLE = re.compile(r"[A-Za-z][\w-]*")
 _NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
@@ -84,11 +85,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All nodes of a page in reading order, those in iframes included."""
+    """All nodes of a page in reading order, those in iframes included.
+
+    Attributes:
+        cut: Whether something was left out because it is too long.
+    """
 
     nodes: tuple[Node, ...] = ()
     url: str = ""
     title: str = ""
+    cut: bool = False
 
     def children(self, index: int) -> Iterator[Node]:
         """Yield the direct children of a node."""
@@ -123,6 +129,8 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         title: Its title.
         secret: Handles of the elements that take secrets; what they hold is left out.
     """
+    cut = len(text) > LONGEST_PAGE
+    text, url, title = text[:LONGEST_PAGE], clipped(url, LONGEST_ADDRESS), clipped(title, LONGEST_TITLE)
     text, url, title = encodable(text), encodable(url), encodable(title)
     nodes: list[Node] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
@@ -135,6 +143,8 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         while above and above[-1][0] >= indent:
             above.pop()
         parent = above[-1][1] if above else -1
+        if len(stripped) > LONGEST_TEXT:
+            stripped, cut = stripped[:LONGEST_TEXT], True
         key, value = _split(stripped)
         if key.startswith("/"):
             if parent >= 0 and key == "/url":
@@ -153,7 +163,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         nodes.append(node)
         above.append((indent, index))
     _name_clickable(nodes)
-    return Page(tuple(_numbered(nodes)), url, title)
+    return Page(tuple(_numbered(nodes)), url, title, cut)
 
 
 def _name_clickable(nodes: list[Node]) -> None:

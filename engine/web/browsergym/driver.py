@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +14,8 @@ from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private
 from engine.web.browser.chromium import why_no_sandbox
-from engine.web.browser.driver import Limits, Seen
+from engine.web.browser.driver import Seen
+from engine.web.browser.limits import Limits
 from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
 from engine.web.browser.snapshot import Page, parse
 from engine.workers import LineWorker
@@ -92,6 +93,7 @@ class GymDriver:
             "arguments": NO_WEBRTC, "sandbox": not why_no_sandbox(executable),
             "secrets": private.IN_FRAME,
         }  # fmt: skip
+        self.on_wait: Callable[[str], None] = lambda text: None
         self._process: GymProcess | None = None
         self._seen = Seen(Page())
         self._private: set[tuple[str, str]] = set()
@@ -99,6 +101,9 @@ class GymDriver:
         self._best = 0.0
         self._fresh = False
         self._start()
+
+    def leave(self) -> None:
+        """Do nothing: BrowserGym closes its pages when the next episode begins."""
 
     def begin(self, urls: Sequence[str]) -> Seen:
         """Reset the driver for a new episode, which begins with `start`."""
@@ -177,6 +182,7 @@ class GymDriver:
         try:
             if process is None:
                 process = self._start()  # It ended in an earlier episode.
+            process.on_wait = self.on_wait
             return process.ask(seconds, **request)
         except GameError:
             self.close()  # Its state is unknown, so the next episode starts a new one.

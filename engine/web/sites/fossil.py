@@ -9,7 +9,7 @@ from pathlib import Path
 from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import fossil_data as data
-from engine.web.sites.site import Command, Login, copy_over
+from engine.web.sites.site import Command, Login
 
 FILE = "larder.fossil"
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
@@ -63,15 +63,10 @@ class Fossil:
             _fossil(home, "user", "capabilities", data.AGENT[0], "cefghijklmnoprtuvwz2345", *where)
             _fossil(home, "sql", *where, _settings())
 
-    def reset(self, folder: Path, live: Path) -> None:
-        """Copy the repository file. Fossil opens it again for every request."""
-        copy_over(folder / FILE, live / FILE)
-
-    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Return the command that serves the repository on the loopback, with its own home folder."""
+    def command(self, live: Path, port: int, saves: Path) -> Command:
+        """Return the command that serves the repository on the loopback. Fossil opens it again for every request."""
         return Command(
-            ("fossil", "server", str(live / FILE), "--port", str(port), "--localhost"),
-            {"HOME": str(live), "USER": "mara"},
+            ("fossil", "server", str(live / FILE), "--port", str(port), "--localhost"), {"USER": "mara"}
         )
 
 

@@ -1,23 +1,28 @@
-"""Manages all local sites: start, reset, stop, status."""
+"""Manages all local sites: start, reset, stop, status, and lends them to sessions.
+
+A session has the sites of its task for itself. The first session gets those that `jitrl web up` has started. Each
+further one at the same time gets others, which start with their original data and end with it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from engine.errors import JitrlError, MissingError, UsageError
+from engine.errors import GameError, JitrlError, MissingError, UsageError
 from engine.paths import ensure_folder
 from engine.web.sites import processes
 from engine.web.sites.encyclopedia import Encyclopedia
 from engine.web.sites.fossil import Fossil
 from engine.web.sites.miniwob import MiniWob
 from engine.web.sites.shop import Shop
-from engine.web.sites.site import VERSION, Site, web_folder
+from engine.web.sites.site import VERSION, Site, restore, web_folder
 
 SITES: Mapping[str, Site] = {site.name: site for site in (Shop(), Fossil(), Encyclopedia(), MiniWob())}
 
@@ -45,6 +50,54 @@ class Status:
     urls: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """One copy of a site: number 1 is the one of `jitrl web up`, the others belong to sessions."""
+
+    site: Site
+    number: int
+
+    @property
+    def name(self) -> str:
+        return self.site.name + self.ending
+
+    @property
+    def ending(self) -> str:
+        return "" if self.number == 1 else f"-{self.number}"
+
+
+class Lent:
+    """Sites that a session has for itself until `close`.
+
+    Attributes:
+        moved: Where a browser that asks for the `host:port` of a site must connect to. So all sessions see the same
+            addresses.
+    """
+
+    def __init__(self, sites: Sites) -> None:
+        self.moved: dict[str, str] = {}
+        self._sites = sites
+        self._copies: dict[_Copy, contextlib.ExitStack] = {}
+
+    def add(self, copy: _Copy, held: contextlib.ExitStack) -> None:
+        """Take a copy of a site, and what ends with it."""
+        self._copies[copy] = held
+
+    def reset(self) -> None:
+        """Restore the original data; all users are logged out.
+
+        Raises:
+            GameError: A file cannot be restored.
+        """
+        for copy in self._copies:
+            self._sites.restore(copy)
+
+    def close(self) -> None:
+        """Give the sites back; calling this twice is safe."""
+        while self._copies:
+            self._copies.popitem()[1].close()
+
+
 class Sites:
     """The local sites of one saves folder.
 
@@ -56,8 +109,8 @@ class Sites:
     """
 
     def __init__(self, saves: Path, progress: Callable[[str], None] | None = None) -> None:
-        self.saves = saves
-        self._web = web_folder(saves)
+        self.saves = saves.absolute()
+        self._web = web_folder(self.saves)
         self._run = ensure_folder(self._web / "run")
         self._say = progress or (lambda text: None)
         self._held: dict[str, processes.Started] = {}
@@ -86,28 +139,69 @@ class Sites:
         return tuple(found)
 
     def reset(self, names: Sequence[str] = ()) -> tuple[Status, ...]:
-        """Restore the original data. Running sites keep running; all users are logged out."""
-        with self._lock():
-            for site in _chosen(names):
-                if site.missing(self.saves):
-                    continue
-                site.reset(self._pristine(site), self._live(site))
+        """Restore the original data. Running sites keep running; all users are logged out.
+
+        Raises:
+            UsageError: A session has one of them.
+            GameError: A file cannot be restored.
+        """
+        with self._lock(), contextlib.ExitStack() as held:
+            copies = [_Copy(site, 1) for site in _chosen(names) if not site.missing(self.saves)]
+            for copy in copies:
+                self._take(copy, held)
+            for copy in copies:
+                self.restore(copy)
         return self.status(names)
 
-    def down(self, names: Sequence[str] = ()) -> tuple[str, ...]:
-        """Stop the sites of this folder by their process ids; return the names of those that were running."""
-        ended = []
-        with self._lock():
+    def lend(self, names: Sequence[str], who: str) -> Lent:
+        """Return the named sites for one session, which run already. It has them for itself until it closes them.
+
+        Args:
+            names: Their names.
+            who: The session, for messages to those who want them, too.
+
+        Raises:
+            JitrlError: A further copy of a site does not start.
+        """
+        lent = Lent(self)
+        try:
             for site in _chosen(names):
-                record = self._run / f"{site.name}.json"
-                server = processes.read_record(record)
-                held = self._held.pop(site.name, None)
-                ran = server is not None and processes.stop(server)
-                if held is not None:
-                    held.stop()
-                record.unlink(missing_ok=True)
-                if ran or held is not None:
-                    ended.append(site.name)
+                copy, held = self._free(site, who)
+                lent.add(copy, held)
+                if copy.number > 1:
+                    self.restore(copy)
+                    started = self._serve(copy)
+                    held.callback(shutil.rmtree, self._live(copy), ignore_errors=True)
+                    held.callback(started.stop)
+                    lent.moved[self._address(_Copy(site, 1))] = self._address(copy)
+        except BaseException:
+            lent.close()
+            raise
+        return lent
+
+    def restore(self, copy: _Copy) -> None:
+        """Restore the original data of a copy of a site.
+
+        Raises:
+            GameError: A file cannot be restored.
+        """
+        try:
+            restore(self._pristine(copy.site), self._live(copy))
+        except OSError as error:
+            raise GameError(
+                f"the site {copy.site.name} cannot be reset ({error.strerror}: {error.filename})"
+            ) from None
+
+    def down(self, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """Stop the sites of this folder by their process ids; return the names of those that were running.
+
+        Raises:
+            UsageError: A session has one of them. None was stopped.
+        """
+        with self._lock(), contextlib.ExitStack() as free:
+            for site in _chosen(names):
+                self._take(_Copy(site, 1), free)
+            ended = [site.name for site in _chosen(names) if self._stop(site)]
         return tuple(ended)
 
     def urls(self) -> dict[str, str]:
@@ -120,8 +214,9 @@ class Sites:
 
     def close(self) -> None:
         """Stop the sites that this object started with `stay=False`; calling this twice is safe."""
-        for name in list(self._held):
-            self.down((name,))
+        with self._lock():
+            for name in list(self._held):
+                self._stop(SITES[name])
 
     def __enter__(self) -> Sites:
         return self
@@ -131,15 +226,17 @@ class Sites:
 
     def _status(self, site: Site) -> Status:
         missing = site.missing(self.saves)
-        server = processes.read_record(self._run / f"{site.name}.json")
+        server = processes.read_record(self._record(_Copy(site, 1)))
         if server is None or not processes.alive(server):
             return Status(site.name, site.title, "missing" if missing else "down", note=missing)
         urls = {key: server.url + path for key, path in site.keys.items()}
-        up = processes.healthy(server.url + site.health)
-        return Status(
-            site.name, site.title, "up" if up else "failing", server.url, server.pid, server.port, urls=urls,
-            note="" if up else "it runs but does not answer; try: jitrl web down, then jitrl web up",
-        )  # fmt: skip
+        note = ""
+        if server.version != VERSION:
+            note = "another version of jitrl has started it; try: jitrl web up"
+        elif not processes.healthy(server.url + site.health):
+            note = "it runs but does not answer; try: jitrl web down, then jitrl web up"
+        state = "failing" if note else "up"
+        return Status(site.name, site.title, state, server.url, server.pid, server.port, note, urls)
 
     def _start(self, site: Site, stay: bool) -> Status:
         now = self._status(site)
@@ -148,31 +245,43 @@ class Sites:
         missing = site.missing(self.saves)
         if missing:
             raise MissingError(missing)
-        record = self._run / f"{site.name}.json"
-        server = processes.read_record(record)
-        if server is not None:
-            processes.stop(server)  # It did not answer.
-        pristine, live = self._pristine(site), self._live(site)
-        if not live.exists():
-            site.reset(pristine, live)
-        started = self._serve(site, pristine, live)
-        processes.write_record(record, started.server)
+        copy = _Copy(site, 1)
+        self._pristine(site)
+        if not self._live(copy).exists():
+            self.restore(copy)
+        started = self._serve(copy)
         if stay:
             started.release()
         else:
             self._held[site.name] = started
         return self._status(site)
 
-    def _serve(self, site: Site, pristine: Path, live: Path) -> processes.Started:
+    def _stop(self, site: Site) -> bool:
+        """Stop a site; return whether it was running."""
+        record = self._record(_Copy(site, 1))
+        server = processes.read_record(record)
+        held = self._held.pop(site.name, None)
+        ran = server is not None and processes.stop(server)
+        if held is not None:
+            held.stop()
+        record.unlink(missing_ok=True)
+        return ran or held is not None
+
+    def _serve(self, copy: _Copy) -> processes.Started:
+        site, live = copy.site, self._live(copy)
+        server = processes.read_record(self._record(copy))
+        if server is not None:
+            processes.stop(server)  # It does not answer, or its session was killed.
         wanted = site.port
         for attempt in (1, 2, 3):
             port = processes.free_port(wanted)
             self._say(f"starting {site.title}")
-            command = site.command(pristine, live, port, self.saves)
+            command = site.command(live, port, self.saves)
             try:
-                return processes.start(
-                    site.name, command, port, site.health, self._run / f"{site.name}.log"
-                )
+                log = self._run / f"{copy.name}.log"
+                started = processes.start(site.name, command, port, site.health, log, live)
+                processes.write_record(self._record(copy), started.server)
+                return started
             except JitrlError:
                 # Another process may have taken the port meanwhile; the next attempt uses any free port.
                 if attempt == 3:
@@ -180,8 +289,44 @@ class Sites:
                 wanted = 0
         raise AssertionError("unreachable")
 
-    def _live(self, site: Site) -> Path:
-        return self._web / "sites" / site.name / "live"
+    def _free(self, site: Site, who: str) -> tuple[_Copy, contextlib.ExitStack]:
+        """Return the first copy of a site that no session has, and what keeps it from the others while it is open."""
+        for number in itertools.count(1):
+            copy, held = _Copy(site, number), contextlib.ExitStack()
+            with contextlib.suppress(UsageError):
+                self._take(copy, held, f"{who} in process {os.getpid()}")
+                return copy, held
+        raise AssertionError("unreachable")
+
+    def _take(self, copy: _Copy, held: contextlib.ExitStack, who: str = "") -> None:
+        """Keep a copy of a site from all others while `held` is open.
+
+        Raises:
+            UsageError: Somebody has it.
+        """
+        file = held.enter_context((self._run / f"{copy.name}.lent").open("a+"))
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            owner = file.read(200) or "another command"
+            raise UsageError(
+                f"the site {copy.site.name} belongs to {owner} now; end that first, or wait for it"
+            ) from None
+        file.truncate(0)
+        file.write(who)
+        file.flush()
+
+    def _record(self, copy: _Copy) -> Path:
+        return self._run / f"{copy.name}.json"
+
+    def _address(self, copy: _Copy) -> str:
+        server = processes.read_record(self._record(copy))
+        assert server is not None
+        return f"127.0.0.1:{server.port}"
+
+    def _live(self, copy: _Copy) -> Path:
+        return self._web / "sites" / copy.site.name / f"live{copy.ending}"
 
     def _pristine(self, site: Site) -> Path:
         folder = self._web / "sites" / site.name / f"pristine-{VERSION}"
@@ -197,7 +342,7 @@ class Sites:
         finally:
             shutil.rmtree(part, ignore_errors=True)
         # Live data of another version does not fit the data that was just built.
-        shutil.rmtree(self._live(site), ignore_errors=True)
+        shutil.rmtree(self._live(_Copy(site, 1)), ignore_errors=True)
         return folder
 
     @contextlib.contextmanager

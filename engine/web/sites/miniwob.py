@@ -38,11 +38,7 @@ class MiniWob:
     def build(self, folder: Path, saves: Path) -> None:
         """Do nothing: the pages are served from the package."""
 
-    def reset(self, folder: Path, live: Path) -> None:
-        """Create the folder; there is nothing to restore."""
-        live.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> Command:
         """Return the command that serves the package's folder on the loopback."""
         pages = pages_folder(saves)
         assert pages is not None

@@ -7,6 +7,7 @@ start time of the process, so that a later process with the same id is never sig
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ from pathlib import Path
 from engine import children, waits
 from engine.errors import GameError
 from engine.waiting import readable
-from engine.web.sites.site import Command
+from engine.web.sites.site import VERSION, Command
 
 START_TIMEOUT_S = waits.SITE_START.seconds
 STOP_TIMEOUT_S = waits.SITE_STOP.seconds
@@ -37,6 +38,7 @@ class Server:
         started: Start time of the process in clock ticks since boot. It identifies the process if ids are reused.
         boot: Id of the boot that `started` refers to.
         port: Port on 127.0.0.1.
+        version: Version of the data that it serves.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Server:
     started: int
     boot: str
     port: int
+    version: int = 1
 
     @property
     def url(self) -> str:
@@ -89,6 +92,19 @@ def free_port(wanted: int) -> int:
     raise GameError("no port of 127.0.0.1 is free")
 
 
+def listens(server: Server) -> bool:
+    """Whether this process has the port. Two that start at the same time may have chosen the same one."""
+    sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    ours = {
+        f"socket:[{each[9]}]"
+        for each in sockets
+        if each[3] == "0A" and each[1].endswith(f":{server.port:04X}")
+    }
+    with contextlib.suppress(OSError):
+        return any(os.readlink(entry) in ours for entry in Path(f"/proc/{server.pid}/fd").iterdir())
+    return False
+
+
 def healthy(url: str, timeout_s: float = 5.0) -> bool:
     """Whether `url` answers with status 200."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -129,7 +145,7 @@ class Started:
 
 
 def start(
-    name: str, command: Command, port: int, health: str, log: Path
+    name: str, command: Command, port: int, health: str, log: Path, folder: Path
 ) -> Started:
     """Start a server and wait until it answers.
 
@@ -139,6 +155,7 @@ def start(
         port: From 1 to 65535.
         health: Path of a page that answers with status 200 when the site is up.
         log: File for the server's output.
+        folder: Where it runs, and its home.
 
     Raises:
         GameError: The server ended, or did not answer within START_TIMEOUT_S.
@@ -147,8 +164,8 @@ def start(
     with log.open("wb") as output:
         keeper = children.start(
             f"the {name} site", children.python("-I", "-S", str(keeper_file), *command.argv),
-            children.environment(command.env, ["SSL_CERT_FILE"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=output, start_new_session=True,
+            children.environment({"HOME": str(folder), **command.env}, ["SSL_CERT_FILE"]),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, cwd=folder, start_new_session=True,
         )  # fmt: skip
     assert keeper.stdout is not None
     first = keeper.stdout.readline().split()
@@ -158,7 +175,7 @@ def start(
         keeper.kill()
         keeper.wait()
         raise GameError(f"the {name} site did not start: {tail(log)}")
-    started = Started(Server(name, pid, began, boot_id(), port), keeper)
+    started = Started(Server(name, pid, began, boot_id(), port, VERSION), keeper)
     try:
         _wait_until_healthy(started.server, health, log)
     except BaseException:
@@ -169,7 +186,7 @@ def start(
 
 def _wait_until_healthy(server: Server, health: str, log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
-    while not healthy(server.url + health):
+    while not (listens(server) and healthy(server.url + health)):
         if not alive(server):
             raise GameError(f"the {server.name} site ended while starting: {tail(log)}")
         if time.monotonic() > deadline:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 from engine import children, waits
 from engine.errors import GameError
-from engine.web.sites.site import Command, Login, copy_over, venv_python
+from engine.web.sites.site import Command, Login, venv_python
 
 CODE = Path(__file__).with_name("oscar_site")
-DATABASE = "shop.sqlite3"
-PICTURE = "image_not_found.jpg"
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 SHOPPER = ("anna.meyer@quayside.example", "anna-pass")
 ADMIN = ("admin@quayside.example", "admin-pass")
@@ -49,29 +47,23 @@ class Shop:
         Raises:
             GameError: Creating them failed.
         """
-        _run(saves, folder, folder, str(CODE / "shop_seed.py"))
+        _run(saves, folder, str(CODE / "shop_seed.py"))
 
-    def reset(self, folder: Path, live: Path) -> None:
-        """Copy the database. Django opens it again for every request."""
-        (live / "media").mkdir(mode=0o700, parents=True, exist_ok=True)
-        copy_over(folder / "media" / PICTURE, live / "media" / PICTURE)
-        copy_over(folder / DATABASE, live / DATABASE)
-
-    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Return the command that serves the shop on the loopback, with data in `live` and the index in `folder`."""
+    def command(self, live: Path, port: int, saves: Path) -> Command:
+        """Return the command that serves the shop on the loopback. Django opens its files again for every request."""
         argv = ("-P", "-m", "django", "runserver", "--noreload", "--insecure", "--skip-checks", f"127.0.0.1:{port}")
-        return Command((str(venv_python(saves)), *argv), _environment(live, folder))
+        return Command((str(venv_python(saves)), *argv), _environment(live))
 
 
-def _environment(data: Path, pristine: Path) -> dict[str, str]:
+def _environment(data: Path) -> dict[str, str]:
     return {
         "PYTHONPATH": str(CODE), "DJANGO_SETTINGS_MODULE": "shop_settings", "PYTHONDONTWRITEBYTECODE": "1",
-        "JITRL_SHOP_DATA": str(data), "JITRL_SHOP_PRISTINE": str(pristine),
+        "JITRL_SHOP_DATA": str(data),
     }  # fmt: skip
 
 
-def _run(saves: Path, data: Path, pristine: Path, *arguments: str) -> None:
-    variables = children.environment(_environment(data, pristine))
+def _run(saves: Path, data: Path, *arguments: str) -> None:
+    variables = children.environment(_environment(data))
     done = children.run(
         "making the shop", [str(venv_python(saves)), "-P", *arguments], variables, cwd=data, capture_output=True,
         timeout=BUILD_TIMEOUT_S,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-VERSION = 1
+VERSION = 2
 """Version of the data of all sites. Original data with another number is built again."""
 
 
@@ -69,27 +69,37 @@ class Site(Protocol):
         """
         ...
 
-    def reset(self, folder: Path, live: Path) -> None:
-        """Restore the served data in `live` from the original data in `folder`, each file atomically."""
-        ...
-
-    def command(self, folder: Path, live: Path, port: int, saves: Path) -> Command:
-        """Return the command that serves `live` on 127.0.0.1:`port`."""
+    def command(self, live: Path, port: int, saves: Path) -> Command:
+        """Return the command that serves `live` on 127.0.0.1:`port`. The site may write nowhere else."""
         ...
 
 
-def copy_over(source: Path, target: Path) -> None:
-    """Replace `target` atomically by a copy of `source`."""
+def restore(original: Path, live: Path) -> None:
+    """Make the folder `live` the same as `original`: every other file goes, then each file is replaced atomically.
+
+    Files that a database or an index has written beside its own, such as a journal, must not be applied to the
+    restored ones, so they go first.
+    """
     import os
     import shutil
 
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    shutil.copyfile(source, part)
-    for journal in ("-journal", "-wal", "-shm"):
-        # A journal of the old database must not be applied to the new one.
-        target.with_name(target.name + journal).unlink(missing_ok=True)
-    os.replace(part, target)
+    live.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = {path.relative_to(original) for path in original.rglob("*")}
+    for path in sorted(live.rglob("*"), reverse=True):  # what is in a folder before the folder itself
+        if path.relative_to(live) in kept:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+    for name in sorted(kept):
+        source, target = original / name, live / name
+        if source.is_dir():
+            target.mkdir(exist_ok=True)
+        else:
+            part = target.with_name(f".{target.name}.part")
+            shutil.copyfile(source, part)
+            os.replace(part, target)
 
 
 def web_folder(saves: Path) -> Path:

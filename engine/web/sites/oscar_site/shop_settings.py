@@ -1,4 +1,4 @@
-"""Django settings of the local shop. JITRL_SHOP_DATA and JITRL_SHOP_PRISTINE give the folders of its data."""
+"""Django settings of the local shop. JITRL_SHOP_DATA is the folder of all its data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from oscar.defaults import *  # noqa: F403
 from oscar.defaults import OSCAR_DASHBOARD_NAVIGATION as _NAVIGATION
 
 DATA = Path(os.environ["JITRL_SHOP_DATA"])
-PRISTINE = Path(os.environ.get("JITRL_SHOP_PRISTINE", DATA))
 
-SECRET_KEY = (PRISTINE / "secret").read_text()
+SECRET_KEY = (DATA / "secret").read_text()
 DEBUG = False
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 ROOT_URLCONF = "shop_urls"
@@ -75,7 +74,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, str]] = []
 EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
 HAYSTACK_CONNECTIONS = {
-    "default": {"ENGINE": "haystack.backends.whoosh_backend.WhooshEngine", "PATH": str(PRISTINE / "index")}
+    "default": {"ENGINE": "haystack.backends.whoosh_backend.WhooshEngine", "PATH": str(DATA / "index")}
 }
 LOGGING = {"version": 1, "disable_existing_loggers": False}
 

@@ -1,0 +1,127 @@
+"""A page ends its episode at most: what it says is clipped and told, and the run goes on."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from engine.environments import profile
+from engine.errors import GameError
+from engine.records import EpisodeEnded, Notice
+from engine.session import store as sessions
+from engine.session.loop import Session
+from engine.settings import SessionConfig
+from engine.web.browser.limits import LONGEST_ADDRESS, LONGEST_TITLE, Limits
+from tests.web.hostile_pages import ALERTS, PAGES, opened, serving
+
+
+@pytest.fixture
+def base():
+    with serving() as url:
+        yield url
+
+
+def test_what_is_too_long_is_clipped_and_told(browser_path, base):
+    env = opened(browser_path, base, "plain")
+    try:
+        env.reset(1)
+        for page in ("title", "address", "target"):
+            seen = env.step(f"goto('{base}/{page}')")
+            sight = env.sight()
+            assert not seen.over, seen.text
+            assert len(seen.text) + len(seen.description) < 10_000
+            assert len(sight.title) <= LONGEST_TITLE + 3
+            assert len(sight.url) <= LONGEST_ADDRESS + 3
+            assert len(sight.snapshot) + len(repr(sight.entries)) < 60_000
+            if page == "target":
+                assert "the page is too long; a part of it was left out" in seen.text
+        assert "Plain" in env.step(f"goto('{base}/plain')").text
+    finally:
+        env.close()
+
+
+def test_a_page_that_goes_too_far_ends_its_episode_and_the_next_one_begins(browser_path, base):
+    env = opened(browser_path, base, "plain")
+    try:
+        for page, why in (
+            ("alerts", "more than 20 dialogs"),
+            ("redirects", "more than 50 page loads"),
+            ("requests", "more than 600 requests"),
+        ):
+            assert "Words of a page" in env.reset(1).description
+            seen = env.step(f"goto('{base}/{page}')")
+            assert seen.broken, (page, seen.text)
+            assert why in seen.text
+            assert env.step("noop()") == seen
+        assert "Words of a page" in env.reset(1).description
+    finally:
+        env.close()
+
+
+def test_a_page_gets_no_more_memory_than_the_limit(browser_path, base):
+    env = opened(browser_path, base, "plain", Limits(memory=420))
+    try:
+        env.reset(1)
+        seen = env.step(f"goto('{base}/heap')")
+        deadline = time.monotonic() + 120
+        while not seen.over and time.monotonic() < deadline:
+            seen = env.step("noop()")
+        assert "a page crashed; 420 MiB are the limit of its memory" in seen.text
+        assert "Words of a page" in env.reset(1).description
+    finally:
+        env.close()
+
+
+def test_a_page_that_hangs_is_told_and_ends_its_episode(browser_path, base):
+    told = []
+    limits = Limits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, telling=0.2)
+    env = opened(browser_path, base, "plain", limits)
+    env.on_wait(told.append)
+    try:
+        env.reset(1)
+        told.clear()
+        env.step(f"goto('{base}/loop')")
+        assert env.step("noop()").broken
+        assert any("the browser has not answered for" in sentence for sentence in told)
+        assert "Words of a page" in env.reset(1).description
+    finally:
+        env.close()
+
+
+def test_an_episode_that_cannot_begin_is_tried_again_then_counted_and_the_run_goes_on(
+    tmp_path, browser_path, base, monkeypatch
+):
+    """The first three times, the page opens one dialog after the other. So does every one of the second session."""
+    loads = iter([ALERTS, ALERTS, ALERTS])
+
+    class Once(dict):
+        def __getitem__(self, name):
+            return next(loads, PAGES["plain"]) if name == "first" else ALERTS if name == "always" else PAGES[name]
+
+        def __contains__(self, name):
+            return name in ("first", "always") or name in PAGES
+
+    monkeypatch.setattr("tests.web.hostile_pages.PAGES", Once())
+
+    def run(page, episodes):
+        class Here(Session):
+            def _environment(self):
+                return opened(browser_path, base, page)
+
+        settings = profile("default", "web", step_limit=2)
+        config = SessionConfig("web:t-1", "jitrl", "prior/uniform", episodes, 1, "web", settings)
+        events = []
+        session = Here(sessions.create(tmp_path, config, page), tmp_path, events.append)
+        session.run()
+        return session.error, events, [event for event in events if isinstance(event, EpisodeEnded)]
+
+    error, events, ended = run("first", 3)
+    assert error is None
+    assert [(each.failed, each.ended_by, each.steps) for each in ended] == [(1, "failure", 0), (0, "", 2), (0, "", 2)]
+    warnings = [event.message for event in events if isinstance(event, Notice)]
+    assert sum("the episode could not begin: the page went too far: more than 20 dialogs" in w for w in warnings) == 3
+    monkeypatch.setattr("engine.session.loop.FAILED_BEGINNINGS", 1)
+    error, _, ended = run("always", 9)
+    assert isinstance(error, GameError)  # Here it is no single page that is at fault.
+    assert [each.failed for each in ended] == [1]
