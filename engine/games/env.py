@@ -20,6 +20,7 @@ from engine.environment import Abstractor
 from engine.errors import GameError
 from engine.games.story import Story, bare_file
 from engine.games.zmachine.characters import LONGEST, typed
+from engine.games.zmachine.machine import PROBE
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
@@ -105,7 +106,8 @@ class GameEnvironment:
         request = {"do": "reset", "seed": seed}
         try:
             self._last = self._seen(request, LOAD_SECONDS)
-        except WorkerLost:
+        except WorkerLost as first:
+            self._was_probing(first)
             try:  # it may have died of something earlier
                 self._start()
                 self._last = self._seen(request, LOAD_SECONDS)
@@ -118,14 +120,19 @@ class GameEnvironment:
         if self._last is None and not self._closed:
             raise GameError("no episode has begun; reset the game first")
         command = sanitise(action)
-        request = {"do": "step", "command": command}
+        request, killed = {"do": "step", "command": command}, False
         try:
-            try:
-                self._last = self._seen(request, STEP_SECONDS)
-            except WorkerLost as lost:
-                if lost.by != "killed" and not self._was_searching(lost, command):
-                    raise
-                self._revive()  # the command had no part in it, so nobody need know
+            for _ in range(_MOST_POISON):
+                try:
+                    self._last = self._seen(request, STEP_SECONDS)
+                    break
+                except WorkerLost as lost:
+                    innocent = (lost.by == "killed" and not killed) or self._was_searching(lost, command)
+                    killed = lost.by == "killed"
+                    if not self._was_probing(lost) and not innocent:
+                        raise
+                    self._revive()  # the command had no part in it, so nobody need know
+            else:
                 self._last = self._seen(request, STEP_SECONDS)
         except WorkerLost as lost:
             before = self._revive()
@@ -173,6 +180,10 @@ class GameEnvironment:
     def _was_searching(self, lost: WorkerLost, command: str) -> bool:
         """Return whether the worker broke on a command that it tried while nothing was asked, and not on this one."""
         return self._cut and lost.by in ("hung", "crash") and lost.command not in ("", command)
+
+    def _was_probing(self, lost: WorkerLost) -> bool:
+        """Whether the worker broke on what it only ran to look. Then that is left out from now on."""
+        return lost.by in ("hung", "crash", "silence") and lost.command.startswith(PROBE) and self._shun(lost.command)
 
     def _shun(self, command: str) -> bool:
         """Leave a command out of all that is tried from now on; return False if that is no help."""
@@ -258,8 +269,8 @@ class GameEnvironment:
                 for command in self._since:
                     seen = self._seen({"do": "step", "command": command}, STEP_SECONDS)
                 return seen
-            except WorkerLost:
-                continue
+            except WorkerLost as lost:
+                self._was_probing(lost)
         raise GameError(f"{self._story.title} crashed and could not be brought back; begin a new episode")
 
     def _seen(self, request: dict[str, Any], seconds: float, blob: bytes = b"") -> Observation:

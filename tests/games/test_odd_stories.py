@@ -58,6 +58,44 @@ def test_questions_before_the_first_command_are_offered_answers_and_later_places
 
 
 @needs_inform
+def test_a_menu_costs_two_steps_and_is_no_action_where_it_changes_nothing(tmp_path):
+    game = opened("menu", 5, tmp_path)
+    first = game.reset(1)
+    offered = [game.valid_actions()]
+    for line in ("press 2", "hints", "press n"):
+        seen = game.step(line)
+        offered.append(game.valid_actions())
+    assert "press 1, press 2" in first.text
+    assert offered[0] == ("press 1", "press 2")  # 3 would end the interpreter
+    assert "hints" not in offered[1]
+    assert set(offered[2]) == {"press enter", "press n", "press q"}
+    assert offered[3] == ("press q",)
+    left = game.step("q")
+    game.step("hints")
+    other = game.step("take stick")  # a command leaves the menu
+    game.close()
+    assert left.text == "Back in the story."
+    assert seen.place == "Cave"
+    assert other.inventory.endswith("a stick")
+
+
+@needs_inform
+def test_questions_within_play_are_offered_what_they_take(tmp_path):
+    game = opened("asks", 5, tmp_path)
+    game.reset(1)
+    asking = {"drink potion", "touch statue", "knock", "pull lever", "north"}
+    offered = [set(game.valid_actions())]
+    for line in ("drink potion", "yes", "pull lever", "blue", "north"):
+        game.step(line)
+        offered.append(set(game.valid_actions()))
+    game.close()
+    assert asking <= offered[0]
+    assert offered[1] == {"yes", "no"}
+    assert offered[3] == {"red", "blue", "green"}
+    assert offered[5] == {"press n", "press y"}
+
+
+@needs_inform
 def test_a_title_page_is_turned_and_told(tmp_path):
     game = opened("splash", 5, tmp_path)
     seen = game.reset(1)

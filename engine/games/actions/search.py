@@ -19,11 +19,12 @@ from engine.games.actions.order import ORDER, Order
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.prompt import Prompt
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 11
+SCHEME = 12
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -46,7 +47,7 @@ class ActionFinder:
         self._story = story
         self._poison = poison
         self._grammar = grammar
-        self._bearings = bearings
+        self.bearings = bearings
         self._player = player
         self.handlers = Handlers(story, grammar, bearings.action_globals)
         self._vocabulary = Vocabulary(story)
@@ -56,7 +57,7 @@ class ActionFinder:
         cut, wording = story.cut, bearings.wording
         self._ways = [way for way in wording.ways if cut(way) in story.dictionary]
         self._bare = list(dict.fromkeys([*self._ways, *bare]))
-        self.idle: Sequence[str] = [word for word in wording.idle if cut(word) in story.dictionary]
+        self.idle: Sequence[str] = [w for w in wording.idle if cut(w) in story.dictionary and w not in poison]
         orders = (self.idle[0], _FOLLOW) if self.idle else (_FOLLOW,)
         self._orders = [text for text in orders if all(cut(word) in story.dictionary for word in text.split())]
         self._waiting = next((form.action for form in self._forms if form.text in ("wait", "z", *self.idle[:1])), 0)
@@ -82,7 +83,7 @@ class ActionFinder:
             machine,
             world,
             self._story,
-            self._bearings,
+            self.bearings,
             self.handlers,
             self._vocabulary,
             self._player,
@@ -135,6 +136,11 @@ class Finder(Protocol):
         """Commands that only pass time."""
         ...
 
+    @property
+    def bearings(self) -> Bearings | None:
+        """The parser's variables, None if they are not known."""
+        ...
+
     def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
         """Return the things at hand, and the words that the texts mention."""
         ...
@@ -170,7 +176,8 @@ class Search:
         if self._trial is None:
             finder = self._finder
             hand = finder.hand(self._machine, self._world, self._shown, self._saved)
-            self._trial = Trial(self._machine, self._world, self._saved, finder.idle, hand.looked)
+            prompt = Prompt(self._machine, self._world.story, finder.bearings)
+            self._trial = Trial(self._machine, self._world, self._saved, prompt, finder.idle, hand.looked)
             self._attempts = finder.attempts(self._trial, hand, self._saved)
         for _ in itertools.islice(self._attempts, commands):
             pass

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from engine.games.actions.names import Hand, Thing
 from engine.games.actions.search import Search
+from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.commands import NEVER
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import WORD, StoryFile
@@ -39,6 +40,7 @@ class TemplateFinder:
         player: int,
         poison: frozenset[str] = frozenset(),
     ) -> None:
+        self.bearings: Bearings | None = None
         self._story = story
         self._player = player
         self._poison = poison

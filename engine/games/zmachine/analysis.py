@@ -19,8 +19,8 @@ from engine.games.actions.handlers import Handlers
 from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.counts import Counts, find_counts
+from engine.games.zmachine.keys import leave
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.screen import turn_pages
 from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
@@ -29,7 +29,7 @@ from engine.games.zmachine.wording import Wording
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
 """Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
-SCHEME = 4
+SCHEME = 5
 """Version of the analysis. Increase it when the analysis changes."""
 
 
@@ -83,6 +83,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
                 wording=from_plain(Wording, parts["wording"]),
                 absent=frozenset(parts["absent"]),
                 words=tuple(parts["words"]),
+                stand=tuple(parts["stand"]),
             )
         noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
         counts = Counts(**known["counts"])
@@ -110,14 +111,15 @@ def _first_bearings(
 ) -> tuple[Bearings | None, tuple[str, ...]]:
     """Return the bearings, and the answers to the questions that the story asks before it takes commands.
 
-    The machine is left behind these questions.
+    The machine is left behind these questions, and behind screens that wait for a key.
     """
+    leave(machine, "")
     begun = machine.take()
     bearings = take_bearings(machine, story, grammar)
     for answer in ANSWERS if asks and bearings is None else ():
         machine.put(begun)
         for times in range(1, _QUESTIONS + 1):
-            turn_pages(machine, machine.step(answer))
+            leave(machine, machine.answer(answer))
             bearings = take_bearings(machine, story, grammar)
             if bearings is not None and bearings.noun_globals:
                 return bearings, (answer,) * times

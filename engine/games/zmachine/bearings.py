@@ -31,6 +31,7 @@ class Bearings:
         wording: The words by which the story takes its most common commands.
         absent: Objects that the parser stores for things that are not present.
         words: Nouns that were understood.
+        stand: Where the parser reads commands (`Machine.stand`), () if unknown.
     """
 
     action_globals: tuple[int, ...]
@@ -38,6 +39,7 @@ class Bearings:
     wording: Wording
     absent: frozenset[int] = frozenset()
     words: tuple[str, ...] = ()
+    stand: tuple[int, ...] = ()
 
 
 def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Bearings | None:
@@ -52,7 +54,7 @@ def take_bearings(machine: Machine, story: StoryFile, grammar: Grammar) -> Beari
         if not actions:
             return None
         machine.put(saved)
-        bearings = Bearings(actions, (), find_wording(machine, story, grammar, actions))
+        bearings = Bearings(actions, (), find_wording(machine, story, grammar, actions), stand=machine.stand)
         return _find_nouns(machine, story, saved, bearings) if bearings.wording.examine else bearings
     finally:
         machine.put(saved)

@@ -20,15 +20,16 @@ from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
-from engine.games.zmachine.analysis import ANSWERS, SCHEME, Analysis, analyse
+from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
+from engine.games.zmachine.keys import keys_in, leave, turn_pages
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.opening import open_quickly, print_all
+from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, Prompt
 from engine.games.zmachine.scene import still_look
-from engine.games.zmachine.screen import text_only, turn_pages
+from engine.games.zmachine.screen import text_only
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
-from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 from engine.games.zmachine.wording import Wording
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
@@ -41,6 +42,10 @@ _HEAD = struct.Struct("<4s16siI")
 _FORMAT = b"JZS2"
 _SEEDS = 16
 _PENDING = 8
+
+
+_NO_WAY = "The story waits for a key here: {}."
+_NOT_USED = "jitrl keeps its own saves, and an episode ends with the game or the step limit, so this is not used."
 
 
 def clean(text: str) -> str:
@@ -89,6 +94,8 @@ class Interpreter:
         self._finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
         self._turns = 0
+        self._screens = 0
+        """Steps in a row that ended on a screen that waits for a key."""
         self._open()
 
     # ------------------------------------------------------------------------------------- playing
@@ -100,7 +107,7 @@ class Interpreter:
             begun = self._begin(seed)
         else:
             self._machine.put(begun[0])
-        self._turns = 0
+        self._turns, self._screens = 0, int(self._machine.wants_key)
         self._last = self._observe(self._only(begun[1]), self._world_key(), changed=True, before=None)
         return self._last
 
@@ -111,14 +118,44 @@ class Interpreter:
             raise RuntimeError("no episode has begun")
         if last.over:
             return dataclasses.replace(last, text="The game is over.", changed=False)
-        ours = self._controls.intercepted(command)
+        kind = self._prompt.kind()
+        if kind == COMMAND:
+            ours = self._controls.intercepted(command)
+            text = self._take(command) if ours is None else ""
+        else:
+            text, ours = self._given(command, kind)
         if ours is not None:
             return dataclasses.replace(last, text=ours, changed=False)
-        text = self._take(command)
         self._turns += 1
-        key = self._world_key()
-        self._last = self._observe(text, key, changed=key != last.world_hash, before=last)
+        self._screens = self._screens + 1 if self._machine.wants_key else 0
+        self._last = self._observe(text, self._world_key(), changed=False, before=last)
         return self._last
+
+    def _given(self, line: str, kind: str) -> tuple[str, str | None]:
+        """Give the story the keys or the answer that a line is, or leave a screen and take the line as a command.
+
+        Returns:
+            What the story tells, and our answer if it was not given to the story.
+        """
+        machine, begun = self._machine, self._machine.take()
+        printed, ours = "", None
+        if kind == QUESTION or keys_in(line):
+            printed = self._prompt.give(line)
+            ours = _NOT_USED if machine.halted else None
+        else:
+            ours = self._controls.intercepted(line)
+            if ours is None:
+                printed = leave(machine, "")
+                if machine.wants_key:
+                    ours = _NO_WAY.format(", ".join(self._prompt.offered()))
+                else:
+                    printed += f"\n{machine.step(line)}"
+        if ours is not None:
+            machine.put(begun)
+            return "", ours
+        if self._plainly:
+            printed = self._only(turn_pages(machine, printed), line)
+        return printed, None
 
     @property
     def _wording(self) -> Wording:
@@ -138,20 +175,26 @@ class Interpreter:
         last = self._last
         if last is None or last.over:
             return (), True
+        kind = self._prompt.kind()
+        if kind == QUESTION:
+            return self._prompt.offered(), True
         key = self._situation(last)
         known = self._cache.get(key)
         if known is not None:
             return known, True
-        if not last.place and self._analysis.answers:
-            return ANSWERS, True
-        saved = self._machine.take()
+        begun = saved = self._machine.take()
         try:
+            if kind == KEY:
+                turn_pages(self._machine, "")
+                if self._prompt.kind() != COMMAND:
+                    return self._prompt.offered(leaving=self._screens > 1), True
+                saved = self._machine.take()
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
             else:
                 found, done = self._search(key, saved, last, budget)
         finally:
-            self._machine.put(saved)
+            self._machine.put(begun)
         if done:
             self._cache.put(key, found)
         return found, done
@@ -176,7 +219,7 @@ class Interpreter:
         """Return the whole situation as bytes: interpreter, random generator and what was seen last."""
         from engine.codec import to_plain
 
-        last = json.dumps(to_plain(self._last)).encode()
+        last = json.dumps({**to_plain(self._last), "screens": self._screens}).encode()
         head = _HEAD.pack(_FORMAT, bytes.fromhex(self._digest), self._turns, len(last))
         return head + last + self._machine.take().pack()
 
@@ -194,9 +237,11 @@ class Interpreter:
             raise ValueError("this save is damaged") from None
         if mark != _FORMAT or digest != bytes.fromhex(self._digest):
             raise ValueError("this save belongs to another story or version")
-        last = from_plain(Observation, json.loads(saved[_HEAD.size : _HEAD.size + size]))
+        seen = json.loads(saved[_HEAD.size : _HEAD.size + size])
+        screens = seen.pop("screens", 0)  # earlier versions did not save it
+        last = from_plain(Observation, seen)
         self._machine.put(Snapshot.unpack(saved[_HEAD.size + size :]))
-        self._turns, self._last = turns, last
+        self._turns, self._last, self._screens = turns, last, screens
         return last
 
     # ------------------------------------------------------------------------------------- beginning
@@ -226,8 +271,9 @@ class Interpreter:
         """Return what reads the status, found out behind the questions that the story begins with."""
         begun = self._machine.take()
         try:
+            leave(self._machine, "")
             for answer in self._analysis.answers:
-                turn_pages(self._machine, self._machine.step(answer))
+                leave(self._machine, self._machine.answer(answer))
             return PlainStatus(self._machine, self._analysis.story, self._analysis.counts)
         finally:
             self._machine.put(begun)
@@ -262,10 +308,11 @@ class Interpreter:
     def _take_hold(self) -> None:
         """Point at the interpreter's memory, which every start allocates anew."""
         self._pending.clear()  # their searches hold on to the old one
-        self._machine = Machine(self._env, self._characters, self._guard)
+        self._machine = Machine(self._env, self._characters, self._guard, self._poison)
         self._key: WorldKey | None = None
         self._world: World | None = None
         analysis = self._analysis
+        self._prompt = Prompt(self._machine, analysis.story, analysis.bearings)
         if self._generated is not None:
             from engine.games.generated import WorldKey
 
@@ -302,35 +349,50 @@ class Interpreter:
         list the same things in another order.
         """
         if self._key is None:
-            return self._looked()
+            return self._looked(key)
         seen = key, self._key.order(bytes(self._machine.memory))
         known = self._looks.get(seen)
         if known is None:
             if len(self._looks) > 20_000:
                 self._looks.clear()
-            known = self._looks[seen] = self._looked()
+            known = self._looks[seen] = self._looked(key)
         return known
 
-    def _looked(self) -> tuple[str, str]:
-        saved = self._machine.take()
-        look = clean(self._take(self._wording.look))
-        self._machine.rewind(saved)
-        inventory = clean(self._take(self._wording.inventory))
-        self._machine.put(saved)
-        return look, inventory
+    def _looked(self, key: str) -> tuple[str, str]:
+        return self._probed(self._wording.look, key), self._probed(self._wording.inventory, key)
+
+    def _probed(self, command: str, key: str) -> str:
+        """Return what a command would print, "" if it breaks the interpreter; the situation stays."""
+        with self._machine.probing(key):
+            text = clean(self._take(command))
+            return "" if self._machine.halted else text
 
     def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
         shown = clean(text)
-        status, maximum = self._status(shown), self._max_score()
+        kind = self._prompt.kind()
+        status, maximum = self._status(shown, asks=kind == COMMAND), self._max_score()
+        if not status.over and kind != COMMAND:  # a world in which the story asks is another one than that behind it
+            asked = f"{key} {self._machine.stand} {self._machine.text}"
+            key = hashlib.md5(asked.encode(), usedforsecurity=False).hexdigest()
+        changed = changed or before is None or key != before.world_hash
         look = before.description if before else ""
         inventory = before.inventory if before else ""
         place = before.place if before else ""
-        scene = ""
-        if not status.over:
-            look, inventory = self._look(key)
-            place = self._place(look)
-            if isinstance(self._world, SupportedWorld):
-                scene = clean(still_look(self._machine, self._world, self._analysis.player) or "")
+        scene, room = "", 0 if status.over else self._room()
+        if not status.over and kind == KEY:
+            with self._machine.probing(key):
+                turn_pages(self._machine, "")
+                kind = self._prompt.kind()
+                if kind == COMMAND:  # seen behind a page
+                    look, inventory, place, scene = self._seen(key)
+            if kind == KEY:
+                shown += f"\n\n[{_NO_WAY.format(', '.join(self._prompt.offered()))}]"
+        elif not status.over and kind == COMMAND:
+            look, inventory, place, scene = self._seen(key)
+        if not status.over and kind != COMMAND:
+            look = ""
+            if before is None or room != before.room:
+                place = self._room_name()
         score_changed = before is not None and status.score != before.score
         return Observation(
             text=shown,
@@ -345,37 +407,34 @@ class Interpreter:
             world_hash=key,
             changed=changed or status.over or score_changed,
             scene=scene,
-            room=0 if status.over else self._room(),
+            room=room,
             marks=() if status.over else self._marks(),
         )
 
+    def _seen(self, key: str) -> tuple[str, str, str, str]:
+        """Return what LOOK and INVENTORY print, the place, and the scene as in `Observation`."""
+        look, inventory = self._look(key)
+        scene = ""
+        if isinstance(self._world, SupportedWorld):
+            with self._machine.probing(f"{key} still"):
+                scene = clean(still_look(self._machine, self._world, self._analysis.player) or "")
+        return look, inventory, self._place(look), scene
+
     def _place(self, look: str) -> str:
-        """Return the name of the place, "" where the story asks a question instead.
+        """Return the name of the place.
 
         It is what `look` prints first. A story that Jericho does not know may have no such command; then it is the
         name of the object that the player is in.
         """
-        bearings = self._analysis.bearings
-        if not self._plainly or bearings is None or self._understands(self._wording.look):
-            return place_of(look)
+        if not look:
+            return self._room_name()
+        told = not self._plainly or self._analysis.bearings is None or self._prompt.understands(self._wording.look)
+        return place_of(look) if told else self._room_name()
+
+    def _room_name(self) -> str:
+        """Return the name of the object that the player is in, "" if unknown."""
         story, room = self._analysis.story, self._room()
         return story.name(room) if story is not None and room else ""
-
-    def _understands(self, command: str) -> bool:
-        """Whether the parser of a story that Jericho does not know understands a command now; the situation stays."""
-        story, bearings = self._analysis.story, self._analysis.bearings
-        if story is None or bearings is None:
-            return False
-        saved = self._machine.take()
-        try:
-            for number in bearings.action_globals:
-                set_global(self._machine, story, number, NO_ACTION)
-            self._machine.step(command)
-            return all(
-                global_value(self._machine, story, number) != NO_ACTION for number in bearings.action_globals
-            )
-        finally:
-            self._machine.put(saved)
 
     def _room(self) -> int:
         """Return the number of the object that the player is in, 0 if unknown."""
@@ -396,10 +455,10 @@ class Interpreter:
                 found += [f"{name}={8 * byte + bit}" for bit in range(8) if changed & 0x80 >> bit]
         return tuple(sorted(found))
 
-    def _status(self, text: str) -> Status:
+    def _status(self, text: str, *, asks: bool) -> Status:
         if self._plain is None:
             return known_status(self._machine, text)
-        return self._plain.read(self._machine, text, self._turns)
+        return self._plain.read(self._machine, text, self._turns, asks=asks)
 
     def _max_score(self) -> float | None:
         if self._generated is not None:

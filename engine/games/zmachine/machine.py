@@ -6,15 +6,23 @@ commands needs. This module uses the library's symbols for memory, stack and reg
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from engine.games.zmachine.characters import Characters
 
 _READ_KEY = 0xF6
+KEYS = {
+    "enter": "", "space": " ", "escape": "\\[", "up": "\\^", "down": "\\.", "left": "\\<", "right": "\\>",
+    "delete": "\\?",
+}  # fmt: skip
+"""Keys without a character, and what stands for them in a line for the interpreter."""
+PROBE = "(probe "
+"""Begins the note of a command that is only run to look."""
 _NUMBERS = struct.Struct("<iiiiiqiiii")
 
 
@@ -77,14 +85,25 @@ class Machine:
             stepped by other code.
         characters: The story's characters.
         guard: Called with each command before it is run.
+        shunned: Probes that crashed the interpreter before; they are not run and print nothing.
+
+    Attributes:
+        probe: Said before each command in the guard's note while commands are only run to look, "" otherwise.
     """
 
     def __init__(
-        self, env: Any, characters: Characters, guard: Callable[[bytes], None] | None = None
+        self,
+        env: Any,
+        characters: Characters,
+        guard: Callable[[bytes], None] | None = None,
+        shunned: frozenset[str] = frozenset(),
     ) -> None:
         lib = env.frotz_lib
         self.env = env
         self.characters = characters
+        self.probe = ""
+        self._shunned = shunned
+        self._operations = lib.operations
         self._begin = lib.operations.begin
         self._lib = lib
         self._size: int = lib.getRAMSize()
@@ -149,15 +168,60 @@ class Machine:
     @property
     def text(self) -> str:
         """What was printed last."""
-        return self.characters.decode(self._lib.get_narrative_text())
+        return self.characters.decode(self.printed)
+
+    @property
+    def printed(self) -> bytes:
+        """The same as the interpreter's bytes."""
+        text: bytes = self._lib.get_narrative_text()
+        return text
 
     def run(self, command: str) -> bytes:
-        """Run one command and return what is printed, as the interpreter's bytes."""
+        """Run one command and return what is printed, as the interpreter's bytes.
+
+        Where the story waits for a key, only the first one is given: the rest would be left over and answer what the
+        story asks later.
+        """
+        if self.probe and self.probe + command in self._shunned:
+            return b""
         if self._guard is not None:
-            self._guard(command.encode())
+            self._guard((self.probe + command).encode())
+        if self._lib.get_opcode() == _READ_KEY and not command.startswith("\\"):
+            command = command[:1]
         self._begin()
         text: bytes = self._step(self.characters.encode(command) + b"\n")
         return text
+
+    def press(self, key: str) -> str:
+        """Press a key of `KEYS`, or one with a character, and return what is printed."""
+        return self.answer(KEYS.get(key, key))
+
+    def answer(self, line: str) -> str:
+        """Give the story what is no command, and return what is printed.
+
+        What would save, restore or restart the story or end the interpreter halts it instead.
+        """
+        self._operations.contained = True
+        try:
+            return self.step(line)
+        finally:
+            self._operations.contained = False
+
+    @contextlib.contextmanager
+    def probing(self, mark: str) -> Iterator[None]:
+        """Run commands only to look, and put the situation back. One that crashed with this mark before is not run."""
+        saved, before = self.take(), self.probe
+        self.probe = f"{PROBE}{mark}) "
+        try:
+            yield
+        finally:
+            self.probe = before
+            self.put(saved)
+
+    @property
+    def stand(self) -> tuple[int, int, int]:
+        """Where in the story's code, and how deep, input is waited for."""
+        return self._lib.getPC(), self._lib.getSP(), self._lib.getFrameCount()
 
     def move(self, number: int, to: int) -> None:
         """Move an object, with its contents, into another object."""

@@ -1,14 +1,12 @@
-"""Removes the prompt and the status line from a story's output, and pages through screens that wait for a key.
+"""Removes the prompt and the status line from a story's output.
 
-Jericho does both for the stories it supports. For other stories its output contains the prompt and the status line.
+Jericho does so for the stories it supports. For other stories its output contains the prompt and the status line.
 The interpreter draws the status line in version 3, the story itself in later versions.
 """
 
 from __future__ import annotations
 
 import re
-
-from engine.games.zmachine.machine import Machine
 
 _STATUS_FIRST = re.compile(r"\A>? ?[^\n]{0,90}? {3,}(?:Score|Time|Moves|Turns)\b[^\n]*(?:\n|\Z)")
 """Version 3: a prompt, the place, and far to the right the score or the time."""
@@ -18,7 +16,6 @@ _PROMPT_BESIDE = re.compile(r"^([^<>\n]*[.?!])>\s*\Z", re.MULTILINE)
 """A question, and the prompt on the same line."""
 _PROMPT_FIRST = re.compile(r"\A\s*>[^\S\n]*\n")
 """The prompt of the command before, where it is printed late."""
-_MOST_PAGES = 12
 
 
 def text_only(printed: str, command: str = "", prompt: str = "") -> str:
@@ -38,10 +35,3 @@ def text_only(printed: str, command: str = "", prompt: str = "") -> str:
         return rest.strip(" ")
     return text
 
-
-def turn_pages(machine: Machine, printed: str) -> str:
-    """Press Enter while the story waits for a key; return all that was printed."""
-    pages = [printed]
-    while machine.wants_key and not machine.halted and len(pages) <= _MOST_PAGES:
-        pages.append(machine.step(""))
-    return "\n".join(pages)

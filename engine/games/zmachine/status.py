@@ -103,12 +103,13 @@ class PlainStatus:
         maximum = counts.maximum if answer is None else answer[2]
         self.maximum = None if maximum is None else float(maximum)
 
-    def read(self, machine: Machine, text: str, turns: int) -> Status:
+    def read(self, machine: Machine, text: str, turns: int, *, asks: bool = True) -> Status:
         """Return the status.
 
         Args:
             text: What was printed last.
             turns: Commands so far, for stories that do not count them.
+            asks: Whether the story waits for a command, so that it can be asked.
         """
         words, counts, story = last_words(text), self._counts, self._story
         end = counts.ended(machine, story) if story is not None else 0
@@ -117,7 +118,7 @@ class PlainStatus:
         if self._counted and story is not None:
             score = float(_signed(global_value(machine, story, counts.score or 0)))
             moves = global_value(machine, story, counts.turns or 0)
-        elif self._asked and (answer := told_score(text) if over else _ask(machine)) is not None:
+        elif self._asked and (answer := _ask(machine) if asks and not over else told_score(text)) is not None:
             score = self._last = float(answer[0])
             moves = turns if answer[1] is None else answer[1]
         return Status(score, moves, over, words or "", won=end == WON, lost=end == DEAD)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from engine.games.actions.phrasing import usage
 from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.prompt import COMMAND, Prompt
 from engine.games.zmachine.world import World
 
 _Seen = tuple[str, bytes]
@@ -27,6 +28,7 @@ class Trial:
         machine: The interpreter.
         world: Compares states.
         saved: The state.
+        prompt: Tells what the story waits for after a command.
         idle: Commands that only pass time (some more than others), if any is known. Changes after them do not count as
             effects of commands; the first of them is the command for the effect of passing time.
         alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
@@ -37,11 +39,13 @@ class Trial:
         machine: Machine,
         world: World,
         saved: Snapshot,
+        prompt: Prompt,
         idle: Sequence[str],
         alike: Iterable[bytes] = (),
     ) -> None:
         self._machine = machine
         self._world = world
+        self._prompt = prompt
         self._starts = [replace(saved, random=(value, 0, 0)) for value in _CHANCE]
         self._things: dict[bytes, str] = {}
         self._facts: dict[bytes, bytes] = {}
@@ -87,11 +91,22 @@ class Trial:
         text = machine.run(command)
         if machine.halted:
             return False, False  # never proposed: it crashes the interpreter instead of ending the story
+        if self._world.end(text) or self._prompt.kind() == COMMAND:
+            return self._effect(command, things, attempt, text)
+        result = False, False
+        for _ in self._prompt.ways():  # what comes of it shows behind what the story asks
+            result = self._effect(command, things, attempt, self._machine.printed)
+            if result[0]:
+                break
+        return result
+
+    def _effect(self, command: str, things: int, attempt: int, text: bytes) -> tuple[bool, bool]:
+        """Note the effect of a command that has been run; return what `_attempt` does."""
         end = self._world.end(text)
         score = self._world.score()
         seen = self._now()
         if not end and score == self._score and seen in self._same[attempt]:
-            return False, machine.random()[0] not in self._drawn[attempt]
+            return False, self._machine.random()[0] not in self._drawn[attempt]
         if b"(Taken)" in text:
             return False, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
         self._effects.setdefault((seen, score, end), []).append((things, command))

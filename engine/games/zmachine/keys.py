@@ -1,0 +1,151 @@
+"""Screens that wait for one key: which keys do something there, and which lead back to where a line is typed.
+
+The interpreter tells that a story waits for a key. What a key does is tried, and the situation is put back: keys that
+leave the story in the same state do the same. Where all keys do the same, the screen is a page to be turned. Where they
+differ, it is a menu or a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.games.zmachine.machine import KEYS, Machine, Snapshot
+
+_NAMES = ("enter", "space", *"0123456789nyqpabcdefghijklmorstuvwxz", "escape", "down", "up", "right", "left", "delete")
+"""The keys that are tried. Of several that do the same, the first is named."""
+_SPELT = {"return": "enter", "esc": "escape", "backspace": "delete"}
+_BARE = frozenset({"enter", "space", "escape", *_SPELT})
+"""Keys that may be typed without "press". Others, such as "up", can also be commands."""
+_LETTER = re.compile(r"(?<![\w'])([b-hj-z0-9])(?![\w'])", re.IGNORECASE)
+"""A letter or digit that a text names. "A" and "I" are words."""
+_LEAVING = ("q", "escape", "x", "0", "enter", "space")
+_CODES = {"enter": 13, "space": 32, "escape": 27, "up": 129, "down": 130, "left": 131, "right": 132, "delete": 8}
+_MOST_PAGES = 12
+_MOST_SCREENS = 8
+"""Screens on which a way out is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that does something.
+
+    Attributes:
+        name: Its name.
+        after: The situation after it.
+    """
+
+    name: str
+    after: Snapshot
+
+
+def keys_in(command: str) -> tuple[str, ...]:
+    """Return the keys that a typed line means: "press q", "press 1 enter", "q", or nothing for Enter; () if none."""
+    words = command.lower().split()
+    if not words:
+        return ("enter",)
+    told = words[0] == "press" and len(words) > 1
+    if not told and (len(words) > 1 or (len(words[0]) > 1 and words[0] not in _BARE)):
+        return ()
+    keys = tuple(_SPELT.get(word, word) for word in words[told:])
+    return keys if all(len(key) == 1 or key in KEYS for key in keys) else ()
+
+
+def choices(machine: Machine) -> tuple[Key, ...]:
+    """Return the keys that do different things now, without those that do nothing; the situation stays."""
+    saved, groups = machine.take(), list[list[Key]]()
+    before = Key("", saved)
+    try:
+        for name in _NAMES:
+            machine.rewind(saved)
+            machine.press(name)
+            if machine.halted:
+                continue
+            key = Key(name, machine.take())
+            stays = _alike(key, before)  # then only what it prints can tell it from others
+            for group in groups:
+                if _alike(group[0], key) and not (stays and group[0].after.text != key.after.text):
+                    group.append(key)
+                    break
+            else:
+                groups.append([key])
+    finally:
+        machine.put(saved)
+    idle = [group for group in groups if _alike(group[0], before)]
+    if idle:
+        groups.remove(max(idle, key=len))
+    named = {letter.lower() for letter in _LETTER.findall(machine.text)}
+    return tuple(min(group, key=lambda key: key.name not in named) for group in groups)
+
+
+def turn_pages(machine: Machine, printed: str) -> str:
+    """Turn pages on which every key does the same; return all that was printed."""
+    pages = [printed]
+    while machine.wants_key and not machine.halted and len(pages) <= _MOST_PAGES:
+        found = choices(machine)
+        if len(found) != 1:
+            break
+        pages.append(machine.press(found[0].name))
+    return "\n".join(pages)
+
+
+def leave(machine: Machine, printed: str) -> str:
+    """Turn pages, and leave menus by the shortest way; return all that was printed."""
+    printed = turn_pages(machine, printed)
+    for key in way_out(machine) if machine.wants_key and not machine.halted else ():
+        printed += f"\n{machine.press(key)}"
+    return printed
+
+
+def way_out(machine: Machine) -> tuple[str, ...]:
+    """Return the fewest keys that lead to where a line is typed, () if none were found; the situation stays."""
+    saved = machine.take()
+    screens: list[tuple[Snapshot, tuple[str, ...]]] = [(saved, ())]
+    met = {_place(saved)}
+    try:
+        for screen, pressed in screens:  # which grow
+            for key, after in _beyond(machine, screen):
+                if not machine.wants_key:
+                    return (*pressed, key)
+                if _place(after) not in met and len(screens) < _MOST_SCREENS:
+                    met.add(_place(after))
+                    screens.append((after, (*pressed, key)))
+        return ()
+    finally:
+        machine.put(saved)
+
+
+def _beyond(machine: Machine, screen: Snapshot) -> Iterator[tuple[str, Snapshot]]:
+    machine.put(screen)
+    for key in sorted(choices(machine), key=lambda key: key.name not in _LEAVING):
+        machine.put(key.after)
+        yield key.name, key.after
+
+
+def _place(situation: Snapshot) -> tuple[int, int, bytes, bytes]:
+    return situation.pc, situation.sp, situation.memory, situation.text
+
+
+def _alike(one: Key, other: Key) -> bool:
+    """Whether two situations differ at most where they keep the key that was pressed."""
+    a, b = one.after, other.after
+    if (a.pc, a.sp, a.fp, a.frames, a.opcode) != (b.pc, b.sp, b.fp, b.frames, b.opcode):
+        return False
+    codes = _code(one.name), _code(other.name)
+    return _same(a.memory, b.memory, *codes) and _same(a.stack[2 * a.sp :], b.stack[2 * b.sp :], *codes)
+
+
+def _same(one: bytes, other: bytes, code: int, code_of_other: int) -> bool:
+    """Whether bytes differ only where both have the code of their key. What was there before a key can be anything."""
+    import numpy as np
+
+    if one == other:
+        return True
+    a, b = np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)
+    changed = a != b
+    return bool(np.all(a[changed] == code) and (code_of_other == 0 or np.all(b[changed] == code_of_other)))
+
+
+def _code(name: str) -> int:
+    return _CODES.get(name) or (ord(name) if name else 0)

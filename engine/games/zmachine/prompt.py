@@ -1,0 +1,124 @@
+"""What a story waits for: a command, a key, or the answer to a question; and what can be given to it there.
+
+Where in its code a story reads a line tells a command from an answer: the parser reads all commands at one place. A
+line that is read elsewhere is a command, too, if LOOK or INVENTORY is understood there, as where the parser asks what
+was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.games.zmachine.bearings import Bearings
+from engine.games.zmachine.keys import choices, keys_in, leave, turn_pages, way_out
+from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
+
+COMMAND, KEY, QUESTION = "command", "key", "question"
+_YES_NO = ("yes", "no")
+_DIGITS = tuple("123456789")
+_NONSENSE = "qzx"
+"""An answer that no question expects. What is answered like it, where it was not accepted, is none."""
+_NUMBER = re.compile(r"\b(number|how (many|much|old|far)|digit|age|guess)\b", re.IGNORECASE)
+_LABEL = re.compile(r"^\s*[(\[]?(\d{1,2}|[A-Za-z])[)\].:]", re.MULTILINE)
+_LISTED = re.compile(r"((?:[\w'-]+, )*[\w'-]+),? or ([\w'-]+)\s*[?.:]")
+_MOST_LISTED = 12
+
+
+class Prompt:
+    """Tells what one machine waits for.
+
+    Args:
+        machine: The interpreter.
+        story: The story file, None if it cannot be read.
+        bearings: The parser's variables, None if they are not known. Then every line is taken for a command.
+    """
+
+    def __init__(self, machine: Machine, story: StoryFile | None, bearings: Bearings | None) -> None:
+        self._machine = machine
+        self._story = story
+        self._bearings = bearings
+        self._takes: dict[tuple[int, int, int], bool] = {}
+
+    def kind(self) -> str:
+        """Return what is waited for now: `COMMAND`, `KEY` or `QUESTION`."""
+        machine, bearings = self._machine, self._bearings
+        if machine.wants_key:
+            return KEY
+        if bearings is None or not bearings.stand or machine.halted:
+            return COMMAND
+        stand = machine.stand
+        if stand == bearings.stand:
+            return COMMAND
+        if stand not in self._takes:
+            wording = bearings.wording
+            self._takes[stand] = self.understands(wording.look) or self.understands(wording.inventory)
+        return COMMAND if self._takes[stand] else QUESTION
+
+    def understands(self, command: str) -> bool:
+        """Whether the parser understands a command now; the situation stays."""
+        story, bearings, machine = self._story, self._bearings, self._machine
+        if story is None or bearings is None:
+            return False
+        with machine.probing(" ".join(map(str, machine.stand))):
+            for number in bearings.action_globals:
+                set_global(machine, story, number, NO_ACTION)
+            machine.step(command)
+            return all(global_value(machine, story, number) != NO_ACTION for number in bearings.action_globals)
+
+    def offered(self, *, leaving: bool = False) -> tuple[str, ...]:
+        """Return what can be given to a story that waits for a key or an answer; the situation stays.
+
+        Args:
+            leaving: Of keys, only those that lead out of the screen, if any do.
+        """
+        if not self._machine.wants_key:
+            return self._answers()
+        with self._machine.probing("keys"):
+            way = way_out(self._machine) if leaving else ()
+            return (f"press {' '.join(way)}",) if way else tuple(f"press {key.name}" for key in choices(self._machine))
+
+    def give(self, line: str) -> str:
+        """Press the keys that a line means, or answer with it; return what is printed."""
+        if not self._machine.wants_key:
+            return self._machine.answer(line)
+        printed = []
+        for key in keys_in(line):
+            if self._machine.wants_key and not self._machine.halted:
+                printed.append(self._machine.press(key))
+        return "\n".join(printed)
+
+    def ways(self) -> Iterator[None]:
+        """Lead a story that waits for a key or an answer on, each way in turn; halt at each where it goes on."""
+        turn_pages(self._machine, "")
+        if self.kind() == COMMAND:
+            yield
+            return
+        here = self._machine.take()
+        for line in self.offered():
+            self._machine.put(here)
+            self.give(line)
+            leave(self._machine, "")
+            if not self._machine.halted:
+                yield
+
+    def _answers(self) -> tuple[str, ...]:
+        """Return the answers that a question takes: yes, no, what its text lists, and numbers if it speaks of one."""
+        machine = self._machine
+        text = machine.text
+        listed = [label.lower() for label in _LABEL.findall(text)]
+        for first, last in _LISTED.findall(text):
+            listed += [*first.lower().split(", "), last.lower()]
+        numbers = _DIGITS if _NUMBER.search(text) else ()
+        with machine.probing("answers"):
+            begun = machine.take()
+            stand, refused = machine.stand, (machine.answer(_NONSENSE), machine.stand)
+            found = []
+            for answer in dict.fromkeys([*_YES_NO, *listed[:_MOST_LISTED], *numbers]):
+                machine.rewind(begun)
+                told = machine.answer(answer), machine.stand
+                if not machine.halted and (refused[1] != stand or told != refused):
+                    found.append(answer)
+        return tuple(found) or _YES_NO
