@@ -217,6 +217,8 @@ class Machine:
         finally:
             self.probe = before
             self.put(saved)
+            if self._guard is not None and not before:
+                self._guard(b"")  # whatever breaks next, it is not this
 
     @property
     def stand(self) -> tuple[int, int, int]:
