@@ -31,11 +31,12 @@ def run(tell: Callable[[str], None], steps: int = STEPS) -> tuple[int, int]:
         command = [JITRL, "run", *story, "--model", "prior/verbs", "--saves", saves, "--quiet"]
         command += ["--json", f"{saves}/result.json", "--steps", str(EPISODE), "--episodes", str(steps)]
         begun, first, first_ms, looked, used = time.monotonic(), 0.0, 0.0, 0, 0.0
+        recordings = _Recordings(Path(saves))
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 while process.poll() is None and looked < steps:
                     time.sleep(1.0)
-                    played = _played(Path(saves))
+                    played = recordings.steps()
                     if played - looked < steps // 10:
                         continue
                     mb, cpu = _size_mb(process.pid), _processor_s(process.pid)
@@ -56,8 +57,23 @@ def run(tell: Callable[[str], None], steps: int = STEPS) -> tuple[int, int]:
     return good, bad + ended
 
 
-def _played(saves: Path) -> int:
-    return sum(path.read_bytes().count(b'{"event":"Stepped"') for path in saves.glob("sessions/*/events.jsonl"))
+class _Recordings:
+    """The recordings in a saves folder, read on from where they were read to."""
+
+    def __init__(self, saves: Path) -> None:
+        self._saves = saves
+        self._steps = 0
+        self._read: dict[Path, int] = {}
+
+    def steps(self) -> int:
+        """Return how many steps they have."""
+        for path in self._saves.glob("sessions/*/events.jsonl"):
+            with path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                whole, _, torn = file.read().rpartition(b"\n")
+                self._read[path] = file.tell() - len(torn)
+            self._steps += whole.count(b'{"event":"Stepped"')
+        return self._steps
 
 
 def _size_mb(pid: int) -> float:
