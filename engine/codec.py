@@ -166,15 +166,20 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
+@functools.cache
+def _shape(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """Return the origin and the arguments of a type, and whether it is a record."""
+    return typing.get_origin(hint), typing.get_args(hint), dataclasses.is_dataclass(hint)
+
+
 def _build(hint: Any, value: Any, where: str) -> Any:
     if hint is Any:
         limits.check_json(value, where)
         return value
     if hint == Part:
         return _part(value, where)
-    origin = typing.get_origin(hint)
+    origin, options, is_record = _shape(hint)
     if origin in (typing.Union, types.UnionType):
-        options = typing.get_args(hint)
         if value is None and type(None) in options:
             return None
         return _build(next(option for option in options if option is not type(None)), value, where)
@@ -182,16 +187,16 @@ def _build(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, (list, tuple)):
             raise BadFile(f"{where} should be a list")
         _check_size(value, where)
-        item = typing.get_args(hint)[0]
+        item = options[0]
         return tuple(_build(item, part, where) for part in value)
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise BadFile(f"{where} should be an object")
         _check_size(value, where)
-        item = typing.get_args(hint)[1]
+        item = options[1]
         return {_build(str, key, where): _build(item, part, where) for key, part in value.items()}
-    if dataclasses.is_dataclass(hint):
-        return from_plain(hint, value)  # type: ignore[arg-type]
+    if is_record:
+        return from_plain(hint, value)
     if hint is float:
         if not limits.is_number(value):
             raise BadFile(f"{where} should be a finite number, not {shown(value)}")

@@ -75,7 +75,7 @@ RAY_NODE = Wait("a node that imports jitrl", 120.0, "a sentence says so")
 RAY_NODE_GONE = Wait("a node that the head node has given up", 6.0, "its cells are lost, and played elsewhere")
 RAY_CELL = Wait("the former worker of a cell", 120.0, "the cell is played by the new one")
 RAY_DESK = Wait("an answer whether to stop", 30.0, "the question is asked again")
-RAY_PACE = Wait("leave for a call of a model", 10.0, "the cell fails")
+RAY_PACE = Wait("leave for a call of a model", 10.0, "the worker keeps to a pace of its own")
 
 # Runs, threads and files
 WORKERS_END = Wait("workers that were asked to stop", 60.0, "they are killed; what they played is kept")

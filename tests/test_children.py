@@ -114,7 +114,7 @@ def pages(folder):
     """Start a site that serves a folder."""
     port = processes.free_port(0)
     command = children.python("-m", "http.server", str(port), "--bind", "127.0.0.1")
-    return processes.start("pages", Command(tuple(command)), port, "/", folder / "log")
+    return processes.start("pages", Command(tuple(command)), port, "/", folder / "log", folder)
 
 
 def a_story(folder):
@@ -160,7 +160,7 @@ def a_site(folder):
 
 
 def the_shop(folder):
-    command = shop.Shop().command(folder, folder, 1, folder)
+    command = shop.Shop().command(folder, 1, folder)
     done = children.run("the shop", [sys.executable, *command.argv[1:]], children.environment(command.env), timeout=60)
     assert done.returncode != 0  # it is not installed
 

@@ -40,23 +40,38 @@ class Tally:
 
 
 class Memo(Generic[_Key, _Answer]):
-    """Answers by question; part of each question is the version of what is known.
+    """Answers by question. Those about one subject hold for one version of it, and are forgotten with the next.
 
     Args:
         most: Answers that are kept; with more, all are forgotten.
     """
 
-    __slots__ = ("_answers", "_most")
+    __slots__ = ("_about", "_most", "_size")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._answers: dict[_Key, _Answer] = {}
+        self._size = 0
+        self._about: dict[str, tuple[Hashable, dict[_Key, _Answer]]] = {}
+        """By subject, its latest version and the answers that hold for it."""
 
-    def find(self, key: _Key, answer: Callable[[], _Answer]) -> _Answer:
+    def __len__(self) -> int:
+        """Return the number of answers that are kept."""
+        return self._size
+
+    def find(self, subject: str, version: Hashable, key: _Key, answer: Callable[[], _Answer]) -> _Answer:
         """Return the answer to a question; it is worked out unless it is kept."""
-        answers = self._answers
-        if key not in answers:
-            if len(answers) >= self._most:
-                answers.clear()
-            answers[key] = answer()
-        return answers[key]
+        known = self._about.get(subject)
+        if known is not None and known[0] == version and key in known[1]:
+            return known[1][key]
+        found = answer()  # which may ask further questions
+        known = self._about.get(subject)
+        if known is None or known[0] != version:
+            self._size -= len(known[1]) if known is not None else 0
+            known = self._about[subject] = version, {}
+        if self._size >= self._most:
+            self._about = {subject: (version, known[1])}
+            known[1].clear()
+            self._size = 0
+        self._size += key not in known[1]
+        known[1][key] = found
+        return found

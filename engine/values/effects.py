@@ -13,7 +13,7 @@ from collections import deque
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import jaccard
+from engine.values.counts import Memo, jaccard
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, name_in
 
 
@@ -67,12 +67,24 @@ class Outcome(NamedTuple):
     death: float
 
 
+class _Usual(NamedTuple):
+    """What the latest occasions of an action under one alias come to; `occasion` and `success` as in `Outcome`."""
+
+    occasion: Occasion
+    success: float
+    deaths: int
+    tries: int
+
+
 class Effects:
     """The latest occasions of all actions."""
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self._occasions: dict[Key, deque[Occasion]] = {}
+        # Plans ask the same many times between two occasions.
+        self._usual: dict[Key, dict[str, _Usual]] = {}
+        self._gains: dict[Key, float] = {}
 
     def __contains__(self, key: Key) -> bool:
         return key in self._occasions
@@ -96,7 +108,10 @@ class Effects:
             reward=reward,
             fresh=fresh,
         )
-        self._occasions.setdefault((now.place, action), deque(maxlen=self._n.occasions)).append(occasion)
+        key = (now.place, action)
+        self._occasions.setdefault(key, deque(maxlen=self._n.occasions)).append(occasion)
+        self._usual.pop(key, None)
+        self._gains.pop(key, None)
         return occasion
 
     def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome | None:
@@ -107,9 +122,17 @@ class Effects:
         Args:
             hazard: Share of deadly steps at the place in this context.
         """
-        known, alias = self._occasions.get(key), name_in(context)
-        if not known:
+        if key not in self._occasions:
             return None
+        alias, by_alias = name_in(context), self._usual.setdefault(key, {})
+        if alias not in by_alias:
+            by_alias[alias] = self._usually(key, alias)
+        usual = by_alias[alias]
+        return Outcome(usual.occasion, usual.success, (usual.deaths + hazard) / (usual.tries + 1.0))
+
+    def _usually(self, key: Key, alias: str) -> _Usual:
+        """Return what the latest occasions come to where the place goes by this alias, of all if it never did."""
+        known = self._occasions[key]
         latest = [o for o in known if o.alias == alias] or known
         effective = [o for o in latest if o.did_something and not o.terminated]
         success = 1.0
@@ -117,12 +140,14 @@ class Effects:
             idle = sum(not (o.did_something or o.terminated) for o in latest)
             success = max(self._n.least_success, 1.0 - idle / len(latest))
         lasting = effective or [o for o in latest if not o.terminated] or latest
-        return Outcome(lasting[-1], success, (sum(o.died for o in latest) + hazard) / (len(latest) + 1.0))
+        return _Usual(lasting[-1], success, sum(o.died for o in latest), len(latest))
 
     def gain(self, key: Key) -> float:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""
-        fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
-        return sum(max(0.0, o.reward) for o in fresh) / len(fresh) if fresh else 0.0
+        if key not in self._gains:
+            fresh = [o for o in self._occasions.get(key, ()) if o.fresh]
+            self._gains[key] = sum(max(0.0, o.reward) for o in fresh) / len(fresh) if fresh else 0.0
+        return self._gains[key]
 
     def ending(self, key: Key) -> float:
         """Return how often the episode ended with an action, deaths apart, as a share of its latest occasions."""
@@ -145,11 +170,14 @@ class Views:
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
         self._seen: dict[Tokens, Tokens] = {}
+        self._adds = 0
+        self._similar: Memo[Tokens, Tokens] = Memo(numbers.looks)
 
     def add(self, have: Tokens, see: Tokens) -> None:
         """Learn what the place looks like with this in hand."""
         self._seen.pop(have, None)
         self._seen[have] = see
+        self._adds += 1
         if len(self._seen) > self._n.looks:
             del self._seen[next(iter(self._seen))]
 
@@ -157,4 +185,8 @@ class Views:
         """Return what it looked like to who came with the most similar things in hand; nothing if nobody ever came."""
         if have in self._seen or not self._seen:
             return self._seen.get(have, EMPTY)
-        return self._seen[max(reversed(self._seen), key=lambda known: jaccard(have, known))]
+        return self._similar.find("", self._adds, have, lambda: self._seen[self._closest(have)])
+
+    def _closest(self, have: Tokens) -> Tokens:
+        """Return the most similar things in hand with which somebody came, the latest of equally similar ones."""
+        return max(reversed(self._seen), key=lambda known: jaccard(have, known))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally
+from engine.values.counts import Memo, Tally
 from engine.values.text import EMPTY, Situation, Tokens, name_in
 
 
@@ -21,6 +21,7 @@ class _Risk:
         self._n = numbers
         self._steps = Tally()
         self._with: defaultdict[str, Tally] = defaultdict(Tally)
+        self._shares: Memo[Tokens, float] = Memo(numbers.contexts)
 
     def add(self, died: bool, context: Tokens) -> None:
         """Count a step."""
@@ -34,8 +35,13 @@ class _Risk:
         What was there may be what makes the difference. With a token that never was there, the share is `unmet` of the
         whole. Where hardly anything is known, it is cautiously low.
         """
+        if not self._steps.hits:
+            return 0.0
+        return self._shares.find("", self._steps.tries, context, lambda: self._least(context))
+
+    def _least(self, context: Tokens) -> float:
         whole = share = self._steps.rate(0.0, self._n.unharmed)
-        for token in context if whole else ():
+        for token in context:
             known = self._with.get(token)
             share = min(share, self._n.unmet * whole if known is None else known.rate(whole, 1.0))
         return share

@@ -245,7 +245,7 @@ class Model:
         """
         if action in self.moves or (" " in action and not objects(action)):
             return 1.0
-        return 1.0 + self._taken[action]
+        return 1.0 + self._taken.get(action, 0)
 
     def novelty(self, key: Key, curiosity: float, liked: Mapping[str, float]) -> float:
         """Return what taking an action at a place promises to discover, in points.
@@ -256,6 +256,8 @@ class Model:
         """
         action = key[1]
         promise = self.yields.rate(self.kind(action)) * curiosity * liked.get(action, 1.0) / self.staleness(action)
+        if key not in self.effects:
+            return promise
         promise *= 1.0 - self.effects.ending(key)  # nothing is discovered after the end
         # What was deadly led nowhere: what comes of it else is as unknown as before.
         survived = self.tried.get(key, 0) - self.fatal.get(key, 0)

@@ -139,7 +139,7 @@ class Paths:
     """Answers for one task.
 
     Args:
-        memo: Answers that hold for other tasks, too. Part of each question is what it depends on.
+        memo: Answers that hold for other tasks, too, each as long as its place and the moves stay as they are.
     """
 
     def __init__(self, model: Model, numbers: PlanNumbers, task: Task, memo: Answers | None = None) -> None:
@@ -204,8 +204,8 @@ class Paths:
             return None
         # The same is asked thousands of times between two changes at a place.
         valid = self.task.valid if at.place == self.here.place else None
-        key = (place.version, len(m.moves), valid, action, depth, at)
-        return self._memo.find(key, lambda: self._helped(at, action, depth, needed))
+        version, key = (place.version, len(m.moves)), (valid, action, depth, at)
+        return self._memo.find(at.place, version, key, lambda: self._helped(at, action, depth, needed))
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
         """Return how an action becomes possible by actions that make what it needs; None if it does not."""
@@ -296,7 +296,7 @@ class Ways:
 
     def __init__(self, model: Model) -> None:
         self._m = model
-        self._from: Memo[tuple[int, str, frozenset[str] | None], dict[str, Way]] = Memo(1 << 10)
+        self._from: Memo[tuple[str, frozenset[str] | None], dict[str, Way]] = Memo(1 << 10)
 
     def of(self, place: str, first: frozenset[str] | None = None) -> dict[str, Way]:
         """Return the shortest ways from a place, itself included.
@@ -304,7 +304,7 @@ class Ways:
         Args:
             first: Moves that a way can begin with, None for all.
         """
-        return self._from.find((self._m.ways_version, place, first), lambda: self._search(place, first))
+        return self._from.find("", self._m.ways_version, (place, first), lambda: self._search(place, first))
 
     def _search(self, place: str, first: Container[str] | None) -> dict[str, Way]:
         found: dict[str, Way] = {place: ()}

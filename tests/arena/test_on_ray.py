@@ -97,6 +97,7 @@ def test_a_run_that_was_stopped_on_ray_goes_on_with_the_local_pool(ray, whole, t
 
 def test_times_of_model_calls_are_shared_by_the_desk(ray, tmp_path):
     desk = ray.remote(work.Desk).options(num_cpus=0).remote(str(tmp_path / pace.PACE))
+    ray.get(desk.move.remote("another model", 0.0, 0.0))  # it has started
 
     @ray.remote(num_cpus=0)
     def reserve(desk):

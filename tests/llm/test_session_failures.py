@@ -118,7 +118,6 @@ def test_whatever_the_model_writes_play_goes_on_and_memory_stays_clean(quick: Se
         (bad.status(404, "no"), ModelError, "has no model", 1),
         (bad.status(429, "slow down", retry_after="0"), ModelError, "rate limit", 1),
         (bad.status(429, "You exceeded your current quota", "insufficient_quota"), ModelError, "no quota", 1),
-        (bad.status(500), ModelError, "failed", 1),
         (bad.status(503), ModelError, "overloaded", 1),
         (bad.drop, MissingError, "cannot reach", 3),
         (bad.raw("<html>hello</html>"), ModelError, "check the address", 1),
@@ -133,6 +132,14 @@ def test_what_a_person_must_mend_ends_a_run_with_what_to_do(
     assert session.error.exit_code == code
     assert text in str(session.error)
     assert only(events, Stepped) == []
+    assert remembered(tmp_path) == []
+
+
+def test_errors_inside_the_server_end_a_run_at_the_second_one(quick: Server, tmp_path: Path):
+    quick.default = bad.status(500)
+    session, events = play(tmp_path)
+    assert isinstance(session.error, ModelError)
+    assert len(only(events, Stepped)) == 1
     assert remembered(tmp_path) == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import trust
 from engine.bench import folder as folders
 from engine.bench.following import FollowedRun, RelayedRun
 from engine.bench.progress import Limits
@@ -252,6 +253,7 @@ def test_a_run_is_followed_through_the_database_of_its_memories(address, tmp_pat
     assert seen[0].limits == Limits(usd=3.0)
     assert [one for one in seen[1:] if not isinstance(one, Stepped)] == messages
     assert [one.cell for one in seen if isinstance(one, Stepped)] == [cells[1].name]
+    trust.confirm(address, keep=False)
     with pytest.raises(UsageError, match="being played now"):
         newest_of(address, f"a-run/{cells[1].name}/")
     telling.close("")
@@ -285,12 +287,13 @@ def test_nothing_goes_to_the_database_if_it_is_forbidden(address, tmp_path, monk
 
 def test_an_old_database_gets_the_tables_for_following(address, cluster):
     from engine.memory.shared import schema
-    from engine.memory.shared.server import Server
+    from engine.memory.shared.server import Line, Server
 
-    Server(address).connect().close()
+    server = Server(address)
+    server.connect(Line(server)).close()
     name = database_of(address)
     cluster.sql("DROP TABLE jitrl.live_commands, jitrl.live_lines, jitrl.live",
                 "UPDATE jitrl.about SET version = 1", database=name)  # fmt: skip
-    Server(address).connect().close()
+    server.connect(Line(server)).close()
     assert cluster.sql("SELECT version FROM jitrl.about", database=name)[0] == (schema.VERSION,)
     assert not RelayedLines(address, "nothing").look()

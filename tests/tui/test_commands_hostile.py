@@ -95,7 +95,7 @@ COMMANDS = [
     "bench show {typed}",
     "bench run quick --arms {typed}", "bench run quick --tasks {typed}", "bench run quick --models {typed} --dry-run",
     "bench resume {typed}", "bench report {typed}",
-    "train", "train ls", "train up", "train grpo {typed}", "train grpo pantry --model {typed}",
+    "train", "train ls", "train up", "train sweep {typed}", "train grpo {typed}", "train grpo pantry --model {typed}",
     "train grpo pantry --model {file}", "train grpo pantry --name {typed}", "train grpo pantry --set {typed}",
     "train grpo pantry --accelerate {typed}", "train sft pantry --from {typed}", "train sft pantry --from {saves}",
     "train resume {typed}", "train write {typed}", "train show {typed}", "train suite {typed}", "train suite",

@@ -8,6 +8,7 @@ import pytest
 
 from engine.games.actions import cache
 from engine.values import text
+from engine.values.counts import Memo
 
 
 def test_each_cache_of_words_has_a_limit():
@@ -26,3 +27,15 @@ def test_valid_actions_that_are_read_from_the_disk_count_too(tmp_path: Path, mon
     assert len(reader._memory) <= 5
     for each in (writer, reader):
         each.close()
+
+
+def test_answers_that_hold_no_longer_are_forgotten_and_others_within_a_limit():
+    memo: Memo[int, int] = Memo(10)
+    for version in range(40):
+        for place in ("hall", "cellar"):
+            assert memo.find(place, version, 1, lambda version=version: version) == version
+    assert len(memo) == 2
+    assert memo.find("hall", 39, 1, lambda: -1) == 39
+    for number in range(40):
+        memo.find("hall", 40, number, lambda: 0)
+        assert len(memo) <= 10

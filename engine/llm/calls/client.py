@@ -365,7 +365,7 @@ class Client:
                 if failure.kind == failures.BROKEN and not self._broke:  # one prompt may be the reason
                     failure = dataclasses.replace(failure, fatal=False)
                 self._broke = failure.kind == failures.BROKEN
-                if not failure.fatal and failure.kind in (failures.CONTENT, failures.BROKEN):  # play goes on without it
+                if failure.kind == failures.CONTENT:  # play goes on without this answer
                     self._tell(failure.message)
                 raise Failed(patience.told(failure))
             if failure.wait is not None:
