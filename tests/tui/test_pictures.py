@@ -206,6 +206,7 @@ def test_a_click_on_the_picture_overrules_with_the_element_there(tmp_path):
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.pending)
             await pilot.press("8")
+            await until(pilot, lambda: "▀" in screen_text(app))
             await settled(pilot)
             pane = screen.query_one(PicturePane)
             columns, rows = pane.placed()[1].size
