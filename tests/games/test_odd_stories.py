@@ -8,6 +8,7 @@ import pytest
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
 from engine.games.stories.inform import compile_story, solution_in
+from engine.games.zmachine.prompt import listed_in
 from engine.games.zmachine.screen import text_only
 from tests.games.proving_ground import missing
 
@@ -15,6 +16,7 @@ FOLDER = Path(__file__).parent / "odd"
 needs_inform = pytest.mark.skipif(bool(missing()), reason=missing())
 STORIES = [(path.stem, 5) for path in sorted(FOLDER.glob("*.inf"))]
 STORIES += [("tiny", 3), ("tiny", 4), ("tiny", 7), ("tiny", 8), ("echo", 8), ("question", 7), ("nolook", 8)]
+STORIES += [("asks", 8), ("menu", 8), ("broken", 8)]
 
 
 def opened(name, version, folder):
@@ -85,7 +87,7 @@ def test_questions_within_play_are_offered_what_they_take(tmp_path):
     game.reset(1)
     asking = {"drink potion", "touch statue", "knock", "pull lever", "north"}
     offered = [set(game.valid_actions())]
-    for line in ("drink potion", "yes", "pull lever", "blue", "north"):
+    for line in ("drink potion", "yes", "pull lever", "blue", "north", "y", "north"):
         game.step(line)
         offered.append(set(game.valid_actions()))
     game.close()
@@ -93,6 +95,23 @@ def test_questions_within_play_are_offered_what_they_take(tmp_path):
     assert offered[1] == {"yes", "no"}
     assert offered[3] == {"red", "blue", "green"}
     assert offered[5] == {"press n", "press y"}
+    assert offered[7] == {"echo", "south"}  # a room that reads by itself takes some commands
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("Do you want red, blue or green? ", ("red", "blue", "green")),
+        ("Sex (M/F)? ", ("m", "f")),
+        ("Choose [a], [b] or [c].", ("a", "b", "c")),
+        ("Pick a number from 3 to 5: ", ("3", "4", "5")),
+        ("1) sword\n2) axe\nWhich? ", ("1", "2")),
+        ("Type \"begin\" or 'resume'.", ("begin", "resume")),
+        ("He says: \"What's your name?\" Isn't it Bob's?", ()),
+    ],
+)
+def test_answers_are_read_from_the_text_of_a_question(text, listed):
+    assert listed_in(text) == listed
 
 
 @needs_inform

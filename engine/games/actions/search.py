@@ -56,7 +56,7 @@ class ActionFinder:
         bare = [form.text for form in self._forms if not form.held]
         cut, wording = story.cut, bearings.wording
         self._ways = [way for way in wording.ways if cut(way) in story.dictionary]
-        self._bare = list(dict.fromkeys([*self._ways, *bare]))
+        self.bare = list(dict.fromkeys([*self._ways, *bare]))
         self.idle: Sequence[str] = [w for w in wording.idle if cut(w) in story.dictionary and w not in poison]
         orders = (self.idle[0], _FOLLOW) if self.idle else (_FOLLOW,)
         self._orders = [text for text in orders if all(cut(word) in story.dictionary for word in text.split())]
@@ -96,7 +96,7 @@ class ActionFinder:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
         order = Order(
             self._forms,
-            self._bare,
+            self.bare,
             hand,
             topics=self.handlers.action_topics,
             effective=self.handlers.effective,
@@ -134,6 +134,11 @@ class Finder(Protocol):
     @property
     def idle(self) -> Sequence[str]:
         """Commands that only pass time."""
+        ...
+
+    @property
+    def bare(self) -> Sequence[str]:
+        """Commands that name no thing."""
         ...
 
     @property

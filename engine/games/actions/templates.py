@@ -47,6 +47,7 @@ class TemplateFinder:
         self._templates = [
             template for template in dict.fromkeys([*Wording().ways, *templates]) if template.split()[0] not in NEVER
         ]
+        self.bare: Sequence[str] = [template for template in self._templates if "OBJ" not in template]
         self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]
 
     def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:

@@ -177,7 +177,7 @@ class Interpreter:
             return (), True
         kind = self._prompt.kind()
         if kind == QUESTION:
-            return self._prompt.offered(), True
+            return self._offered(), True
         key = self._situation(last)
         known = self._cache.get(key)
         if known is not None:
@@ -187,7 +187,7 @@ class Interpreter:
             if kind == KEY:
                 turn_pages(self._machine, "")
                 if self._prompt.kind() != COMMAND:
-                    return self._prompt.offered(leaving=self._screens > 1), True
+                    return self._offered(), True
                 saved = self._machine.take()
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
@@ -198,6 +198,12 @@ class Interpreter:
         if done:
             self._cache.put(key, found)
         return found, done
+
+    def _offered(self) -> tuple[str, ...]:
+        """Return what can be given to a story that waits for a key or an answer."""
+        finder = self._action_finder()
+        further = [line for line in finder.bare if line not in self._poison] if finder is not None else ()
+        return self._prompt.offered(leaving=self._screens > 1, further=further)
 
     def idle(self, commands: int) -> bool:
         """Go on with searches that a budget cut short; return whether anything is left to do."""

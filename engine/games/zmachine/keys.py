@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from engine.games.zmachine.machine import KEYS, Machine, Snapshot
 
-_NAMES = ("enter", "space", *"0123456789nyqpabcdefghijklmorstuvwxz", "escape", "down", "up", "right", "left", "delete")
+_USUAL = ("enter", "space", *"0123nyqpx", "escape")
+"""Keys that screens with a choice most often know. Where these and those that the text names do the same, all do."""
+_NAMES = (*_USUAL, *"456789abcdefghijklmorstuvwz", "down", "up", "right", "left", "delete")
 """The keys that are tried. Of several that do the same, the first is named."""
 _SPELT = {"return": "enter", "esc": "escape", "backspace": "delete"}
 _BARE = frozenset({"enter", "space", "escape", *_SPELT})
@@ -56,8 +58,12 @@ def choices(machine: Machine) -> tuple[Key, ...]:
     """Return the keys that do different things now, without those that do nothing; the situation stays."""
     saved, groups = machine.take(), list[list[Key]]()
     before = Key("", saved)
+    named = {letter.lower() for letter in _LETTER.findall(machine.text)}
+    usual = (*_USUAL, *(name for name in _NAMES if name in named and name not in _USUAL))
     try:
-        for name in _NAMES:
+        for at, name in enumerate(dict.fromkeys((*usual, *_NAMES))):
+            if at == len(usual) and len(groups) == 1 and not _alike(groups[0][0], before):
+                return (groups[0][0],)
             machine.rewind(saved)
             machine.press(name)
             if machine.halted:
@@ -75,7 +81,6 @@ def choices(machine: Machine) -> tuple[Key, ...]:
     idle = [group for group in groups if _alike(group[0], before)]
     if idle:
         groups.remove(max(idle, key=len))
-    named = {letter.lower() for letter in _LETTER.findall(machine.text)}
     return tuple(min(group, key=lambda key: key.name not in named) for group in groups)
 
 

@@ -8,7 +8,7 @@ was meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.keys import choices, keys_in, leave, turn_pages, way_out
@@ -22,9 +22,20 @@ _DIGITS = tuple("123456789")
 _NONSENSE = "qzx"
 """An answer that no question expects. What is answered like it, where it was not accepted, is none."""
 _NUMBER = re.compile(r"\b(number|how (many|much|old|far)|digit|age|guess)\b", re.IGNORECASE)
-_LABEL = re.compile(r"^\s*[(\[]?(\d{1,2}|[A-Za-z])[)\].:]", re.MULTILINE)
-_LISTED = re.compile(r"((?:[\w'-]+, )*[\w'-]+),? or ([\w'-]+)\s*[?.:]")
+_LISTS = (
+    re.compile(r"^\s*[(\[]?(\d{1,2}|[A-Za-z])[)\].:]", re.MULTILINE),
+    re.compile(r"((?:[\w'-]+, )*[\w'-]+,? or [\w'-]+)\s*[?.:)]"),
+    re.compile(r"[(\[]([\w'/|,-][\w' /|,-]*)[)\]]"),
+    re.compile(r"(?<!\w)[\"“‘']([\w-]+(?: [\w-]+)?)[\"”’'](?!\w)"),
+    re.compile(r"\b(\w+(?:/\w+)+)\b"),
+)
+"""How a text lists answers: "1) a sword", "red, blue or green?", "(Y or N)", a word or two in quotes, "yes/no"."""
+_BETWEEN = re.compile(r"\s*(?:[/|,]|,? or )\s*")
+_RANGE = re.compile(r"\b(\d{1,3})\s*(?:-|–|to|through|and)\s*(\d{1,3})\b")
+_WORD = re.compile(r"\w+")
 _MOST_LISTED = 12
+_ASKED = 400
+"""Characters at the end of a text in which a question is looked for."""
 
 
 class Prompt:
@@ -68,14 +79,16 @@ class Prompt:
             machine.step(command)
             return all(global_value(machine, story, number) != NO_ACTION for number in bearings.action_globals)
 
-    def offered(self, *, leaving: bool = False) -> tuple[str, ...]:
+    def offered(self, *, leaving: bool = False, further: Sequence[str] = ()) -> tuple[str, ...]:
         """Return what can be given to a story that waits for a key or an answer; the situation stays.
 
         Args:
             leaving: Of keys, only those that lead out of the screen, if any do.
+            further: Commands that are tried as answers where not every line is one. A place that reads commands by
+                itself takes some of them.
         """
         if not self._machine.wants_key:
-            return self._answers()
+            return self._answers(further)
         with self._machine.probing("keys"):
             way = way_out(self._machine) if leaving else ()
             return (f"press {' '.join(way)}",) if way else tuple(f"press {key.name}" for key in choices(self._machine))
@@ -104,21 +117,42 @@ class Prompt:
             if not self._machine.halted:
                 yield
 
-    def _answers(self) -> tuple[str, ...]:
-        """Return the answers that a question takes: yes, no, what its text lists, and numbers if it speaks of one."""
+    def _answers(self, further: Sequence[str]) -> tuple[str, ...]:
+        """Return the answers that a question takes: what its text lists, numbers if it speaks of one, or yes and no."""
         machine = self._machine
-        text = machine.text
-        listed = [label.lower() for label in _LABEL.findall(text)]
-        for first, last in _LISTED.findall(text):
-            listed += [*first.lower().split(", "), last.lower()]
-        numbers = _DIGITS if _NUMBER.search(text) else ()
+        listed = listed_in(machine.text)
         with machine.probing("answers"):
-            begun = machine.take()
-            stand, refused = machine.stand, (machine.answer(_NONSENSE), machine.stand)
+            begun, stand = machine.take(), machine.stand
+            refused = self._told(_NONSENSE)
+            anything = refused[1] != _reading(stand)
+            tried = (listed or _YES_NO) if anything else (*_YES_NO, *listed, *further)
             found = []
-            for answer in dict.fromkeys([*_YES_NO, *listed[:_MOST_LISTED], *numbers]):
+            for answer in dict.fromkeys(tried):
                 machine.rewind(begun)
-                told = machine.answer(answer), machine.stand
-                if not machine.halted and (refused[1] != stand or told != refused):
+                told = self._told(answer)
+                if not machine.halted and (anything or told != refused):
                     found.append(answer)
         return tuple(found) or _YES_NO
+
+    def _told(self, answer: str) -> tuple[str, tuple[int, int]]:
+        """Return the words that an answer prints, apart from its own, and where the story reads the next line."""
+        words = _WORD.findall(self._machine.answer(answer).lower())
+        own = answer.lower().split()
+        return " ".join(_NONSENSE if word in own else word for word in words), _reading(self._machine.stand)
+
+
+def _reading(stand: tuple[int, int, int]) -> tuple[int, int]:
+    """Return what is the same whenever a story reads the same line: a loop may leave something on the stack."""
+    return stand[0], stand[2]
+
+
+def listed_in(text: str) -> tuple[str, ...]:
+    """Return the answers that the text of a question lists, and numbers if it speaks of one."""
+    asked = text[-_ASKED:]
+    listed = [part for form in _LISTS for listing in form.findall(asked) for part in _BETWEEN.split(listing.lower())]
+    numbers: list[str] = []
+    for low, high in _RANGE.findall(asked):
+        numbers += map(str, range(int(low), min(int(high), int(low) + _MOST_LISTED - 1) + 1))
+    if _NUMBER.search(asked) and not numbers:
+        numbers += _DIGITS
+    return tuple(dict.fromkeys([*filter(None, listed)][:_MOST_LISTED] + numbers))
