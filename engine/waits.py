@@ -77,6 +77,26 @@ RAY_CELL = Wait("the former worker of a cell", 120.0, "the cell is played by the
 RAY_DESK = Wait("an answer whether to stop", 30.0, "the question is asked again")
 RAY_PACE = Wait("leave for a call of a model", 10.0, "the worker keeps to a pace of its own")
 
+# Screens, plain lines, and the end of a process
+INTERRUPT = Wait("the end of a run after Ctrl-C", 1.5, "a sentence says for what it waits, and a second Ctrl-C ends it")
+LEAVE = Wait("a session that ends when its screen is left", 1.5, "the screen says what it waits for")
+LEFT = Wait("the same, after the screen has said so", 60.0, "the screen is left, and the process ends with the session")
+SCREEN_FAILED = Wait("a session or a run whose screen failed", 10.0, "the process ends; finished steps are stored")
+LINES_END = Wait("a session whose plain lines are left", 30.0, "the process ends; finished steps are stored")
+BENCH_LEFT = Wait("a benchmark whose screen was left", 90.0, "the process ends; finished steps are stored")
+TERMINAL_STORE = Wait("a session whose terminal closed", 2.5, "it is left behind")
+TERMINAL_END = Wait("the process whose terminal closed", 3.5, "it ends; finished steps are stored")
+FOLLOWED_ANSWER = Wait("a followed session that was told something", 20.0, "a sentence says that it does not answer")
+FOLLOWED_PARTING = Wait("a followed session that is handed back", 0.5, "it goes on by itself once nobody is there")
+
+# Visitors of `jitrl serve`
+VISITOR_HEAD = Wait("the first request of a connection", 10.0, "the connection is closed")
+VISITOR_IDLE = Wait("another request, or a sign of life of a visitor", 15.0, "the connection is closed")
+VISITOR_CLOSE = Wait("a browser that is told that its visit is over", 2.0, "the connection is closed")
+VISITOR_QUIT = Wait("the process of a visitor who left", 5.0, "it gets SIGTERM")
+VISITOR_END = Wait("the same, after SIGTERM", 2.0, "it is killed, with all that it has begun")
+VISITORS_END = Wait("all visits, when `jitrl serve` ends", 10.0, "their connections are closed")
+
 # Runs, threads and files
 WORKERS_END = Wait("workers that were asked to stop", 60.0, "they are killed; what they played is kept")
 THREAD_END = Wait("a thread, at the end of what it works for", 1.0, "it is left behind, and ends with the process")

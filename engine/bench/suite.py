@@ -225,7 +225,8 @@ def read(data: Mapping[str, Any], name: str, where: str) -> Suite:
     whole.done()
     _check_protocol(suite, where)
     _check_workers(suite, where)
-    trust.named_by(f"the suite {where}", *trust.sites_in(*suite.tasks, *suite.train))
+    models = [*suite.models, *(model for arm in suite.arms for model in arm.models)]
+    trust.named_by(f"the suite {where}", *trust.sites_in(*suite.tasks, *suite.train), *trust.places_in((), models))
     return suite
 
 

@@ -195,10 +195,12 @@ class Server:
     def _conninfo(self) -> str:
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-        given = conninfo_to_dict(self._given)
+        pq = driver().pq
         usual = dict(_DEFAULTS)
-        if driver().pq.version() >= _KNOWS_AUTHENTICATION and not os.environ.get("PGREQUIREAUTH"):
+        if pq.version() >= _KNOWS_AUTHENTICATION:
             usual["require_auth"] = _AUTHENTICATION
+        given = set(conninfo_to_dict(self._given))
+        given |= {one.keyword.decode() for one in pq.Conninfo.get_defaults() if one.val != one.compiled}
         return make_conninfo(self._given, **{name: value for name, value in usual.items() if name not in given})
 
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine import waits
 from jitrl_tui import closing
 from jitrl_tui.tracking import TOOLS, check
 
@@ -197,7 +198,7 @@ def _play(
         code, stopped = run_bench_app(source), ""
         if not source.wait(0):
             source.stop()
-            source.wait(90)
+            source.wait(waits.BENCH_LEFT.seconds)
     else:
         code, stopped = _with_lines(runner, plan.cells, limits, jobs, quiet=args.quiet)
     if stopped:
