@@ -227,3 +227,10 @@ def test_a_price_is_that_of_the_list_and_unknown_without_one(tmp_path):
 
     assert "about $" in known
     assert "price unknown" in unknown
+    # A model that its provider retires is told before anything is paid, also one that only litellm's list knows of.
+    assert "retired from 2026-12-01 on" in known
+    assert "--models gemini/gemini-3.5-flash-lite" in known
+    listed = bench("jericho", "--tasks", "pantry", "--models", "deepseek/deepseek-chat", "--dry-run", saves=tmp_path)
+    assert "deepseek/deepseek-chat is retired from 2026-07-24 on" in listed.stderr
+    assert "retired" not in unknown
+    assert "retired from 2026-12-01 on" in bench("show", "jericho", saves=tmp_path).stdout

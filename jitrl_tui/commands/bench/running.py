@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench.estimate import estimate
     from engine.bench.plan import planned
     from engine.kinds import Places
+    from engine.llm.listed import retirement
     from engine.memory.opening import check_address
     from engine.paths import saves_folder
     from jitrl_tui.commands.options import address
@@ -100,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
     jobs = _jobs(args.jobs, plan.cells)
     expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
+    for sentence in filter(None, map(retirement, dict.fromkeys(cell.model for cell in plan.cells))):
+        print(f"jitrl: {sentence}", file=sys.stderr)
     if args.dry_run:
         return 0
     if not _agreed(expected, limits, yes=args.yes):

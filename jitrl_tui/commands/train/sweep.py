@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -48,6 +49,7 @@ def _sweep(args: argparse.Namespace) -> int:
         done = any(run.job.name == names[-1] and run.written for run in runs(saves))
         again = argparse.Namespace(**{**vars(args), **row, "tasks": args.tasks or ["zork1"], "name": names[-1]})
         if not done and (code := grpo(again)):
+            print(f"{len(names) - 1} of {len(suite['runs'])} runs are there; the same command goes on", file=sys.stderr)
             return code
     if not args.dry_run:
         found = {run.job.name: run for run in runs(saves)}
