@@ -152,6 +152,17 @@ class Searching(Protocol):
 
 
 @runtime_checkable
+class Worded(Protocol):
+    """An environment that knows which of the usual actions it has words for.
+
+    Attributes:
+        fallback: Actions to offer where no valid one is found; () for those of its kind.
+    """
+
+    fallback: tuple[str, ...]
+
+
+@runtime_checkable
 class Discreet(Protocol):
     """An environment in which secrets are typed, such as passwords."""
 

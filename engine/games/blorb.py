@@ -27,8 +27,13 @@ _OTHERS = {
     b"LEVE": "Level 9", b"AGT ": "AGT", b"MAGS": "Magnetic Scrolls", b"ADVS": "AdvSys", b"EXEC": "a program's",
 }  # fmt: skip
 """Chunks with a story, or a program, that no Z-machine runs, and the name of its format."""
-PLAYERS = "Gargoyle or Lectrote plays it"
-"""What can be done with a Glulx story."""
+_PLAYERS = {"Glulx": "Gargoyle or Lectrote", "TADS": "Gargoyle or QTads", "a": ""}
+
+
+def not_played(kind: str) -> str:
+    """Return that jitrl cannot play a kind of story, and what can."""
+    player = _PLAYERS.get(kind.split()[0], "Gargoyle")
+    return "which jitrl cannot play" + (f"; {player} plays it" if player else "")
 
 
 def is_blorb(head: bytes) -> bool:
@@ -60,9 +65,9 @@ def read_blorb(file: BufferedReader, name: str, largest: int) -> tuple[bytes, st
     if story is not None:
         return story, title
     if other == "Glulx":
-        raise GameError(f"{name} is a Glulx story in a Blorb file, which jitrl cannot play; {PLAYERS}")
+        raise GameError(f"{name} is a Glulx story in a Blorb file, {not_played(other)}")
     what = f"a story in {other} format" if other else "no story, only what goes with one; name the story's own file"
-    raise GameError(f"{name} is a Blorb file with {what}" + (", which jitrl cannot play" if other else ""))
+    raise GameError(f"{name} is a Blorb file with {what}" + (f", {not_played(other)}" if other else ""))
 
 
 def _chunks(file: BufferedReader, name: str) -> Iterator[tuple[bytes, int, int]]:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import read_text, shown
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
-from engine.games.story import LARGEST, Story, StoryPath, bare_file, read_file
+from engine.games.story import LARGEST, Story, StoryPath, bare_file, read_file, story_bytes
+from engine.games.title import title_in
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment
@@ -59,8 +60,8 @@ def list_games(*, games: str | Path | None = None, saves: Path | None = None) ->
     return tuple(found.values())
 
 
-def with_max_score(story: Story) -> Story:
-    """Return `story` with the maximum score that Jericho knows for it.
+def with_facts(story: Story) -> Story:
+    """Return `story` with the title that it prints, and the maximum score that Jericho knows for it.
 
     Only files whose md5 Jericho lists are opened here, so nothing can go wrong with them.
     """
@@ -70,7 +71,9 @@ def with_max_score(story: Story) -> Story:
 
     with bare_file(story.path) as path:
         env = jericho.FrotzEnv(StoryPath(path), seed=1)
-        return dataclasses.replace(story, max_score=float(env.get_max_score()))
+        serial = story_bytes(path)[0x12:0x18].decode("ascii", "replace")
+        title = title_in(env.reset()[0], serial) if story.title == shown(story.path.stem) else ""
+        return dataclasses.replace(story, title=title or story.title, max_score=float(env.get_max_score()) or None)
 
 
 def find_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> Story:
@@ -229,7 +232,7 @@ def _check_header(path: str, data: bytes) -> None:
         what = "a saved game" if data[8:12] == b"IFZS" else f"its version would be {version}"
         raise GameError(f"{path} is no Z-machine story ({what})")
     if version in (1, 2, 6):
-        raise GameError(f"{path} is a version {version} story, which Jericho does not play")
+        raise GameError(f"{path} is a version {version} story, which jitrl cannot play; Frotz plays it")
     high, start, static = word(0x04), word(0x06), word(0x0E)
     tables = (word(0x08), word(0x0A), word(0x0C))
     if not 64 <= static <= size or not all(64 <= at < size for at in (*tables, high)) or start == 0:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from engine.disk import Unreadable, open_binary, shown
 from engine.errors import GameError
-from engine.games.blorb import PLAYERS, is_blorb, read_blorb
+from engine.games.blorb import is_blorb, not_played, read_blorb
 
+_OTHERS = {b"Glul": "Glulx", b"TADS2 bin": "TADS 2", b"T3-image": "TADS 3"}
+"""How stories for other machines begin."""
 LARGEST = 2**20
 """Most bytes of a story file. Stories of version 8, the largest, have 512 KiB; Jericho knows padded files."""
 
@@ -30,8 +32,9 @@ def read_file(path: str | Path) -> tuple[bytes, str]:
         head = file.read(12)
         if is_blorb(head):
             return read_blorb(file, shown(path), LARGEST)
-        if head[:4] == b"Glul":
-            raise GameError(f"{shown(path)} is a Glulx story, which jitrl cannot play; {PLAYERS}")
+        for begins, kind in _OTHERS.items():
+            if head.startswith(begins):
+                raise GameError(f"{shown(path)} is a {kind} story, {not_played(kind)}")
         data = head + file.read(LARGEST + 1 - len(head))
     if len(data) > LARGEST:
         raise Unreadable(errno.EFBIG, f"it has more than {LARGEST:,} bytes", str(path))

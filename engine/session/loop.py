@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Resumable, Turn
-from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, GameError, JitrlError, MissingError, ModelError, StorageError
 from engine.memory.view import View
@@ -429,7 +429,8 @@ class Session:
     def _decide(self, parts: Parts, live: Live) -> Decision:
         parts.scope.hide(self._teller.secrets())
         environment = parts.environment
-        valid = environment.valid_actions() or parts.kind.fallback
+        words = environment.fallback if isinstance(environment, Worded) else ()
+        valid = environment.valid_actions() or words or parts.kind.fallback
         looking = isinstance(environment, Searching) and not environment.complete
         step = len(live.steps)
         number, episodes = place(self._config, live.number)

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from engine.errors import GameError, UsageError
-from engine.games.catalogue import find_game, list_games, read_story, with_max_score
+from engine.games.catalogue import find_game, list_games, read_story, with_facts
 from engine.games.env import GameEnvironment
 from jitrl_tui.cli import main
 from tests.games.blorbs import METADATA, blorb, chunk, zblorb
@@ -32,7 +32,7 @@ def test_a_story_in_a_blorb_file_is_that_story(tmp_path, games_folder, story, na
     path = written(tmp_path, name, zblorb(story, "The Great &amp; Underground"))
     read, bare = read_story(path), read_story(games_folder / "zork1.z5")
     assert (read.digest, read.supported) == (bare.digest, True)
-    assert with_max_score(read).max_score == 350
+    assert with_facts(read).max_score == 350
     assert list_games(games=tmp_path)[-1] == read
     assert find_game("zork", games=tmp_path) == read
 
@@ -59,7 +59,8 @@ def test_the_title_in_a_blorb_file_is_one_printable_line(tmp_path, games_folder)
         ("g.gblorb", blorb(chunk(b"GLUL", GLULX)), "is a Glulx story in a Blorb file, which jitrl cannot play; Garg"),
         ("g.ulx", GLULX, "is a Glulx story, which jitrl cannot play; Gargoyle"),
         ("g.ulx", GLULX + bytes(2**21), "is a Glulx story"),
-        ("t.blorb", blorb(chunk(b"TAD3", b"x")), "a story in TADS 3 format, which jitrl cannot play"),
+        ("t.blorb", blorb(chunk(b"TAD3", b"x")), "a story in TADS 3 format, which jitrl cannot play; Gargoyle or Q"),
+        ("t.t3", b"T3-image" + bytes(2000), "is a TADS 3 story, which jitrl cannot play; Gargoyle or QTads plays it"),
         ("p.blb", blorb(chunk(b"PNG ", b"x")), "no story, only what goes with one; name the story's own file"),
         ("e.blorb", blorb(), "no story"),
         ("h.zblorb", blorb(chunk(b"ZCOD", b"\x05" * 90, 2**32 - 1)), "cut short or damaged"),

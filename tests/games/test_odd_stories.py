@@ -10,13 +10,14 @@ from engine.games.env import GameEnvironment
 from engine.games.stories.inform import compile_story, solution_in
 from engine.games.zmachine.prompt import listed_in
 from engine.games.zmachine.screen import text_only
+from engine.games.zmachine.status import place_of, told_score
 from tests.games.proving_ground import missing
 
 FOLDER = Path(__file__).parent / "odd"
 needs_inform = pytest.mark.skipif(bool(missing()), reason=missing())
 STORIES = [(path.stem, 5) for path in sorted(FOLDER.glob("*.inf"))]
 STORIES += [("tiny", 3), ("tiny", 4), ("tiny", 7), ("tiny", 8), ("echo", 8), ("question", 7), ("nolook", 8)]
-STORIES += [("asks", 8), ("menu", 8), ("broken", 8)]
+STORIES += [("asks", 8), ("menu", 8), ("broken", 8), ("night", 8)]
 
 
 def opened(name, version, folder):
@@ -112,6 +113,56 @@ def test_questions_within_play_are_offered_what_they_take(tmp_path):
 )
 def test_answers_are_read_from_the_text_of_a_question(text, listed):
     assert listed_in(text) == listed
+
+
+@needs_inform
+def test_what_can_be_reached_in_the_dark_is_offered_and_verbs_for_makers_are_not(tmp_path):
+    game = opened("night", 5, tmp_path)
+    game.reset(1)
+    seen = game.step("stand up")
+    offered = game.valid_actions()
+    info, words = game.info, game.fallback
+    game.close()
+    assert offered == ("north", "switch light")
+    assert seen.max_score == 2
+    assert (info.name, info.title) == ("night", "The Night Watch")
+    assert {"north", "look"} <= set(words)
+
+
+@needs_inform
+def test_only_words_of_the_story_are_fallen_back_on(tmp_path):
+    game = opened("tiny", 5, tmp_path)
+    words = game.fallback
+    game.close()
+    assert words == ("north", "south", "look")
+
+
+@pytest.mark.parametrize(
+    ("look", "name", "place"),
+    [
+        ("Cave\nDark.", "cave", "Cave"),
+        ("S\nCave, on the stone\nDark.", "Cave", "Cave, on the stone"),
+        (">\nCave\nDark.", "Cave", "Cave"),
+        ("Please answer yes or no.", "Cave", ""),
+        ("Cave        Score: 0   Moves: 3\nA cave.", "", "Cave"),
+        ("It is pitch black. You are afraid.", "Cave", "It is pitch black"),
+        ("Is that all?", "", ""),
+    ],
+)
+def test_a_place_is_named_as_the_story_prints_it(look, name, place):
+    assert place_of(look, name) == place
+
+
+@pytest.mark.parametrize(
+    ("told", "score"),
+    [
+        ("Your score is 5 of a possible 100, in 3 turns.", (5, 3, 100)),
+        ("Score: 7/40", (7, None, 40)),
+        ("You have 3 points.", None),
+    ],
+)
+def test_score_and_maximum_are_read_from_what_a_story_says(told, score):
+    assert told_score(told) == score
 
 
 @needs_inform

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from engine.games.actions.grammar import Grammar
 from engine.games.actions.phrasing import phrase, usage
-from engine.games.zmachine.commands import NEVER
+from engine.games.zmachine.commands import for_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
     groups: dict[tuple[int, int, bool, tuple[int, ...]], list[tuple[tuple[int, int, str], Form]]] = {}
     for pattern in grammar.patterns:
         slots = pattern.slots
-        verbs = tuple(verb for verb in pattern.verbs if verb not in NEVER)
+        verbs = tuple(verb for verb in pattern.verbs if not for_program((verb,)))
         if pattern.meta or len(slots) > 2 or not verbs or (not slots and verbs != pattern.verbs):
             continue
         text = phrase(replace(pattern, verbs=verbs), length)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 NUMBERS = 10
 """Numbers out of the texts that are tried. A dial has about ten positions; a page of statistics has hundreds."""
+DARK = 600
+"""Things that are tried by name where the player cannot see. A large story has about so many."""
 HEARD = 12
 """Words out of the texts that name nothing here and are tried as spells or topics. A spell book lists about ten."""
 SPOKEN = 8

@@ -141,6 +141,16 @@ class Namer:
                 if key is not None and key[0] == number and key != myself:
                     things.append(self._thing(key, name, saved))
                     break
+        if not self._sees(shown, saved):
+            ways = {self._story.cut(way) for way in self._wording.ways}
+            for number in range(1, min(self._story.object_count, limits.DARK) + 1):
+                nouns = vocabulary.nouns(number)
+                if number in numbers or not nouns or ways & {*nouns}:
+                    continue
+                key = self._meant(nouns[0], saved)
+                if key is not None and key[0] == number and key != myself:
+                    own = (word for word in vocabulary.own_words(number) if self._story.cut(word) in nouns)
+                    things.append(self._thing(key, next(own, nouns[0]), saved))
         heard: list[str] = []
         if self._speaks:
             far = [word for word in self._new_words(read, words) if self._meant(word, saved) is None]
@@ -275,6 +285,15 @@ class Namer:
                 return True
             if not 0 < number <= self._story.object_count:
                 return False
+        return False
+
+    def _sees(self, shown: str, saved: Snapshot) -> bool:
+        """Whether a text names the place, as no text does in the dark."""
+        place, told = self._place(saved), shown.lower()
+        while 0 < place <= self._story.object_count:
+            if self._story.name(place).lower() in told:
+                return True
+            place = self._story.parent(saved.memory, place)
         return False
 
     def _place(self, saved: Snapshot) -> int:

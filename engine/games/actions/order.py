@@ -155,11 +155,12 @@ class Order:
 
     def _told(self) -> Iterator[Attempt]:
         """Yield orders to each thing; to those that listen, also the actions that they ask for."""
+        # "n, wait" and "south, east" are two commands of the player
+        named = [thing for thing in self._things if not self._is_way(thing) and len(thing.name) > 2]
         for order in self._orders:
-            for thing in self._things:
-                if not self._is_way(thing) and len(thing.name) > 2:  # "n, wait" is two commands of the player
-                    yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
-        for person in self._things:
+            for thing in named:
+                yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
+        for person in named:
             obeys = person.number in self.obeying
             if obeys or person.number in self._hand.listeners:
                 for order in self._orders_to(person, obeys=obeys):

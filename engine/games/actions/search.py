@@ -24,7 +24,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 12
+SCHEME = 13
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 

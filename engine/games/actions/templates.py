@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from engine.games.actions.names import Hand, Thing
 from engine.games.actions.search import Search
 from engine.games.zmachine.bearings import Bearings
-from engine.games.zmachine.commands import NEVER
+from engine.games.zmachine.commands import for_program
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import WORD, StoryFile
 from engine.games.zmachine.trial import Trial
@@ -45,7 +45,9 @@ class TemplateFinder:
         self._player = player
         self._poison = poison
         self._templates = [
-            template for template in dict.fromkeys([*Wording().ways, *templates]) if template.split()[0] not in NEVER
+            template
+            for template in dict.fromkeys([*Wording().ways, *templates])
+            if not for_program(template.split()[:1])
         ]
         self.bare: Sequence[str] = [template for template in self._templates if "OBJ" not in template]
         self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]

@@ -8,6 +8,7 @@ they are the words of English ones.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from engine.games.actions.grammar import Grammar
 from engine.games.actions.vocabulary import PREPOSITION, VERB, Vocabulary
@@ -43,8 +44,15 @@ _NEVER_WORDS = """
     tw-trace-actions tw-extra-infos #rand #comm #reco #unre $random $record $command win winnag die max_scor
     endofobje menu license licence terms eula copyright responses test showme showheap relations rules quotes
 """
-NEVER = frozenset(_NEVER_WORDS.split())
-"""First words of commands to the program rather than to the player's character."""
+_NEVER = frozenset(_NEVER_WORDS.split())
+
+
+def for_program(verbs: Iterable[str]) -> bool:
+    """Whether one of some verbs is for the program or for its makers, rather than for the player's character.
+
+    A verb that begins with no letter or digit, such as "$ve", always is.
+    """
+    return any(verb in _NEVER or not verb[:1].isalnum() for verb in verbs)
 
 
 class Controls:

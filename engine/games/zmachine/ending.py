@@ -29,6 +29,11 @@ def last_words(text: str) -> str | None:
     return found[-1] if found else None
 
 
+def died(text: str) -> bool:
+    """Whether a text says that the player died or lost."""
+    return _LOST.search(text) is not None
+
+
 def outcome(words: str, score: float, maximum: float | None, *, won: bool = False, lost: bool = False) -> str:
     """Return how a story that is over has ended: "won", "lost", or "" for neither.
 

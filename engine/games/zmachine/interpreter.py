@@ -20,6 +20,7 @@ from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
+from engine.games.title import title_in
 from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
@@ -162,6 +163,25 @@ class Interpreter:
         return self._analysis.bearings.wording if self._analysis.bearings else Wording()
 
     @property
+    def fallback(self) -> tuple[str, ...]:
+        """Return the directions and what looks and waits, as far as the story has words for them."""
+        story, wording = self._analysis.story, self._wording
+        words = dict.fromkeys((*wording.ways, wording.look, *wording.idle[:1]))
+        return tuple(word for word in words if story is None or story.cut(word) in story.dictionary)
+
+    def _title(self) -> str:
+        """Return the title that the story prints at its beginning, or when it is asked for its version."""
+        story = self._analysis.story
+        if story is None or self._generated is not None:
+            return ""
+        with self._machine.probing("title"):
+            shown = title_in(self._machine.text, story.serial)
+            if not shown:
+                leave(self._machine, "")
+                shown = title_in(self._machine.step("version"), story.serial)
+        return clean(shown)
+
+    @property
     def scored(self) -> bool:
         """Whether score and moves are known, or can be read from the story."""
         return self._plain is None or self._plain.known
@@ -271,7 +291,10 @@ class Interpreter:
             self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
             self._take_hold()
         self._controls = Controls(self._analysis.story, self._analysis.grammar)
-        self._plain = self._plain_status() if self._plainly else None
+        asked = self._plain_status() if self._plainly or not self._env.get_max_score() else None
+        self._plain = asked if self._plainly else None
+        self._asked_maximum = asked.maximum if asked is not None else None
+        self.title = self._title()
 
     def _plain_status(self) -> PlainStatus:
         """Return what reads the status, found out behind the questions that the story begins with."""
@@ -429,13 +452,12 @@ class Interpreter:
     def _place(self, look: str) -> str:
         """Return the name of the place.
 
-        It is what `look` prints first. A story that Jericho does not know may have no such command; then it is the
-        name of the object that the player is in.
+        It is what `look` prints first, or the name of the object that the player is in: a story that Jericho does not
+        know may have no such command.
         """
-        if not look:
-            return self._room_name()
+        name = self._room_name()
         told = not self._plainly or self._analysis.bearings is None or self._prompt.understands(self._wording.look)
-        return place_of(look) if told else self._room_name()
+        return (place_of(look, name) if told else "") or name
 
     def _room_name(self) -> str:
         """Return the name of the object that the player is in, "" if unknown."""
@@ -471,7 +493,7 @@ class Interpreter:
             return float(self._generated.max_score)
         if self._plain is not None:
             return self._plain.maximum
-        return float(self._env.get_max_score()) or None
+        return float(self._env.get_max_score()) or self._asked_maximum
 
     # ------------------------------------------------------------------------------- valid actions
 

@@ -11,15 +11,21 @@ import re
 from dataclasses import dataclass, replace
 
 from engine.games.zmachine.counts import DEAD, WON, Counts
-from engine.games.zmachine.ending import last_words, outcome
+from engine.games.zmachine.ending import died, last_words, outcome
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value, globals_now, set_global
 
 _BANNER = re.compile(r"-= (.+?) =-")
+_FAR = re.compile(r"[^\S\n]{3,}|\t")
+"""Between a place's name and what a status line shows beside it."""
+_NO_PLACE = re.compile(r"\W*\w?\W*|.*\?|please answer .*", re.IGNORECASE)
+"""A first line that names no place: a prompt, a single letter, a question."""
+_FIRST_LINES = 4
+"""Lines of a description among which the name of the place is looked for."""
 _TIME_GAME = 0x02
 _SCORE = re.compile(
-    r"\b(?:score[ds]?|potential|earned)\b[^\d-]{0,40}(-?\d+)\b\D{0,40}?\bof\b\D{0,30}(\d+)"
+    r"\b(?:score[ds]?|potential|earned)\b[^\d-]{0,40}(-?\d+)\b(?:\D{0,40}?\b(?:of|maximum|possible)\b\D{0,30}|/)(\d+)"
     r"(?:\D{0,40}?(\d+) (?:turn|move))?",
     re.IGNORECASE,
 )
@@ -55,16 +61,21 @@ class Status:
         return outcome(self.words, self.score, maximum, won=self.won, lost=self.lost)
 
 
-def place_of(look: str) -> str:
-    """Return the name of the place that `look` printed.
+def place_of(look: str, name: str = "") -> str:
+    """Return the name of the place that `look` printed, "" if it printed none.
 
-    It is the first line. In the dark there is none, and asking the interpreter would tell more than the
-    player knows.
+    It is the line that begins with the name in the object tree, or else the first line: a story may print another name,
+    and in the dark the player does not know where this is.
+
+    Args:
+        name: The name in the object tree, "" if unknown.
     """
     banner = _BANNER.search(look)
     if banner:
         return banner.group(1)
-    first = next((line.strip() for line in look.splitlines() if line.strip()), "")
+    lines = [_FAR.split(line.strip())[0] for line in look.splitlines() if line.strip()]
+    named = [line for line in lines[:_FIRST_LINES] if name and line.lower().startswith(name.lower())]
+    first = next((line for line in (*named, *lines[:1]) if not _NO_PLACE.fullmatch(line)), "")
     return first.split(". ")[0].rstrip(".!")[:60]
 
 
@@ -72,14 +83,15 @@ def known_status(machine: Machine, text: str) -> Status:
     """Return the status of a story that Jericho knows.
 
     Jericho knows the text of a victory. The other text that ends a story for it is that of a death in some stories, and
-    the question after any end in others; so last words of the story's own count for more.
+    the question after any end in others; so last words of the story's own, and all points, count for more.
 
     Args:
         text: What was printed last.
     """
     env, words = machine.env, last_words(text)
-    lost = words is None and machine.failed
-    return Status(float(env.get_score()), int(env.get_moves()), machine.ended, words or "", machine.won, lost)
+    score, most = float(env.get_score()), env.get_max_score()
+    lost = words is None and machine.failed and (not 0 < most <= score or died(text))
+    return Status(score, int(env.get_moves()), machine.ended, words or "", machine.won, lost)
 
 
 class PlainStatus:
@@ -100,8 +112,8 @@ class PlainStatus:
         answer = _ask(machine)
         self._asked = answer is not None and not self._counted
         self.known = self._counted or self._asked
-        maximum = counts.maximum if answer is None else answer[2]
-        self.maximum = None if maximum is None else float(maximum)
+        maximum = (answer[2] if answer is not None else 0) or counts.maximum
+        self.maximum = float(maximum) if maximum else None
 
     def read(self, machine: Machine, text: str, turns: int, *, asks: bool = True) -> Status:
         """Return the status.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.games.actions.grammar import Grammar
-from engine.games.zmachine.commands import NEVER
+from engine.games.zmachine.commands import for_program
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import globals_now
@@ -158,7 +158,7 @@ def _commands(grammar: Grammar, nouns: Sequence[str]) -> Iterable[str]:
     seen: set[tuple[int, int]] = set()
     for pattern in grammar.patterns:
         key = (pattern.action, len(pattern.slots))
-        if pattern.meta or NEVER & set(pattern.verbs) or key in seen:
+        if pattern.meta or for_program(pattern.verbs) or key in seen:
             continue
         seen.add(key)
         words = [pattern.verbs[0]]

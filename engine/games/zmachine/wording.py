@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.games.actions.grammar import Grammar, Pattern
-from engine.games.zmachine.commands import NEVER
+from engine.games.zmachine.commands import for_program
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.variables import NO_ACTION, global_value, globals_now, set_global, status_variables
@@ -73,7 +73,7 @@ def find_wording(
 def bare(grammar: Grammar) -> Iterator[Pattern]:
     """Yield the patterns that consist of one word, for commands to the player's character."""
     for pattern in grammar.patterns:
-        if not pattern.parts and not pattern.meta and not NEVER & set(pattern.verbs):
+        if not pattern.parts and not pattern.meta and not for_program(pattern.verbs):
             yield pattern
 
 

@@ -135,7 +135,9 @@ class _Server:
         except Exception as error:  # told to the parent, which knows what to say
             send(self._channel, {"error": f"{type(error).__name__}: {error}"})
             return
-        send(self._channel, {"scored": self._interpreter.scored, "confined": dataclasses.asdict(confined)})
+        story = self._interpreter
+        told = {"scored": story.scored, "title": story.title, "fallback": story.fallback}
+        send(self._channel, {**told, "confined": dataclasses.asdict(confined)})
         while True:
             self._guard.rest()
             self._wait()

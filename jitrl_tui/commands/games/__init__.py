@@ -50,9 +50,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def list_all(args: argparse.Namespace) -> int:
     """Print all games."""
-    from engine.games.catalogue import known_solution, list_games, with_max_score
+    from engine.games.catalogue import known_solution, list_games, with_facts
 
-    stories = [with_max_score(story) for story in list_games(games=args.games, saves=_saves(args))]
+    stories = [with_facts(story) for story in list_games(games=args.games, saves=_saves(args))]
     if args.json:
         print(json.dumps([_plain(story) for story in stories], indent=1))
         return 0
@@ -92,6 +92,7 @@ def show(args: argparse.Namespace) -> int:
         actions = list(environment.valid_actions())
         plain = {
             **_plain(story),
+            "title": environment.info.title,
             "max_score": first.max_score,
             "first_place": first.place,
             "support": _support(story, first.max_score, environment.scored, actions),
