@@ -135,6 +135,7 @@ def test_a_name_that_nobody_looks_up_is_interrupted(tmp_path: Path) -> None:
         [JITRL, "run", "pantry", "--model", "prior/verbs", "--saves", str(tmp_path), "--memory",
          "postgresql://hangs.invalid/jitrl"],
         stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(library)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell's background ignores it
     ) as run:  # fmt: skip
         try:
             assert run.stdout is not None
