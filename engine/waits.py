@@ -64,7 +64,7 @@ BROWSER_END = Wait("a browser that closes", 5.0, "it is left behind, and ends wi
 # Local web sites
 SITE_START = Wait("a site that starts", 40.0, "it is killed, and a sentence says so")
 SITE_STOP = Wait("a site that ends", 5.0, "it is killed")
-SITE_ANSWER = Wait("an answer of a site that is prepared", 20.0, "a sentence says so")
+SITE_ANSWER = Wait("an answer of a site that starts, is asked for or prepared", 20.0, "a sentence says so")
 SITE_BUILD = Wait("the data of a site", 300.0, "it is killed, and a sentence says so")
 SITE_INSTALL = Wait("the packages of the sites", 1200.0, "it is killed, and a sentence says so")
 VERDICT = Wait("a verdict of WebArena-Verified", 60.0, "its process is killed; the episode is kept without it")
