@@ -90,11 +90,13 @@ def run(
 
     Raises:
         NotStarted: The system cannot start it.
-        subprocess.TimeoutExpired: It took more than `timeout` seconds and was killed.
+        GameError: It took more than `timeout` seconds and was killed.
     """
     how = how if "input" in how else {"stdin": subprocess.DEVNULL, **how}
     try:
         return subprocess.run(command, env=dict(variables), timeout=timeout, check=False, **how)
+    except subprocess.TimeoutExpired:
+        raise GameError(f"{who} took more than {timeout:.0f} s and was stopped; is the machine very busy?") from None
     except (OSError, ValueError) as error:
         raise NotStarted(_why(who, error)) from None
 

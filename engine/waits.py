@@ -57,6 +57,7 @@ BROWSER_LOAD = Wait("a page that loads", 20.0, "the page is read as it is")
 BROWSER_SETTLE = Wait("a page that still changes", 3.0, "the page is read as it is")
 BROWSER_SNAPSHOT = Wait("the reading of a page", 10.0, "the page counts as one that hangs")
 BROWSER_ELEMENT = Wait("one element of a page that changes while it is read", 1.0, "it is left out")
+BROWSER_MARGIN = Wait("the browser itself, beyond each of these", 5.0, "it counts as hung, and is replaced")
 BROWSER_EPISODE = Wait("the browser, in all of one episode", 300.0, "the episode ends")
 BROWSER_END = Wait("a browser that closes", 5.0, "it is left behind, and ends with the process")
 

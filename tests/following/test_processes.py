@@ -202,6 +202,9 @@ def test_plain_lines_of_a_run_end_with_the_run_and_the_report_leaves_an_overrule
     question = soon(lambda: presence.read(session).question)
     resting.hand.overrule(question, "dance")
     soon(lambda: any(event.decision.action == "dance" for event in events(session, Decided)))
+    with resting.awake():  # until the episode has ended
+        steps = steps_of(session)
+        soon(lambda: steps_of(session) > steps + 10)
     resting.hand.stop()
     out, err = follower.communicate(timeout=60)
     assert (follower.returncode, err) == (0, "")

@@ -10,8 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.settings.training import GrpoSettings
-from jitrl_tui.commands.train.starting import add_accelerate, add_common, grpo
+from jitrl_tui.commands.train.starting import add_grpo, grpo
 
 if TYPE_CHECKING:
     from engine.train.runs import Run
@@ -27,9 +26,7 @@ def register(actions: Any, common: argparse.ArgumentParser) -> None:
         description="Train with each setting of the paper's sweep in turn, and compare the scores of the episodes that "
                     "were played after each update. The same command goes on where it was stopped.",
     )  # fmt: skip
-    parser.add_argument("tasks", metavar="GAME", nargs="*", help="what `jitrl run` plays (zork1, as in the paper)")
-    add_common(parser, GrpoSettings, without=SWEPT)
-    add_accelerate(parser)
+    add_grpo(parser, "*", "what `jitrl run` plays (zork1, as in the paper)", without=SWEPT)
     parser.set_defaults(handler=_sweep)
 
 
