@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -14,11 +13,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.confine import clean
 from engine.errors import GameError
 from engine.hiding import names_secret
+
+if TYPE_CHECKING:
+    import asyncio
 
 _ROOT = str(Path(__file__).resolve().parents[1])
 _FOLDERS = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -107,6 +109,8 @@ async def start_async(
     Raises:
         NotStarted: The system cannot start it.
     """
+    import asyncio
+
     try:
         return await asyncio.create_subprocess_exec(*command, env=dict(variables), **how)
     except (OSError, ValueError) as error:

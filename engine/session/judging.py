@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -115,32 +115,25 @@ def _trajectory(past: Past) -> Trajectory:
     )  # fmt: skip
 
 
-def judge(
-    model: Model,
-    chosen: Sequence[tuple[str, int, Trajectory]],
-    settings: Settings,
-    told: Callable[[Judged], None],
-) -> list[Judged]:
-    """Let the evaluator of `rewards=llm` judge episodes.
+def judged(
+    model: Model, chosen: Sequence[tuple[str, int, Trajectory]], settings: Settings
+) -> Iterator[Judged]:
+    """Let the evaluator of `rewards=llm` judge episodes, and yield each.
 
     Args:
         chosen: Some of `tellable`.
         settings: Those of the evaluator.
-        told: Called with each episode.
     """
     from engine.evaluator import make_evaluator
 
     evaluator = make_evaluator(replace(settings, rewards="llm"), model)
-    found = []
     for source, number, trajectory in chosen:
-        judged = evaluator.rewards(trajectory)
-        found.append(Judged(
-            source, number, len(trajectory.steps), tuple(trajectory.steps[t].env_reward for t in judged.scored),
-            tuple(judged.rewards[t] for t in judged.scored), len(judged.calls),
-            sum(call.prompt_tokens + call.completion_tokens for call in judged.calls), judged.note,
-        ))  # fmt: skip
-        told(found[-1])
-    return found
+        found = evaluator.rewards(trajectory)
+        yield Judged(
+            source, number, len(trajectory.steps), tuple(trajectory.steps[t].env_reward for t in found.scored),
+            tuple(found.rewards[t] for t in found.scored), len(found.calls),
+            sum(call.prompt_tokens + call.completion_tokens for call in found.calls), found.note,
+        )  # fmt: skip
 
 
 def agreement(judged: Sequence[Judged]) -> Agreement:

@@ -51,10 +51,15 @@ def run(args: argparse.Namespace) -> int:
     step = max(1.0, len(found) / args.episodes)
     chosen = [found[int(n * step)] for n in range(min(args.episodes, len(found)))]
     model = open_model(args.model, settings=settings, cache=cache_folder(saves))
+    judged = []
     try:
         if not model.reading:
             raise UsageError(f"{args.model} writes nothing, so it cannot judge")
-        judged = judging.judge(model, chosen, settings, _say if not args.json else lambda one: None)
+        for one in judging.judged(model, chosen, settings):
+            judged.append(one)
+            _say(one)
+    except KeyboardInterrupt:
+        print(f"stopped after {len(judged)} of {len(chosen)} episodes", file=sys.stderr)
     finally:
         model.close()
     whole = judging.agreement(judged)
