@@ -55,7 +55,7 @@ def named_by(by: str, *places: str) -> None:
 
 
 def made_here(*places: str) -> None:
-    """Note places of something that is made now. Those that data name are no better for that."""
+    """Note places of something that the user makes now. Places that data named before stay unconfirmed."""
     confirm(*(place for place in places if place not in _named))
 
 
