@@ -11,6 +11,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from textual._compositor import Compositor
 from textual.pilot import Pilot
 
 from jitrl_tui import preferences
@@ -48,6 +49,22 @@ def nothing_set() -> Iterator[None]:
 def keys_wait_for_their_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each key that a test presses wait for the screen that should take it."""
     monkeypatch.setattr(Pilot, "press", press)
+
+
+@pytest.fixture(autouse=True)
+def no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw a screen where a test reads it (`screen_text`), not 60 times a second for a terminal that is not there."""
+
+    def unseen(compositor: Compositor, **_: object) -> None:
+        compositor._dirty_regions.clear()
+
+    if "frames" not in request.fixturenames:
+        monkeypatch.setattr(Compositor, "render_update", unseen)
+
+
+@pytest.fixture
+def frames() -> None:
+    """Draw every frame after all."""
 
 
 def _games_folder() -> Path | None:

@@ -60,7 +60,7 @@ def play(saves: Path, game: str, name: str, model: str, episodes: int, **changes
 def plans(tmp_path_factory) -> list[Played]:
     """Return sessions of two games by plans."""
     saves = tmp_path_factory.mktemp("plans")
-    return [play(saves, game, "default", "prior/verbs", 2, step_limit=20) for game in ("pantry", "manor")]
+    return [play(saves, game, "default", "prior/verbs", 2, step_limit=12) for game in ("pantry", "manor")]
 
 
 @pytest.fixture(scope="module")

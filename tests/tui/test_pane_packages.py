@@ -108,7 +108,7 @@ def flat(app) -> str:
     return " ".join(screen_text(app).replace("│", " ").replace("┃", " ").split())
 
 
-@pytest.mark.parametrize("size", [SMALL, (100, 26), NORMAL, LARGE])
+@pytest.mark.parametrize("size", [SMALL, NORMAL, LARGE])
 def test_a_pane_of_an_installed_wheel_is_a_tab_with_the_next_number(example, monkeypatch, size):
     monkeypatch.syspath_prepend(str(example))
     events = stream.run(2, 8)

@@ -163,7 +163,7 @@ def test_what_was_chosen_is_framed():
 # ----------------------------------------------------------------------------------------- the pane
 
 
-@pytest.mark.parametrize("size", [(80, 24), (100, 26), (140, 45)])
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
 def test_the_picture_is_a_tab_of_the_page_in_a_recording_without_a_browser(tmp_path, size):
     async def go():
         app, _ = web_app(tmp_path, picture=jpeg(page_picture()))

@@ -387,7 +387,7 @@ def test_help_and_prompt_windows_open_and_close():
     drive(go())
 
 
-def test_a_burst_of_events_leaves_the_screen_responsive():
+def test_a_burst_of_events_leaves_the_screen_responsive(frames):
     """12,000 steps arrive at once; the loop that answers keys is never away for long."""
     step = next(e for e in stream.run(1, 1) if isinstance(e, Stepped))
     opening = stream.run(1, 1)[:2]

@@ -81,7 +81,7 @@ def live_web_app(folder, picture: bytes = b""):
     return JitrlApp(lambda: WatchScreen(source, delay=600.0, pages=store)), made[0]
 
 
-@pytest.mark.parametrize("size", [SMALL, (100, 26), (100, 30), LARGE])
+@pytest.mark.parametrize("size", [SMALL, (100, 30), LARGE])
 def test_the_page_stands_in_the_transcripts_place_with_url_task_step_and_reward(tmp_path, size):
     async def go():
         app, _ = web_app(tmp_path)
