@@ -81,7 +81,7 @@ def numbers(saves: Path, which: str) -> set[int]:
     (folder,) = (places.runs_folder(saves) / "run" / which).glob("*-0")
     events = [event for _, event in recording.read(folder)]
     started = next(event for event in events if isinstance(event, SessionStarted))
-    return {place(event.episode, started)[0] for event in events if isinstance(event, EpisodeEnded)}
+    return {place(started, event.episode)[0] for event in events if isinstance(event, EpisodeEnded)}
 
 
 def episodes(saves: Path, process: int = 0) -> int:
