@@ -78,8 +78,9 @@ def test_a_process_that_cannot_be_started_is_a_sentence(words, jitrl, monkeypatc
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(MemoryError(), "not enough memory"), (RuntimeError("can't start new thread"), "no more threads")],
-)
+    [(MemoryError(), "not enough memory"), (RuntimeError("can't start new thread"), "no more threads"),
+     (ImportError("x.so: failed to map segment from shared object"), "not enough memory")],
+)  # fmt: skip
 def test_too_little_memory_and_too_few_threads_are_sentences(error, said, jitrl, monkeypatch):
     def refuse(*_):
         raise error
