@@ -25,7 +25,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A decision in which another action has the highest logit after the update than before it.
+    """A decision in which an action that neighbours took has the highest logit after the update, and not before it.
 
     Attributes:
         cell: Name of its cell.
@@ -80,9 +80,10 @@ def _turned(taken: Taken, cell: str, leg: int, episode: int, step: int) -> Case 
         return None
     before = max(range(len(every)), key=lambda i: every[i].z)
     after = max(range(len(every)), key=lambda i: update.z_prime[i])
-    if every[after].z >= every[before].z or update.z_prime[before] >= update.z_prime[after]:
-        return None
     values = update.valuation
+    turned = every[after].z < every[before].z and update.z_prime[after] > update.z_prime[before]
+    if not turned or not values.n[after]:  # an action that no neighbour took is explored, not remembered
+        return None
 
     def named(i: int) -> Named:
         return Named(every[i].action, every[i].z, update.z_prime[i], values.n[i], values.q[i])

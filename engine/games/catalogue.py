@@ -72,7 +72,10 @@ def with_facts(story: Story) -> Story:
     with bare_file(story.path) as path:
         env = jericho.FrotzEnv(StoryPath(path), seed=1)
         serial = story_bytes(path)[0x12:0x18].decode("ascii", "replace")
-        title = title_in(env.reset()[0], serial) if story.title == shown(story.path.stem) else ""
+        title = ""
+        if story.title == shown(story.path.stem):
+            opening, answers = env.reset()[0], [env.step("version")[0] for _ in range(2)]  # the first may turn a page
+            title = title_in(answers[1], opening, serial)
         return dataclasses.replace(story, title=title or story.title, max_score=float(env.get_max_score()) or None)
 
 

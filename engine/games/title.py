@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-_LINES = 8
-"""Lines of a banner: title, headline, author, copyright, release."""
+import re
+
 _LONGEST = 80
+_RELEASE = re.compile(r"\b(?:release|revision|serial)\b\D{0,10}\d", re.IGNORECASE)
 
 
-def title_in(text: str, serial: str) -> str:
-    """Return the title of the story in what it printed, "" if there is no banner.
+def title_in(answer: str, opening: str, serial: str) -> str:
+    """Return the title of a story, "" if it prints no banner.
 
     Args:
-        text: The story's beginning, or its answer to VERSION.
-        serial: Its serial number, which the banner prints in stories of every language.
+        answer: The story's answer to VERSION, which is its banner where it knows that command.
+        opening: What it prints at its beginning, with the banner somewhere.
+        serial: Its serial number, which the banner has in stories of every language.
     """
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    last = next((number for number, line in enumerate(lines) if serial in line), 0) if serial.isalnum() else 0
+    if serial in answer or _RELEASE.search(answer):
+        return _plain(next(filter(str.strip, answer.splitlines()), ""))
+    lines = opening.splitlines()
+    last = next((number for number, line in enumerate(lines) if serial in line), 0)
     first = last
-    while first > max(0, last - _LINES) and lines[first - 1] and len(lines[first - 1]) <= _LONGEST:
+    while first and 0 < len(lines[first - 1].strip()) <= _LONGEST:
         first -= 1
-    return lines[first].strip('"“”>* ') if first < last else ""
+    return _plain(lines[first]) if first < last else ""
+
+
+def _plain(line: str) -> str:
+    title = " ".join(line.split()).partition(". ")[0].strip('"“”>*. ')
+    return title if len(title) <= _LONGEST else ""

@@ -1,19 +1,16 @@
 """Stories that do not begin, print or name places as most do are played to their end, with the right places."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
-from engine.games.stories.inform import compile_story, solution_in
+from engine.games.stories.inform import compile_story
 from engine.games.zmachine.prompt import listed_in
 from engine.games.zmachine.screen import text_only
 from engine.games.zmachine.status import place_of, told_score
+from tests.games.odd_play import FOLDER, script
 from tests.games.proving_ground import missing
 
-FOLDER = Path(__file__).parent / "odd"
 needs_inform = pytest.mark.skipif(bool(missing()), reason=missing())
 STORIES = [(path.stem, 5) for path in sorted(FOLDER.glob("*.inf"))]
 STORIES += [("tiny", 3), ("tiny", 4), ("tiny", 7), ("tiny", 8), ("echo", 8), ("question", 7), ("nolook", 8)]
@@ -22,13 +19,6 @@ STORIES += [("asks", 8), ("menu", 8), ("broken", 8), ("night", 8)]
 
 def opened(name, version, folder):
     return GameEnvironment(read_story(compile_story(FOLDER / f"{name}.inf", folder, version=version)))
-
-
-def script(name):
-    """Return the solution of a story, and the place after each step but the last; "" where there is none yet."""
-    text = (FOLDER / f"{name}.inf").read_text()
-    places = re.search(r"^! Places: (.*)$", text, re.MULTILINE).group(1)
-    return solution_in(text), [place.strip().strip("*") for place in places.split(";")]
 
 
 @needs_inform

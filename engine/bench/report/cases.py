@@ -36,8 +36,9 @@ def table(results: Results) -> Table | None:
         Column("Neighbours"), Column("Q"), Column("Points"),
     )  # fmt: skip
     return Table(
-        "cases", "Case studies", "Decisions in which memory turned the choice: of each task those that gained points, "
-        "then those in which the probability rose most. First the candidate with the highest logit before the update "
-        "(Base), then the one with the highest logit after it (JitRL). Points: what it gained, if it was played.",
+        "cases", "Case studies", "Decisions in which memory turned the choice to an action that neighbours took: of "
+        "each task those that gained points, then those in which the probability rose most. First the candidate with "
+        "the highest logit before the update (Base), then the one with the highest logit after it (JitRL). Points: "
+        "what it gained, if it was played.",
         "Task", columns, tuple(rows),
     )  # fmt: skip

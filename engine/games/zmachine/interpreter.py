@@ -170,16 +170,13 @@ class Interpreter:
         return tuple(word for word in words if story is None or story.cut(word) in story.dictionary)
 
     def _title(self) -> str:
-        """Return the title that the story prints at its beginning, or when it is asked for its version."""
+        """Return the title that the story prints, "" if none."""
         story = self._analysis.story
         if story is None or self._generated is not None:
             return ""
         with self._machine.probing("title"):
-            shown = title_in(self._machine.text, story.serial)
-            if not shown:
-                leave(self._machine, "")
-                shown = title_in(self._machine.step("version"), story.serial)
-        return clean(shown)
+            opening = leave(self._machine, self._machine.text)
+            return clean(title_in(self._machine.step("version"), opening, story.serial))
 
     @property
     def scored(self) -> bool:
@@ -421,7 +418,7 @@ class Interpreter:
         if not status.over and kind != COMMAND:
             look = ""
             if before is None or room != before.room:
-                place = self._room_name()
+                place = self._room_name() or place
         score_changed = before is not None and status.score != before.score
         return Observation(
             text=shown,
@@ -460,9 +457,10 @@ class Interpreter:
         return (place_of(look, name) if told else "") or name
 
     def _room_name(self) -> str:
-        """Return the name of the object that the player is in, "" if unknown."""
+        """Return the name of the object that the player is in, "" if unknown or not meant for players."""
         story, room = self._analysis.story, self._room()
-        return story.name(room) if story is not None and room else ""
+        name = story.name(room) if story is not None and room else ""
+        return "" if name.startswith("(") else name
 
     def _room(self) -> int:
         """Return the number of the object that the player is in, 0 if unknown."""
