@@ -168,7 +168,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print("jitrl: the system lets this process start no more threads (ulimit -u, ulimit -v)", file=sys.stderr)
         return 1
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+            raise
         print(f"jitrl: {_too_little_memory()}; what was stored is kept", file=sys.stderr)
         return 1
     except BrokenPipeError:

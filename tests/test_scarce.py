@@ -77,9 +77,29 @@ def test_a_process_that_cannot_be_started_is_a_sentence(words, jitrl, monkeypatc
 
 
 @pytest.mark.parametrize(
+    "words",
+    [("games", "make", "--kind", "cooking", "--seed", "1"), ("web", "up", "fossil"),
+     ("games", "make", "--inform", "cave.inf")],
+)  # fmt: skip
+def test_a_process_that_does_not_end_is_a_sentence(words, jitrl, monkeypatch, tmp_path):
+    def late(command, *_, timeout, **__):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cave.inf").write_text("[ Main; ];\n")
+    monkeypatch.setattr(children.subprocess, "run", late)
+    code, err = jitrl(*words)
+    assert "Traceback" not in err
+    if "is not here" not in err and "not installed" not in err:
+        assert code != 0
+        assert "s and was stopped" in err
+
+
+@pytest.mark.parametrize(
     ("error", "said"),
-    [(MemoryError(), "not enough memory"), (RuntimeError("can't start new thread"), "no more threads")],
-)
+    [(MemoryError(), "not enough memory"), (RuntimeError("can't start new thread"), "no more threads"),
+     (ImportError("x.so: failed to map segment from shared object"), "not enough memory")],
+)  # fmt: skip
 def test_too_little_memory_and_too_few_threads_are_sentences(error, said, jitrl, monkeypatch):
     def refuse(*_):
         raise error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import resource
@@ -357,7 +358,10 @@ def test_what_a_killed_worker_left_waiting_is_sent_by_the_next(address: str, tmp
     memory.close()
 
 
-def test_another_database_under_the_same_address_gets_nothing(address: str, tmp_path: Path, cluster: Cluster) -> None:
+def test_another_database_under_the_same_address_gets_nothing(
+    address: str, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "DATABASE_WRITE", dataclasses.replace(outbox.DATABASE_WRITE, seconds=60.0))  # busy here
     rng = random.Random(6)
     told: list[str] = []
     with SharedMemory(address, tmp_path, follow=False, notice=told.append) as memory:

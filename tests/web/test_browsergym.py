@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from engine.errors import GameError, MissingError, UsageError
 from engine.session import store as sessions
 from engine.web.actions import parse as parse_action
 from engine.web.browser import chromium
+from engine.web.browser.limits import _family
 from engine.web.browser.snapshot import parse
 from engine.web.browsergym import adapter as browsergym
 from engine.web.browsergym.driver import GymDriver, GymProcess, spoken
@@ -25,6 +27,7 @@ from engine.web.drawing.items import items_of
 from engine.web.opening import expand, open_web
 from engine.web.sites.miniwob import pages_folder
 from engine.web.tasks.suites import VARIABLES
+from tests.web.hostile_pages import serving
 
 
 @pytest.fixture
@@ -201,6 +204,23 @@ def test_what_a_person_asks_for_on_a_site_of_theirs_is_a_task(adapter, site, pag
         assert (last.terminated, last.truncated, last.outcome) == (False, True, "")  # Nobody judges it.
     finally:
         environment.close()
+
+
+def test_a_page_gets_no_more_memory_and_requests_than_the_limits(adapter, tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.web.browsergym.driver._MOST_REQUESTS", 100)
+    with serving() as base:
+        environment = open_web(f"web:browsergym-openended {base}/plain Look", tmp_path, adapter)
+        try:
+            environment.reset(1)
+            browser = _family(environment._driver._mark)
+            limits = {resource.prlimit(pid, resource.RLIMIT_DATA)[1] for pid in browser}
+            assert limits == {environment._driver.limits.memory << 20}
+            seen = environment.step(f"goto('{base}/requests')")
+            seen = seen if seen.broken else environment.step("noop(3000)")
+            assert "more than 100 requests" in seen.text
+            assert "Words of a page" in environment.reset(1).description
+        finally:
+            environment.close()
 
 
 def test_an_open_ended_task_is_played_from_the_command_line(adapter, site, tmp_path):

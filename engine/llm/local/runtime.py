@@ -122,7 +122,9 @@ class Runtime:
             ),
         )
         if not self._model:
-            raise MissingError(f"{path} does not load: it is damaged, cut short, or no GGUF model")
+            raise MissingError(
+                f"{path} does not load: it is damaged, cut short, or no GGUF model; or there is too little memory"
+            )
         self.context = min(context, max(512, int(lib.llama_model_n_ctx_train(self._model))))
         self._open_context(threads)
         self._vocabulary = lib.llama_model_get_vocab(self._model)
