@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -14,11 +13,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.confine import clean
 from engine.errors import GameError
 from engine.hiding import names_secret
+
+if TYPE_CHECKING:
+    import asyncio
 
 _ROOT = str(Path(__file__).resolve().parents[1])
 _FOLDERS = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -88,11 +90,13 @@ def run(
 
     Raises:
         NotStarted: The system cannot start it.
-        subprocess.TimeoutExpired: It took more than `timeout` seconds and was killed.
+        GameError: It took more than `timeout` seconds and was killed.
     """
     how = how if "input" in how else {"stdin": subprocess.DEVNULL, **how}
     try:
         return subprocess.run(command, env=dict(variables), timeout=timeout, check=False, **how)
+    except subprocess.TimeoutExpired:
+        raise GameError(f"{who} took more than {timeout:.0f} s and was stopped; is the machine very busy?") from None
     except (OSError, ValueError) as error:
         raise NotStarted(_why(who, error)) from None
 
@@ -105,6 +109,8 @@ async def start_async(
     Raises:
         NotStarted: The system cannot start it.
     """
+    import asyncio
+
     try:
         return await asyncio.create_subprocess_exec(*command, env=dict(variables), **how)
     except (OSError, ValueError) as error:

@@ -132,7 +132,7 @@ def found(folder: Path, name: str) -> list[Path]:
     """Return the regular files of this name in a folder and the folders in it, sorted. Links are not followed.
 
     Raises:
-        Unreadable: There is far more in the folder than a user can mean.
+        Unreadable: There are more than `MOST_IN_FOLDER` files and folders below it.
     """
     files: list[Path] = []
     left, folders = MOST_IN_FOLDER, [folder]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from engine import children
-from engine.errors import MissingError
+from engine.errors import GameError, MissingError
 from engine.texts import clipped
 
 _FURTHER = (
@@ -36,7 +36,7 @@ def run_logged(argv: Sequence[str], output: IO[str], log: Path, timeout_s: float
             "the installer", argv, children.environment(further=_FURTHER), stdout=output, stderr=subprocess.STDOUT,
             timeout=timeout_s, cwd=log.parent,
         )  # fmt: skip
-    except (children.NotStarted, subprocess.TimeoutExpired) as error:
+    except GameError as error:
         raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
     if done.returncode:
         lines = log.read_text(errors="replace").strip().splitlines()

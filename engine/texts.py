@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
+from html import escape
 
 _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -94,7 +94,7 @@ def cell(value: object) -> object:
 
 def xml(text: str) -> str:
     """Return a text for XML and HTML, also within double quotes. Characters that neither can hold become `\ufffd`."""
-    return escape(_NOT_XML.sub("\ufffd", text), {'"': "&quot;"})
+    return escape(_NOT_XML.sub("\ufffd", text), quote=False).replace('"', "&quot;")
 
 
 def compact(text: str) -> str:

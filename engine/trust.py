@@ -1,8 +1,9 @@
-"""Databases and servers that data name: a session, a run or a suite that somebody else may have made.
+"""Places that data name: a session, a run or a suite that somebody else may have made.
 
-What data name is not used before the user has confirmed it, because it would get the user's name, a password or what
-is typed. What the user named once, or confirmed, is kept in a file of the user, outside of the folders that are passed
-on. What no data name is not asked about: a program that uses this as a library names its servers itself.
+A place is a database or a server, which would get the user's name, a password or what is typed; or a file, a folder or
+a package, which would be opened here. None is used before the user has confirmed it. What the user named once, or
+confirmed, is kept in a file of the user, outside of the folders that are passed on. What no data name is not asked
+about: a program that uses this as a library names its servers itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from engine import limits
@@ -19,6 +22,8 @@ from engine.errors import BadFile, UsageError
 _MOST = 1000
 """Most places that are kept; the oldest are forgotten first."""
 _URL = re.compile(r"https?://[^\s/?#]+", re.IGNORECASE)
+_MODEL_FILE = "local:", "/", ".", "~"
+"""How the name of a model begins that is a file or a folder."""
 
 _named: dict[str, str] = {}
 _confirmed: set[str] = set()
@@ -29,15 +34,14 @@ class NotConfirmed(UsageError):
 
     Attributes:
         place: The place.
+        question: What is to be confirmed.
     """
 
     def __init__(self, place: str, by: str) -> None:
-        super().__init__(
-            f"{by} names {place}, which was never used here; it would learn who you are and what is sent to it; if you "
-            f"trust it, add: --trust {place}"
-        )
+        danger = "it would learn who you are and what is sent to it" if "://" in place else "it would be opened"
+        self.question = f"{by} names {place}, which was never used here; {danger}"
         self.place = place
-        self.question = f"{by} names {place}, which was never used here."
+        super().__init__(f"{self.question}; if you trust it, add: --trust {shlex.quote(place)}")
 
 
 def named_by(by: str, *places: str) -> None:
@@ -51,7 +55,7 @@ def named_by(by: str, *places: str) -> None:
 
 
 def made_here(*places: str) -> None:
-    """Note places of something that is made now. Those that data name are no better for that."""
+    """Note places of something that the user makes now. Places that data named before stay unconfirmed."""
     confirm(*(place for place in places if place not in _named))
 
 
@@ -71,20 +75,29 @@ def confirm(*places: str, keep: bool = True) -> None:
             write_private(file, json.dumps([*known, *missing][-_MOST:], indent=1) + "\n")
 
 
-def require(place: str) -> None:
-    """Return if a place may be used.
+def require(*places: str) -> None:
+    """Return if places may be used.
 
     Raises:
-        NotConfirmed: Data name it, and the user has not confirmed it.
+        NotConfirmed: Data name one of them, and the user has not confirmed it.
     """
-    by = _named.get(place)
-    if by is not None and place not in _confirmed and place not in _kept():
-        raise NotConfirmed(place, by)
+    for place in places:
+        by = _named.get(place)
+        if by is not None and place not in _confirmed and place not in _kept():
+            raise NotConfirmed(place, by)
 
 
 def sites_in(*names: str) -> list[str]:
-    """Return the web servers in names of environments, as in `browsergym:openended http://HOST/ GOAL`."""
+    """Return the web servers in names, as in `browsergym:openended http://HOST/ GOAL` or `huggingface/http://HOST`."""
     return [found.lower() for name in names for found in _URL.findall(name)]
+
+
+def places_in(environments: Iterable[str], models: Iterable[str]) -> list[str]:
+    """Return the web servers, files and packages that names of environments and of models lead to."""
+    environments, parts = list(environments), [part for model in models for part in model.split("+")]
+    files = [name for name in environments if "/" in name and not _URL.search(name)]
+    files += [part for part in parts if part.startswith(_MODEL_FILE)]
+    return [*sites_in(*environments, *parts), *files]
 
 
 def _file() -> Path:

@@ -20,6 +20,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
+from engine import waits
 from engine.errors import UsageError
 from jitrl_tui import closing, crash, plain
 from jitrl_tui.driver import sturdy
@@ -262,7 +263,7 @@ def run_app(
     result = app.run()
     source = app.last_source
     if app.return_code and source is not None:
-        source.wait(10)  # the screen failed: give the session time to store its data
+        source.wait(waits.SCREEN_FAILED.seconds)  # the screen failed: give the session time to store its data
     again = source.again() if isinstance(source, LiveSource) else ""
     if again:
         with contextlib.suppress(OSError):  # the terminal may be gone

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.binding import Binding
 
+from engine import waits
 from engine.errors import UsageError
 from jitrl_tui import plain
 from jitrl_tui.app import JitrlApp
@@ -81,5 +82,5 @@ def run_bench_app(source: BenchSource) -> int:
     app = BenchApp(source)
     result = app.run()
     if app.return_code:
-        source.wait(10)  # the screen failed: give the run time to store its data
+        source.wait(waits.SCREEN_FAILED.seconds)  # the screen failed: give the run time to store its data
     return result if isinstance(result, int) else app.return_code or 0

@@ -70,8 +70,8 @@ def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     where.add_argument(
         "--config", metavar="FILE", default=argparse.SUPPRESS, help="config file (the usual one: `jitrl config path`)"
     )
-    common.add_argument("--trust", metavar="ADDRESS", action="append", default=argparse.SUPPRESS,
-                        help="use a database or server that a session, a run or a suite names")  # fmt: skip
+    common.add_argument("--trust", metavar="PLACE", action="append", default=argparse.SUPPRESS,
+                        help="use a server or file that a session, run or suite of somebody else names")  # fmt: skip
     common.add_argument("--theme", metavar="NAME", default=argparse.SUPPRESS, help="colours of the screen")
     parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,
                     parents=[common])  # fmt: skip
@@ -148,6 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _follow_preferences(args)
         logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version())
         trust.confirm(*getattr(args, "trust", ()))
+        trust.confirm(*filter(None, [args.games]), keep=False)
         while True:
             try:
                 return handler(args)
@@ -188,7 +189,7 @@ def _confirmed(error: NotConfirmed) -> bool:
 
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
-    print(f"{shown(error.question)} It would learn who you are, and what is sent to it.", file=sys.stderr)
+    print(f"{shown(error.question)}.", file=sys.stderr)
     print("Use it? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -12,13 +12,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
-STORE_S = 2.5
+from engine import waits
+
+STORE_S = waits.TERMINAL_STORE.seconds
 """Seconds that a session has to end properly."""
-END_S = 3.5
+END_S = waits.TERMINAL_END.seconds
 """Seconds after which the process ends, whatever still runs. Each step is stored when it is taken, so none is lost."""
 _LOOK_S = 1.0
 """Seconds between two looks at the terminal, for a system that does not wake us when it closes."""
-ANSWER_S = 1.5
+ANSWER_S = waits.INTERRUPT.seconds
 """Seconds after Ctrl-C in which the process ends or says for what it waits."""
 
 

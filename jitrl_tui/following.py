@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import waits
 from engine.errors import JitrlError
 from engine.records import Event, Notice, Paused, Resumed, Thinking, Waiting
 from engine.session.remote.commands import who
@@ -20,10 +21,6 @@ from jitrl_tui.view import DECISIONS, RunView
 
 POLL_S, HELD_POLL_S = 0.2, 0.05
 """Seconds between two looks for what is new: usually, and while the session is held from here."""
-_PARTING_S = 0.5
-"""Seconds that the screen waits for a session to be handed back when it is left."""
-NO_ANSWER_S = 20.0
-"""Seconds after which a command without an answer is told of."""
 READING = "reading what was played so far"
 
 
@@ -136,7 +133,7 @@ class FollowSource(InThread):
         """Follow no further. A session that is held from here is handed back first."""
         self._stopping = True
         self._wake.set()
-        self.wait(_PARTING_S)
+        self.wait(waits.FOLLOWED_PARTING.seconds)
 
     def _command(self, give: Callable[[Hand], None]) -> None:
         """Give a command in the thread, because it may have to wait for a server."""
@@ -213,7 +210,7 @@ class FollowSource(InThread):
             self.changed()
         if self.held and self._clock() - self._renewed > self._lease_s / 4:
             self._renew()
-        if self._asked_at is not None and self._clock() - self._asked_at > NO_ANSWER_S:
+        if self._asked_at is not None and self._clock() - self._asked_at > waits.FOLLOWED_ANSWER.seconds:
             self._asked_at = None
             self.told("The session has not answered; it may be gone, or its machine busy.", False)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.text import Text
 
+from engine import waits
 from engine.session.race import SavedRace
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.race_source import RaceSource
@@ -42,5 +43,5 @@ def run_race_app(source: RaceSource, race: SavedRace, saves: Path, *, delay: flo
     app = RaceApp(RaceScreen(source, race, saves, delay=delay))
     result = app.run()
     if app.return_code:
-        source.wait(10)  # the screen failed: give the sessions time to store their data
+        source.wait(waits.SCREEN_FAILED.seconds)  # the screen failed: give the sessions time to store their data
     return result if isinstance(result, int) else app.return_code or 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine import agents, environments, values
+from engine import agents, environments, trust, values
 from engine.settings import SessionConfig
 
 
@@ -12,12 +12,15 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
     """Check that a game can be started; return its name, or the names of the tasks of a suite.
 
     Raises:
-        JitrlError: There is no such game or task, or something that it needs is missing: its shared memory, too.
+        JitrlError: There is no such game or task, or something that it needs is missing: its shared memory,
+            too. Or it names places that the user has not confirmed.
     """
     from engine.kinds import Places
     from engine.memory.opening import check_address
+    from engine.session.store import places
     from engine.settings.address import is_address
 
+    trust.require(*places(config))
     check_player(config)
     if is_address(config.memory):
         check_address(config.memory, saves)

@@ -12,6 +12,7 @@ import pytest
 
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
+from engine.bench.published import published
 from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.games.states.state import GameAbstractor
@@ -23,11 +24,9 @@ from tests.llm.scripted import player
 from tests.llm.server import Server
 from tests.writing import writing
 
-ROWS = [  # logit before and after of the preferred action, of the one that pays; neighbours that took it, of how many
-    ("Library", 0.85, 0.35, 0.45, 1.65, 3, 10),
-    ("Zork1", 0.92, 0.42, 0.30, 1.50, 3, 10),
-    ("Zork3", 0.90, 0.30, 0.40, 1.60, 3, 9),
-]
+BASES = published("jericho_case_study").rows
+PAID = [(3, 10), (3, 10), (3, 9)]
+"""Neighbours that took the action that pays, of how many; the paper does not say."""
 
 
 class Proposing:
@@ -38,8 +37,9 @@ class Proposing:
         return Proposal(self._candidates)
 
 
-@pytest.mark.parametrize(("game", "bad", "bad_after", "good", "good_after", "paid", "of"), ROWS)
-def test_memory_moves_the_logits_as_in_the_table(tmp_path, game, bad, bad_after, good, good_after, paid, of):
+@pytest.mark.parametrize(("wrong", "right", "neighbours"), zip(BASES[::2], BASES[1::2], PAID, strict=True))
+def test_memory_moves_the_logits_as_in_the_table(tmp_path, wrong, right, neighbours):
+    (bad, bad_after), (good, good_after), (paid, of) = wrong.values, right.values, neighbours
     settings = profile("paper")
     environment = open_game("pantry")
     with Server().running() as server, Memory(tmp_path) as memory:

@@ -14,7 +14,7 @@ from typing import Any
 from engine import limits, trust
 from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
-from engine.bench.plan import Plan, Task
+from engine.bench.plan import Plan, Task, named_in
 from engine.bench.records import FORMAT, Cell
 from engine.bench.samples import base, trained
 from engine.bench.suite import plain, read
@@ -25,7 +25,6 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 from engine.session.sharing import experience
-from engine.settings.address import database
 
 LOCK = "lock"
 """Name of the file that is locked while a run is played."""
@@ -96,6 +95,7 @@ def create(saves: Path, plan: Plan, name: str, command: str) -> Path:
         "spent": dict(NOTHING),
         "stopped": "",
     }
+    trust.made_here(*named_in(suite, plan.games, plan.memory))
     write_manifest(folder, manifest)
     return folder
 
@@ -122,8 +122,9 @@ def plan_of(manifest: dict[str, Any], where: str) -> Plan:
         for key in ("tasks", "train")
     )
     memory = str(manifest.get("memory", ""))
-    trust.named_by(f"the run in {where}", database(memory))
-    return Plan(suite, tasks, train, manifest.get("games"), memory)
+    games = manifest.get("games")
+    trust.named_by(f"the run in {where}", *named_in(suite, games, memory))
+    return Plan(suite, tasks, train, games, memory)
 
 
 def outdated(folder: Path, plan: Plan) -> bool:

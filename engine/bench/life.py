@@ -29,7 +29,7 @@ from engine.session.loop import Session
 from engine.session.remote.commands import HOLD, STEP
 from engine.session.store import SavedSession
 from engine.session.turns import play_in_turn
-from engine.settings.address import database, in_space, is_address
+from engine.settings.address import in_space, is_address
 
 
 def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control) -> None:
@@ -72,7 +72,7 @@ def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
     place = folder / rows.session_name(number)
     config = cell.legs[number].config
     memory = "own" if number == 0 else f"own:{rows.session_name(0)}"
-    trust.confirm(database(config.memory), *trust.sites_in(config.game), keep=False)  # by the command that began us
+    trust.confirm(*sessions.places(config), keep=False)  # by the command that began us
     if is_address(config.memory):
         memory = in_space(config.memory, f"{folder.parent.parent.name}/{cell.name}")
     config = dataclasses.replace(config, memory=memory)

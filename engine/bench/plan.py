@@ -19,6 +19,7 @@ from engine.errors import UsageError
 from engine.kinds import Kind, Places
 from engine.llm.listed import PRIORS, check_name
 from engine.settings import SessionConfig
+from engine.settings.address import database
 
 _SEEDS_APART = 1000
 """Cross-task: leg i of seed s is played with the seed 1000 s + i, so that each leg has draws of its own."""
@@ -67,6 +68,21 @@ class Plan:
         return _cells(self)
 
 
+def named_in(suite: Suite, games: str | None, memory: str) -> list[str]:
+    """Return the servers, files, folders and packages that a run names; see `engine.trust`.
+
+    Args:
+        suite: Its suite.
+        games: As of `Plan`.
+        memory: As of `Plan`.
+    """
+    models = [*suite.models, *(model for arm in suite.arms for model in arm.models)]
+    files = [file for arm in suite.arms for file in (arm.recorded, arm.trained)]
+    files += [str(one.get("replayed", "")) for one in (suite.settings, *(arm.settings for arm in suite.arms))]
+    named = trust.places_in([*suite.tasks, *suite.train], models)
+    return [place for place in (database(memory), *named, *files, games) if place]
+
+
 def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
     """Return the plan of a suite, after checking that each of its tasks can be started now.
 
@@ -78,9 +94,10 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
 
     Raises:
         UsageError: There is no such environment or model.
-        NotConfirmed: The suite names a web site that the user has not confirmed.
+        NotConfirmed: The suite, or the run that it belongs to, names a place that the user has not confirmed.
         MissingError: Something that it needs is missing.
     """
+    trust.require(*named_in(suite, places.games, memory))
     for arm in suite.arms:
         for model in _models(suite, arm):
             check_name(model)
@@ -94,8 +111,6 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
                 f"{where}: arms: {arm.name}: workers that play in turn have their memory on this machine's disk, not "
                 "on a server; leave --memory away"
             )
-    for site in trust.sites_in(*suite.tasks, *suite.train):
-        trust.require(site)
     tasks = _tasks(suite.tasks, places, f"{where}: tasks")
     for arm in suite.arms:
         dialect = AGENTS.find(arm.agent).dialect

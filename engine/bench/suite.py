@@ -75,6 +75,7 @@ class ReportPlan:
         published: Tables of published numbers to show beside it, by their names in `engine/bench/published`.
         figure: "curves" (score by episode), "values" (score by the swept setting), "memory" or "none".
         average: "tasks" for a column over all tasks, or "none".
+        cases: Number of case studies for each task and arm; 0 for none.
         bins: Number of remembered steps in a bin of the table by memory size; 0 for no such table.
         normalised: Whether scores are shown as shares of the highest score.
         per: What learning curves are drawn against: "episode", "step", "token" or "hour".
@@ -84,6 +85,7 @@ class ReportPlan:
     published: tuple[str, ...] = ()
     figure: str = "curves"
     average: str = "none"
+    cases: int = 0
     bins: int = 0
     normalised: bool = False
     per: str = "episode"
@@ -225,7 +227,8 @@ def read(data: Mapping[str, Any], name: str, where: str) -> Suite:
     whole.done()
     _check_protocol(suite, where)
     _check_workers(suite, where)
-    trust.named_by(f"the suite {where}", *trust.sites_in(*suite.tasks, *suite.train))
+    models = [*suite.models, *(model for arm in suite.arms for model in arm.models)]
+    trust.named_by(f"the suite {where}", *trust.sites_in(*suite.tasks, *suite.train), *trust.places_in((), models))
     return suite
 
 
@@ -309,6 +312,7 @@ def _report(table: Table) -> ReportPlan:
         published=table.some("published", names(), ()),
         figure=table.choice("figure", ("curves", "values", "memory", "none")),
         average=table.choice("average", ("none", "tasks")),
+        cases=table.count("cases", 0),
         bins=table.count("bins", 0),
         normalised=table.flag("normalised"),
         per=table.choice("per", tuple(PER)),

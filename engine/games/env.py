@@ -163,7 +163,9 @@ class GameEnvironment:
         killed, seconds = 0, SEARCH_SECONDS if deadline is None else deadline
         while True:
             try:
-                reply, _ = self._ask({"do": "valid", "budget": self._budget, "seconds": seconds}, VALID_SECONDS)
+                remember = self.deadline is not None
+                request = {"do": "valid", "budget": self._budget, "seconds": seconds, "remember": remember}
+                reply, _ = self._ask(request, VALID_SECONDS)
             except WorkerLost as lost:
                 killed += lost.by == "killed"
                 if lost.by == "killed" and killed < _MOST_KILLS:

@@ -22,6 +22,8 @@ PRIORS = {
 """The stand-ins that need no model, each with a description for people."""
 _OWN = ("local", "prior")
 """Beginnings of names that are not litellm's."""
+_RETIRED = {"gemini/gemini-2.5-flash": ("2026-12-01", "gemini/gemini-3.5-flash-lite")}
+"""Models of the paper that are retired, which litellm's list does not say: from which day on, and what to use."""
 _LIST = "model_prices_and_context_window_backup.json"
 _PROVIDERS = "provider_endpoints_support_backup.json"
 
@@ -75,6 +77,19 @@ def _providers() -> frozenset[str]:
     named = {name.partition("/")[0] for name in _models() if "/" in name}
     named |= {str(entry.get("litellm_provider")) for entry in _models().values()}
     return frozenset(named | set(_read(_PROVIDERS).get("providers", {})))
+
+
+def retirement(name: str) -> str:
+    """Return a sentence about a model that its provider retires, "" for one of which that is not known."""
+    known = _models().get(name) or _models().get(name.partition("/")[2]) or {}
+    day, instead = _RETIRED.get(name) or (str(known.get("deprecation_date") or ""), "")
+    if not day:
+        return ""
+    example = f", such as --models {instead}" if instead else ""
+    return (
+        f"{name} is retired from {day} on, and another model may then answer to its name; choose one with "
+        f"--models{example} (docs/paper.md)"
+    )
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine import trust
 from engine.codec import to_plain
 from engine.environment import Searching
 from engine.environments import kind_of
@@ -26,7 +27,7 @@ from engine.records import (
     Step,
     Trajectory,
 )
-from engine.session.store import sharing
+from engine.session.store import places, sharing
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
@@ -47,8 +48,9 @@ def open_environment(config: SessionConfig, saves: Path) -> Environment:
     """Open the environment of a session.
 
     Raises:
-        JitrlError: It cannot be opened.
+        JitrlError: It cannot be opened, or the session names places that the user has not confirmed.
     """
+    trust.require(*places(config))
     environment = kind_of(config.game).open(config.game, Places(saves, config.games))
     if isinstance(environment, Searching):
         environment.deadline = config.settings.valid_seconds or None

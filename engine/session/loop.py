@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from engine.agents.base import Resumable, Turn
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
 from engine.environments import kind_of
-from engine.errors import BadFile, GameError, JitrlError, MissingError, ModelError, StorageError
+from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
 from engine.memory.view import View
 from engine.records import (
     Decision,
@@ -26,7 +26,6 @@ from engine.records import (
     Event,
     Kept,
     Notice,
-    Observation,
     Paused,
     Resumed,
     SessionEnded,
@@ -41,6 +40,7 @@ from engine.session import orders, recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
+from engine.session.beginning import Beginnings
 from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
 from engine.session.past import Past, Take, episodes
@@ -55,10 +55,6 @@ from engine.session.telling import Teller
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.llm.model import Model
-
-
-FAILED_BEGINNINGS = 5
-"""Episodes in a row that may fail to begin. One more ends the session: then it is no single page that is at fault."""
 
 
 class Session:
@@ -104,8 +100,7 @@ class Session:
         self._processor = Stopwatch()
         self._ahead: Lookahead | None = None
         self._steering: Steering
-        self._failed_beginnings = 0
-        """Number of episodes in a row that could not begin."""
+        self._beginnings = Beginnings(self.control.check, self._warn)
         self._uids: set[str] = set()
         """Those of its episodes."""
         self._taking_up: TakingUp
@@ -198,6 +193,7 @@ class Session:
         )
 
     def _watch_over(self, model: Model) -> None:
+        """Let the person cancel the model's calls, and see when it has to wait."""
         model.on_event(self._heard)
         self.control.on_stop(model.cancel)
 
@@ -323,18 +319,10 @@ class Session:
                     break
                 before = live.observation
                 self._advance(parts, live, decision)
-                self._tell(
-                    Stepped(
-                        number,
-                        decision.step,
-                        decision.action,
-                        live.observation,
-                        live.observation.score - before.score,
-                        decision.provenance,
-                        live.account.tokens,
-                        live.account.cost_usd,
-                    )
-                )
+                self._tell(Stepped(
+                    number, decision.step, decision.action, live.observation, live.observation.score - before.score,
+                    decision.provenance, live.account.tokens, live.account.cost_usd,
+                ))  # fmt: skip
                 self._steering.stepped(before, live.observation)
                 if not live.observation.broken:
                     self._teller.page(parts.environment, live.number, len(live.steps))
@@ -349,16 +337,10 @@ class Session:
         live.started = before.started
         self._steering.taken_back(before.decisions[-1])
         account = live.account
-        self._tell(
-            TakenBack(
-                live.number,
-                before.decisions[-1].action,
-                len(live.steps),
-                live.observation,
-                account.tokens,
-                account.cost_usd,
-            )
-        )
+        self._tell(TakenBack(
+            live.number, before.decisions[-1].action, len(live.steps), live.observation, account.tokens,
+            account.cost_usd,
+        ))  # fmt: skip
         return live
 
     def _begin(self, parts: Parts, account: Account, *, anew: bool = False) -> Live:
@@ -367,7 +349,7 @@ class Session:
         All episodes begin in the same way, with the seed of the session.
         """
         number = account.episode
-        observation = self._reset(parts, anew=anew)
+        observation = self._beginnings.reset(parts.environment, self._config.seed, anew=anew)
         if anew:
             known = parts.scope.seen_until()
             learns = parts.agent.learns and not self._config.frozen
@@ -389,29 +371,6 @@ class Session:
         if observation.broken:
             live.failed, live.ended_by = 1, "failure"
         return live
-
-    def _reset(self, parts: Parts, *, anew: bool) -> Observation:
-        """Reset the environment for an episode.
-
-        If that fails, it is tried once more. If that fails too, a new episode is over at once and counts as failed.
-
-        Raises:
-            GameError: It fails when steps are repeated, or in more than `FAILED_BEGINNINGS` episodes in a row.
-        """
-        for last in (False, True):
-            self.control.check()
-            try:
-                observation = parts.environment.reset(self._config.seed)
-            except GameError as error:
-                if last and (not anew or self._failed_beginnings >= FAILED_BEGINNINGS):
-                    raise
-                self._warn(f"the episode could not begin: {error}; {'it counts as failed' if last else 'one more try'}")
-                observation = Observation(f"The episode could not begin: {error}.", truncated=True, failed=True)
-            else:
-                self._failed_beginnings = 0
-                return observation
-        self._failed_beginnings += 1
-        return observation
 
     @contextlib.contextmanager
     def _excused(self, what: str) -> Iterator[None]:

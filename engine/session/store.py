@@ -105,7 +105,7 @@ def create_in(
         StorageError: It cannot be written.
     """
     ensure_folder(folder)
-    trust.made_here(*_places(config))
+    trust.made_here(*places(config))
     data = {"format": _FORMAT, "kind": kind, "config": to_plain(config)}
     if origin is not None:
         data["origin"] = to_plain(origin)
@@ -119,9 +119,10 @@ def create_in(
     return SavedSession(folder.name, folder, config, kind, origin)
 
 
-def _places(config: SessionConfig) -> list[str]:
-    """Return the servers that a configuration names."""
-    return [database(config.memory), *trust.sites_in(config.game)]
+def places(config: SessionConfig) -> list[str]:
+    """Return the servers, files, folders and packages that a configuration names; see `engine.trust`."""
+    named = trust.places_in([config.game], [config.model])
+    return [place for place in (database(config.memory), *named, config.games, config.settings.replayed) if place]
 
 
 def memory_folder(saves: Path, session: SavedSession) -> Path:
@@ -183,7 +184,7 @@ def load(folder: Path) -> SavedSession:
             raise BadFile("it says no format and kind")
         made = from_plain(SessionConfig, config) if number <= _FORMAT else None
         if made is not None:
-            trust.named_by(f"the session {folder.name}", *_places(made))
+            trust.named_by(f"the session {folder.name}", *places(made))
         origin = from_plain(Origin, data["origin"]) if "origin" in data else None
     except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
         raise BadFile(f"the session in {folder} cannot be read ({clipped(str(error), 300)})") from None

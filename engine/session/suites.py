@@ -23,7 +23,6 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
-from engine.settings.address import database
 from engine.texts import clipped
 
 _FORMAT = 1
@@ -74,7 +73,7 @@ def load(saves: Path, name: str) -> SavedSuite:
         tasks, begun = tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"]))
         config = None if newer else from_plain(SessionConfig, data["config"])
         if config is not None:
-            trust.named_by("the sessions of this suite", database(config.memory), *trust.sites_in(config.game))
+            trust.named_by("the sessions of this suite", *sessions.places(config))
     except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
         raise BadFile(f"the suite in {file} cannot be read ({clipped(str(error), 300)})") from None
     if config is None:

@@ -13,10 +13,9 @@ class RunSettings(Group):
 
     step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
     valid_seconds: float = setting(
-        2.0,
+        1.0,
         "processor time in s for finding the valid actions of a decision in a game; what is found by then is offered, "
-        "and the rest is looked for while the model or a person thinks; 0 for no limit. Four times the slowest "
-        "decision of docs/results/games.md",
+        "and the rest is looked for while the model or a person thinks; 0 for no limit",
         0.0,
         100.0,
     )

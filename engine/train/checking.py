@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine import trust
 from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
 from engine.kinds import Places
@@ -12,6 +13,7 @@ from engine.llm.prompts import TRANSCRIPT
 from engine.settings.training import GrpoSettings, SftSettings
 from engine.train import needs
 from engine.train.jobs import Job
+from engine.train.runs import places
 from engine.train.sources import find
 
 NO_TEMPLATE = (
@@ -28,8 +30,10 @@ def check(job: Job) -> None:
     """Refuse a job that cannot be done.
 
     Raises:
+        NotConfirmed: It names a place that the user has not confirmed.
         JitrlError: The reason.
     """
+    trust.require(*places(job))
     settings = GrpoSettings(**job.settings) if job.kind == "grpo" else SftSettings(**job.settings)
     source = find(job.model, Path(job.cache))
     if not source.template and is_chat(kind_of(job.session.game).asking(), settings.prompt):

@@ -6,14 +6,13 @@ It is apart from jitrl's own environment: torch and its companions are large, an
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine import children, waits
-from engine.errors import MissingError
+from engine.errors import GameError, MissingError
 from engine.installing import run_logged
 from engine.paths import ensure_folder
 from engine.train.places import PYTHON, python_of, train_folder
@@ -69,7 +68,7 @@ def look(saves: Path) -> Environment:
             capture_output=True, text=True, timeout=waits.TRAIN_ASK.seconds,
         )  # fmt: skip
         version, found = json.loads(done.stdout)
-    except (children.NotStarted, subprocess.TimeoutExpired, ValueError):
+    except (GameError, ValueError):
         return Environment(python, {}, f"{python} does not run; make the environment anew with: {INSTALL}")
     ours = list(sys.version_info[:2])
     if version != ours:

@@ -148,13 +148,17 @@ class Group(TrainerCallback):  # type: ignore[misc]
             trained = which == ROLLOUTS
             kind = kind_of(task)
             prompts = Prompts(self._tokenizer, kind.asking(), settings.prompt, settings.train_prompt_tokens)
+            rollouts = settings.updates * settings.batch * settings.group
+            # Random draws go by the number of an episode among all workers. The numbers of evaluations come after those
+            # of all rollouts: with the same ones, they would play the first rollouts again.
+            last = rollouts + 1
             config = dataclasses.replace(
                 job.session,
                 game=task,
                 model=job.model,
-                episodes=settings.updates * (settings.batch * settings.group if trained else settings.evaluations),
-                workers=self.world if trained else 1,
-                worker=self.rank + 1 if trained else 1,
+                episodes=rollouts if trained else settings.updates * settings.evaluations,
+                workers=self.world if trained else last,
+                worker=self.rank + 1 if trained else last,
             )
             folder = Path(job.folder) / which / f"{slug(task)}-{self.rank}"
             model = TrainedModel(job.name, self.policy, prompts)

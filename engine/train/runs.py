@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine import limits
+from engine import limits, trust
 from engine.codec import from_plain, to_plain
 from engine.disk import read_bytes, write_private
 from engine.errors import BadFile, StorageError, UsageError
 from engine.paths import ensure_folder
+from engine.session import store as sessions
 from engine.texts import clipped
 from engine.train import curve, manifest
 from engine.train.jobs import JOB, Job, Update
@@ -54,7 +55,14 @@ def load(saves: Path, name: str) -> Run:
     except (OSError, TypeError, LookupError, ValueError, BadFile, UsageError) as error:
         raise BadFile(f"the training run in {folder} cannot be read ({clipped(str(error), 300)})") from None
     job = replace(job, folder=str(folder), saves=str(saves))
+    trust.named_by(f"the training run {name}", *places(job))
     return Run(job, curve.read(folder), "updates" in manifest.read(folder))
+
+
+def places(job: Job) -> list[str]:
+    """Return the servers, files, folders and packages that a job names; see `engine.trust`."""
+    named = trust.places_in(job.tasks, [job.model, str(job.settings.get("judge", ""))])
+    return [*sessions.places(job.session), *named, *job.recordings]
 
 
 def runs(saves: Path) -> Iterator[Run]:
@@ -75,6 +83,7 @@ def begin(job: Job) -> Job:
         UsageError: A run of this name has another job.
         StorageError: It cannot be written.
     """
+    trust.made_here(*places(job))
     folder = Path(job.folder)
     if (folder / JOB).is_file():
         known = load(Path(job.saves), job.name).job

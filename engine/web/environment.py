@@ -14,12 +14,12 @@ from engine.errors import GameError, UsageError
 from engine.hiding import REDACTED, cleaned, hidden, without_credentials
 from engine.records import EnvironmentInfo, Observation
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
-from engine.web.browser.driver import Driver, Seen
+from engine.web.browser.driver import Driver
 from engine.web.browser.limits import Limits
 from engine.web.browser.network import gate_for
 from engine.web.browser.pages import secret_handles, written
 from engine.web.browser.signing_in import sign_in
-from engine.web.browser.snapshot import Node, Page
+from engine.web.browser.snapshot import Node, Page, Seen
 from engine.web.browser.url import pattern, query_values
 from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, offered, values_of
 from engine.web.drawing import text as texts

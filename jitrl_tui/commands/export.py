@@ -51,7 +51,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(name: str, saves: Path) -> Iterator[CandidateRow]:
-    """Return the rows of a session, or of each cell of a run.
+    from engine.session.candidates import candidate_rows
+
+    return (row for path, cell in recordings(name, saves) for row in candidate_rows(path, cell))
+
+
+def recordings(name: str, saves: Path) -> list[tuple[Path, str]]:
+    """Return the recording of a session, or those of each cell of a run with the names of the cells.
 
     Raises:
         UsageError: There is no such session or run.
@@ -59,16 +65,15 @@ def _rows(name: str, saves: Path) -> Iterator[CandidateRow]:
     from engine.bench import folder as runs
     from engine.errors import UsageError
     from engine.session import recording
-    from engine.session.candidates import candidate_rows
 
     for path in (saves / "sessions" / name, Path(name)) if "/" not in name else (Path(name),):
-        if path.is_file() or (path / recording.FILE_NAME).is_file():
-            return candidate_rows(path)
+        if path.is_file():
+            return [(path, "")]
+        if (path / recording.FILE_NAME).is_file():
+            return [(path / recording.FILE_NAME, "")]
     try:
         run = runs.find(saves, name)
     except UsageError:
         raise UsageError(f"there is no session or run {name!r}; see `jitrl sessions` and `jitrl bench ls`") from None
     found = sorted((run / "cells").rglob(recording.FILE_NAME))
-    return (
-        row for path in found for row in candidate_rows(path, path.relative_to(run / "cells").parts[0])
-    )
+    return [(path, path.relative_to(run / "cells").parts[0]) for path in found]

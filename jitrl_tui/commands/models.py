@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.commands import judging
 from jitrl_tui.output import rewrite
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     test.add_argument("--threads", type=int, default=0, help="of a local model (all cores but one)")
     test.add_argument("--json", action="store_true", help="a list on stdout")
     test.set_defaults(handler=_test)
+    judging.register(commands, common)
     info = commands.add_parser("info", parents=[common], help="tell what is known of a model")
     info.add_argument("model", metavar="MODEL")
     info.add_argument("--json", action="store_true", help="an object on stdout")

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from engine import waits
 from jitrl_tui import closing, typed
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.plain.commands import Commands
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.web.browser.pages import PageStore
 
+_LOOK_S = 0.2
+"""Seconds between two looks whether the run is over."""
 WATCHED_S = 1.0
 """Seconds between steps where a person watches and can type."""
 
@@ -97,7 +100,7 @@ class PlainRun:
     def _loop(self) -> None:
         lines = TypedLines(self._terminal, self._arrived.set) if self._terminal is not None else None
         while not self._telling.over:
-            self._arrived.wait(0.2)
+            self._arrived.wait(_LOOK_S)
             self._arrived.clear()
             for item in self._inbox.drain(1000):
                 if isinstance(item, RunView):
@@ -116,7 +119,7 @@ class PlainRun:
         self._source.stop()
         if self.then is None:
             self._telling.say("Leaving. The session goes on from here next time." if self._source.live else "Leaving.")
-        self._source.wait(30)
+        self._source.wait(waits.LINES_END.seconds)
 
     # ------------------------------------------------------------------------------------ asking
 

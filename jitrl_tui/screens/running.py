@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
+from engine import waits
 from jitrl_tui.host import Host
 from jitrl_tui.keymap import Key
 from jitrl_tui.screens.dialogs import ConfirmDialog
@@ -21,10 +22,6 @@ FRAME_S, HURRIED_S = 1 / 15, 1 / 4
 """Shortest time between two drawings in seconds, usually and in fast-forward, where keys must not wait for drawings."""
 KEPT = "What was played is kept, and it goes on from here next time."
 """What a question before leaving says."""
-PATIENCE_S = 1.5
-"""Seconds after which the screen says what it waits for."""
-LONGEST_S = 60.0
-"""Seconds after which it is left all the same."""
 
 
 class RunningScreen(Screen[int]):
@@ -146,8 +143,8 @@ class RunningScreen(Screen[int]):
         threading.Thread(target=self._wait, args=(self.app, then), name="leave", daemon=True).start()
 
     def _wait(self, app: Host, then: Callable[[], None]) -> None:
-        if not self._ending.wait(PATIENCE_S):
+        if not self._ending.wait(waits.LEAVE.seconds):
             self.leaving = self.waits_for
             app.call_later(self.show_leaving)
-            self._ending.wait(LONGEST_S)
+            self._ending.wait(waits.LEFT.seconds)
         app.call_later(then)

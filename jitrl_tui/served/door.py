@@ -6,7 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-HEAD_S = 10.0
+from engine import waits
+
+HEAD_S = waits.VISITOR_HEAD.seconds
 """Seconds that a connection has to send the head of its first request."""
 MOST = 64
 """Most connections from one address."""

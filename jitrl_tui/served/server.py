@@ -16,16 +16,17 @@ from urllib.parse import urlsplit
 from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.server import Server
 
+from engine import waits
 from engine.children import NotStarted
 from jitrl_tui.served.door import Door
 from jitrl_tui.served.visitor import Visitor
 
 _FOLDER = Path(__file__).parent
-_SHUTDOWN_S = 10.0
+_SHUTDOWN_S = waits.VISITORS_END.seconds
 """Seconds that the visitors' processes have to end."""
-_IDLE_S = 15.0
+_IDLE_S = waits.VISITOR_IDLE.seconds
 """Seconds that a connection is kept for another request, and between two signs of life of a visitor."""
-_CLOSE_S = 2.0
+_CLOSE_S = waits.VISITOR_CLOSE.seconds
 """Seconds that a browser has to answer that a visit is over."""
 _LONGEST = 2**16
 """Most characters of one input; the rest of what is pasted is left out."""

@@ -12,11 +12,11 @@ from typing import Any
 
 from textual_serve.app_service import AppService
 
-from engine import children
+from engine import children, waits
 
-_QUIT_S = 5.0
+_QUIT_S = waits.VISITOR_QUIT.seconds
 """Seconds that the app has to keep what was played and end."""
-_END_S = 2.0
+_END_S = waits.VISITOR_END.seconds
 """Seconds that it has to end after SIGTERM."""
 
 

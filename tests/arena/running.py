@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import queue
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any, ClassVar
 
 from engine.bench import folder as folders
+from engine.bench import life
 from engine.bench import plan as plans
 from engine.bench import suite as suites
 from engine.bench.executor import LocalPool
 from engine.bench.progress import Limits
+from engine.bench.records import Failed, Finished, Message, Stopped
 from engine.bench.runner import Runner
+from engine.bench.worker import Job
 from engine.kinds import Places
+from engine.session.control import Control
+from jitrl_tui.cli import main
 
 SMALL = """
 title = "Small"
@@ -34,6 +44,8 @@ agent = "jitrl"
 settings = { estimator = "knn", selection = "sample", beta = 1.0 }
 """
 
+ONCE = SMALL.replace("seeds = 2", "seeds = 1")
+
 
 def planned(text: str, saves: Path, name: str = "a run"):
     """Return folder and cells of a new run of a suite."""
@@ -41,15 +53,52 @@ def planned(text: str, saves: Path, name: str = "a run"):
     return folders.create(saves, plan, name.replace(" ", "-"), "jitrl bench run small"), plan.cells
 
 
+class Here:
+    """An executor that plays one cell at a time in this process. Starting one of its own takes longer than a cell."""
+
+    place: ClassVar[dict[str, Any]] = {"on": "local", "nodes": {}}
+
+    def __init__(self) -> None:
+        self._told: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._control = Control()
+        self._playing: threading.Thread | None = None
+
+    @property
+    def free(self) -> int:
+        return self._playing is None
+
+    def begin(self, job: Job) -> None:
+        told = job.cell, Path(job.folder), Path(job.saves), self._told.put, self._control
+        self._playing = threading.Thread(target=life.play, args=told)
+        self._playing.start()
+
+    def messages(self, timeout: float) -> list[Message]:
+        try:
+            message = self._told.get(timeout=timeout)
+        except queue.Empty:
+            return []
+        if isinstance(message, (Finished, Failed, Stopped)):
+            self.close()
+        return [message]
+
+    def stop(self) -> None:
+        self._control.stop()
+
+    def close(self) -> None:
+        if self._playing is not None:
+            self._playing.join()
+        self._playing = None
+
+
 def runner(folder: Path, cells, saves: Path, tell=lambda message: None, limits: Limits | None = None, jobs: int = 2):
-    """Return a runner with a pool of real processes."""
-    return Runner(folder, cells, LocalPool(jobs), limits or Limits(), tell, saves)
+    """Return a runner with a pool of real processes, or of none (`jobs=0`)."""
+    return Runner(folder, cells, LocalPool(jobs) if jobs else Here(), limits or Limits(), tell, saves)
 
 
-def play(text: str, saves: Path, name: str = "a run", **more) -> tuple[int, Path]:
-    """Play a new run of a suite; return the exit code and the folder."""
+def play(text: str, saves: Path, name: str = "a run", jobs: int = 0) -> tuple[int, Path]:
+    """Play a new run of a suite, in processes of its own if there are `jobs`; return the exit code and the folder."""
     folder, cells = planned(text, saves, name)
-    return runner(folder, cells, saves, **more).run(), folder
+    return runner(folder, cells, saves, jobs=jobs).run(), folder
 
 
 def rows(folder: Path) -> list[dict]:
@@ -57,7 +106,18 @@ def rows(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 
 
-def bench(*words: str, saves: Path, **more) -> subprocess.CompletedProcess[str]:
-    """Run `jitrl bench` as a command."""
-    command = [sys.executable, "-m", "jitrl_tui.cli", "bench", *words, "--saves", str(saves)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+def bench(*words: str, saves: Path) -> subprocess.CompletedProcess[str]:
+    """Run `jitrl bench` in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(["bench", *words, "--saves", str(saves)])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def command(*words: str, saves: Path) -> subprocess.CompletedProcess[str]:
+    """Run `jitrl bench` as a process of its own."""
+    started = [sys.executable, "-m", "jitrl_tui.cli", "bench", *words, "--saves", str(saves)]
+    return subprocess.run(started, capture_output=True, text=True, timeout=120, check=False)

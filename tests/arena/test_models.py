@@ -55,7 +55,7 @@ def served():
 def written(served, tmp_path_factory):
     """The saves folder of a run in which a method writes, and the run's folder."""
     saves = tmp_path_factory.mktemp("saves")
-    code, folder = play(WRITING, saves, "first", jobs=1)
+    code, folder = play(WRITING, saves, "first")
     assert code == 0
     return saves, folder
 
@@ -63,7 +63,7 @@ def written(served, tmp_path_factory):
 def test_replies_from_the_cache_give_the_same_rows_and_are_counted_as_bought(written):
     saves, first = written
     only = WRITING.replace('name = "Reflexion"', 'name = "Another"').replace('agent = "reflexion"', 'agent = "random"')
-    code, second = play(only, saves, "second", jobs=1)
+    code, second = play(only, saves, "second")
 
     assert code == 0
     static = [row for row in rows(first) if row["arm"] == "Static"]
@@ -88,7 +88,7 @@ def test_a_model_that_answers_garbage_half_of_the_time_is_no_valid_row(served, t
         (player if next(turn) // 8 % 2 else bad.reply("I would rather talk about the weather."))(handler, body)
 
     served.default = half
-    code, folder = play(TALKING.replace("steps = 6", "steps = 12"), tmp_path, jobs=1)
+    code, folder = play(TALKING.replace("steps = 6", "steps = 12"), tmp_path)
 
     assert code == 0
     missing = sum(row["answers"]["missing"] for row in rows(folder))
@@ -126,7 +126,7 @@ class NoDisk:
 
 def test_a_disk_that_is_full_stops_the_run_and_what_is_finished_is_kept(tmp_path):
     folder, cells = planned(SMALL.replace("seeds = 2", "seeds = 1"), tmp_path)
-    assert runner(folder, cells[:1], tmp_path).run() == 1  # the other cells are still waiting
+    assert runner(folder, cells[:1], tmp_path, jobs=0).run() == 1  # the other cells are still waiting
     kept = (folder / "episodes.jsonl").read_bytes()
     full = NoDisk()
     run = Runner(folder, cells, full, Limits(), lambda message: None, tmp_path)
@@ -135,7 +135,7 @@ def test_a_disk_that_is_full_stops_the_run_and_what_is_finished_is_kept(tmp_path
     assert run.stopped == "the disk is full"
     assert full.begun == [cells[1].name]
     assert (folder / "episodes.jsonl").read_bytes() == kept
-    assert runner(folder, cells, tmp_path).run() == 0
+    assert runner(folder, cells, tmp_path, jobs=0).run() == 0
 
 
 def test_a_worker_that_cannot_write_says_that_other_cells_would_fail_as_well(tmp_path):

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,11 @@ from engine.bench.records import Ended, Said, Stepped
 from engine.errors import MissingError, StorageError, UsageError
 from engine.llm.calls import pace
 from tests.arena.ray_nodes import folder_of, planned, runner, workers
-from tests.arena.running import SMALL, bench, play, rows
+from tests.arena.running import SMALL, command, play, rows
 from tests.arena.running import runner as local_runner
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'jitrl[ray]'")
+# Not imported before a test needs it: that takes a second.
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'jitrl[ray]'")
 
 HERE = "worked-in"
 TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes = 30")
@@ -250,7 +252,7 @@ def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch):
     [("slurm", 2, "--on takes local"), ("ray://127.0.0.1:1", 3, "cannot join the Ray cluster at")],
 )
 def test_the_command_refuses_a_place_that_is_not_there_before_anything_is_written(on, code, said, tmp_path):
-    done = bench("quick", "--on", on, "--quiet", saves=tmp_path)
+    done = command("quick", "--on", on, "--quiet", saves=tmp_path)
 
     assert done.returncode == code, done.stderr
     assert said in done.stderr

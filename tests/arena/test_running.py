@@ -16,9 +16,8 @@ from engine.bench.records import Ended, Finished, Said
 from engine.bench.records import Stepped as StepTold
 from engine.errors import UsageError
 from jitrl_tui.cli import _expanded, main
-from tests.arena.running import SMALL, bench, planned, play, rows, runner
+from tests.arena.running import ONCE, SMALL, bench, planned, play, rows, runner
 
-ONCE = SMALL.replace("seeds = 2", "seeds = 1")
 LONG = ONCE.replace("episodes = 3", "episodes = 12")
 
 
@@ -26,7 +25,7 @@ LONG = ONCE.replace("episodes = 3", "episodes = 12")
 def played(tmp_path_factory):
     """A run of the small suite that was never interrupted."""
     saves = tmp_path_factory.mktemp("saves")
-    code, folder = play(SMALL, saves)
+    code, folder = play(SMALL, saves, jobs=2)
     assert code == 0
     return folder
 
@@ -59,7 +58,7 @@ def test_static_remembers_nothing_and_every_life_of_a_learner_begins_with_an_emp
 
 
 def test_the_same_suite_has_the_same_bytes_again(played, tmp_path):
-    _, again = play(SMALL, tmp_path, jobs=1)
+    _, again = play(SMALL, tmp_path)
 
     assert (again / "episodes.jsonl").read_bytes() == (played / "episodes.jsonl").read_bytes()
 
@@ -95,7 +94,7 @@ def test_a_stopped_run_goes_on_where_it_was_left(whole, tmp_path):
     assert 2 <= len(left) < 24
 
     again = []
-    assert runner(folder, cells, tmp_path, again.append).run() == 0
+    assert runner(folder, cells, tmp_path, again.append, jobs=0).run() == 0
     assert (folder / "episodes.jsonl").read_bytes() == whole
     assert any(isinstance(message, Ended) and message.again for message in again)
 
@@ -105,7 +104,7 @@ def test_finished_cells_are_not_played_again(played, tmp_path):
     shutil.copytree(played.parents[1], tmp_path, dirs_exist_ok=True)
     folder = tmp_path / played.relative_to(played.parents[1])
     _, cells = planned(SMALL, tmp_path, "another")
-    assert runner(folder, cells, tmp_path, told.append).run() == 0
+    assert runner(folder, cells, tmp_path, told.append, jobs=0).run() == 0
 
     assert sum(isinstance(message, Finished) for message in told) == 4
     assert all(message.again for message in told if isinstance(message, Ended))
@@ -113,11 +112,11 @@ def test_finished_cells_are_not_played_again(played, tmp_path):
 
 def test_a_limit_of_minutes_stops_a_run_and_says_so(tmp_path):
     folder, cells = planned(ONCE, tmp_path)
-    run = runner(folder, cells, tmp_path, limits=Limits(minutes=0.001))
+    run = runner(folder, cells, tmp_path, limits=Limits(minutes=0.001), jobs=0)
 
     assert run.run() == 1
     assert "0.001 minutes" in run.stopped
-    assert runner(folder, cells, tmp_path).run() == 0
+    assert runner(folder, cells, tmp_path, jobs=0).run() == 0
 
 
 def test_two_benches_on_one_folder_are_refused(tmp_path):
@@ -227,3 +226,10 @@ def test_a_price_is_that_of_the_list_and_unknown_without_one(tmp_path):
 
     assert "about $" in known
     assert "price unknown" in unknown
+    # A model that its provider retires is told before anything is paid, also one that only litellm's list knows of.
+    assert "retired from 2026-12-01 on" in known
+    assert "--models gemini/gemini-3.5-flash-lite" in known
+    listed = bench("jericho", "--tasks", "pantry", "--models", "deepseek/deepseek-chat", "--dry-run", saves=tmp_path)
+    assert "deepseek/deepseek-chat is retired from 2026-07-24 on" in listed.stderr
+    assert "retired" not in unknown
+    assert "retired from 2026-12-01 on" in bench("show", "jericho", saves=tmp_path).stdout

@@ -1,14 +1,12 @@
 """Put what was measured of models into docs/results/models.md, between its marks.
 
-    python -m tests.bench.bench_llm_page [--saves DIR] [--bench FILE] [--rewards FILE ...] [--run TITLE=FILE ...]
-        [--server FILE]
+    python -m tests.bench.bench_llm_page [--saves DIR] [--bench FILE] [--run TITLE=FILE ...] [--server FILE]
 
-Each part is written only if its source is given; the prose around stays as it is. In the tables of models, step scores
-and runs, rows of what was not measured anew stay.
+Each part is written only if its source is given; the prose around stays as it is. In the tables of models and
+runs, rows of what was not measured anew stay.
 
 - `--saves`: the folder in which `jitrl models test` kept its results: the capability table.
 - `--bench`: the output of `make bench-llm`.
-- `--rewards`: outputs of `python -m tests.bench.bench_llm_rewards`.
 - `--server`: the output of `python -m tests.bench.bench_llm_server`.
 - `--run`: results that `jitrl run ... --json FILE` wrote, each with a title.
 """
@@ -78,30 +76,6 @@ def bench(figures: Sequence[dict[str, Any]]) -> str:
     return table(("figure", "value", "peer in the same run", "target"), rows)
 
 
-def rewards(figures: Sequence[dict[str, Any]]) -> str:
-    """Return the rank correlations as a table."""
-    rows = [
-        (f["model"], f"{f['game']} {f['episode']}", f"{f['score']:g}", f["steps"], f["judged"], f["calls"],
-         f["distinct"], "none: one of the two is constant" if f["rho"] != f["rho"] else f["rho"],
-         f"{f['same_sign']} of {f['judged']}", f.get("processor_s", ""), f["seconds"])
-        for f in figures if "game" in f
-    ]  # fmt: skip
-    header = (
-        "model",
-        "episode",
-        "score",
-        "steps",
-        "judged",
-        "calls",
-        "distinct scores",
-        "rho",
-        "same sign",
-        "processor, s",
-        "clock, s",
-    )
-    return table(header, rows)
-
-
 def runs(named: Sequence[tuple[str, dict[str, Any]]]) -> str:
     """Return whole runs as a table: the score of every episode."""
     rows = []
@@ -127,7 +101,6 @@ def main() -> None:
     )
     parser.add_argument("--saves", type=Path)
     parser.add_argument("--bench", type=Path)
-    parser.add_argument("--rewards", type=Path, nargs="*")
     parser.add_argument("--server", type=Path)
     parser.add_argument("--run", nargs="*", metavar="TITLE=FILE")
     args = parser.parse_args()
@@ -136,8 +109,6 @@ def main() -> None:
         page = merged(page, "capability", capability.table(capability.load(args.saves / "cache")))
     if args.bench:
         page = put(page, "bench", bench(lines_of(args.bench)))
-    if args.rewards:
-        page = merged(page, "rewards", rewards([f for file in args.rewards for f in lines_of(file)]))
     if args.server:
         page = put(page, "server", server(args.server.read_text(encoding="utf-8")))
     if args.run:

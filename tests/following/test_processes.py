@@ -103,10 +103,10 @@ class Resting:
         self.rest()
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory):
+@pytest.fixture
+def bench(tmp_path):
     """A benchmark with one cell that another process plays, and that rests: the process, the run, the session."""
-    saves = tmp_path_factory.mktemp("saves")
+    saves = tmp_path
     (saves / "suite.toml").write_text(SUITE)
     process = jitrl("bench", str(saves / "suite.toml"), "--name", "run", "--jobs", "1", "--saves", str(saves))
     run = saves / "bench" / "run"
@@ -199,6 +199,12 @@ def test_plain_lines_of_a_run_end_with_the_run_and_the_report_leaves_an_overrule
     first = follower.stdout.readline()
     assert "run: 1 cells" in first
     assert str(process.pid) in follower.stdout.readline()
+    question = soon(lambda: presence.read(session).question)
+    resting.hand.overrule(question, "dance")
+    soon(lambda: any(event.decision.action == "dance" for event in events(session, Decided)))
+    with resting.awake():  # until the episode has ended
+        steps = steps_of(session)
+        soon(lambda: steps_of(session) > steps + 10)
     resting.hand.stop()
     out, err = follower.communicate(timeout=60)
     assert (follower.returncode, err) == (0, "")

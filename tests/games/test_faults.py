@@ -32,15 +32,11 @@ def test_broken_stories_play_or_are_refused(tmp_path, told, monkeypatch):
     monkeypatch.setattr("engine.games.env.LOAD_SECONDS", 10.0)
     before = set(faults.children())
     stories = faults.sources(None)
-    survived(faults.broken_stories(tmp_path, 3, stories, 21, told.append), told)
+    survived(faults.broken_stories(tmp_path, 3, stories, 7, told.append), told)
+    refused = int(told[-1].split()[-3])
+    assert 0 < refused < 7  # some get past the validation
     survived(faults.broken_stories(tmp_path, 4, stories, 7, told.append, validate=False), told)
     assert set(faults.children()) <= before
-
-
-def test_the_corpus_holds_stories_that_get_past_validation(tmp_path, told):
-    list(faults.broken_stories(tmp_path, 3, faults.sources(None), 7, told.append))
-    refused = int(told[-1].split()[-3])
-    assert 0 < refused < 7
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -82,9 +78,9 @@ def test_a_worker_killed_at_work_is_made_good(told):
     survived(faults.killed_at_work(STORIES["pantry"], WAYS["pantry"], 1, 4, told.append), told)
 
 
-def test_eight_at_once_go_as_they_go_alone(told):
-    jobs = [(story, WAYS[name][:10]) for name, story in STORIES.items()]
-    survived(faults.many_at_once(jobs, 8, told.append), told)
+def test_four_at_once_go_as_they_go_alone(told):
+    jobs = [(story, WAYS[name][:6]) for name, story in STORIES.items()]
+    survived(faults.many_at_once(jobs, 4, told.append), told)
 
 
 def test_memory_stays_flat(tmp_path, told):

@@ -1,7 +1,5 @@
 """The valid actions cover the solutions of small stories of our own, one for each family of puzzles."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from tests.games import proving_ground
@@ -20,17 +18,9 @@ def _prove(name, folder):
         game.close()
 
 
-@pytest.fixture(scope="module")
-def proven(tmp_path_factory):
-    """Coverage of all stories, by name. The stories play in processes of their own, two at a time."""
-    folder = tmp_path_factory.mktemp("proving")
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(NAMES, pool.map(lambda name: _prove(name, folder), NAMES), strict=True))
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_the_valid_actions_cover_every_step_of_the_solution(proven, name):
-    found, again = proven[name]
+def test_the_valid_actions_cover_every_step_of_the_solution(tmp_path, name):
+    found, again = _prove(name, tmp_path)
     assert (found.won, found.score) == (True, found.max_score), "the solution does not solve the story"
     assert found.steps >= 5
     assert not found.missed

@@ -83,7 +83,7 @@ def test_equal_worlds_have_equal_tokens_whatever_is_printed(games_folder):
     game = Game(games_folder, "zork1.z5")
     walkthrough = game.env.get_walkthrough()
     texts, states = defaultdict(set), defaultdict(set)
-    for seed in range(1, 25):
+    for seed in range(1, 13):
         game.again(seed)
         rng = random.Random(seed)
         for command in walkthrough[: rng.randrange(200)]:
@@ -96,7 +96,7 @@ def test_equal_worlds_have_equal_tokens_whatever_is_printed(games_folder):
             texts[seen.world_hash].add((seen.description, seen.inventory))
             states[seen.world_hash].add(frozenset(tokens(seen)))
     noisy = [world for world, printed in texts.items() if len(printed) > 1]
-    assert len(noisy) >= 8, "too little noise to say anything"
+    assert len(noisy) >= 4, "too little noise to say anything"
     assert [world for world in noisy if len(states[world]) > 1] == []
 
 
@@ -124,9 +124,9 @@ def test_the_thief_passing_by_is_not_part_of_a_place(zork):
             without = "\n".join(line for line in lines if line not in his)
             assert "individual" not in seen.scene
             assert tokens(seen) == tokens(replace(seen, scene="", description=without))
-        if met == 3:
+        if met == 2:
             break
-    assert met == 3, "he never showed himself"
+    assert met == 2, "he never showed himself"
 
 
 def test_a_lamp_that_fails_warns_without_another_state(zork):

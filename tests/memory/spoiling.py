@@ -12,16 +12,12 @@ MOST = 9223372036854775807
 _BIG = "('{\"about\":{\"x\":\"' || repeat('x', 100000000) || '\"}}')::json"
 
 
-def _packed(text: bytes) -> bytes:
-    return zlib.compress(text)
-
-
 ROWS: dict[str, tuple[str, object]] = {
-    "a bomb": ("payload = %s", _packed(b'{"a":"' + b"a" * (200 << 20) + b'"}')),
-    "a bomb of lists": ("payload = %s", _packed(b'{"a":[' + b"[]," * (8 << 20) + b"[]]}")),
+    "a bomb": ("payload = %s", lambda: zlib.compress(b'{"a":"' + b"a" * (200 << 20) + b'"}')),
+    "a bomb of lists": ("payload = %s", lambda: zlib.compress(b'{"a":[' + b"[]," * (8 << 20) + b"[]]}")),
     "rubbish": ("payload = %s", b"xx"),
-    "a number": ("payload = %s", _packed(b"5")),
-    "wrong types": ("payload = %s", _packed(json.dumps({"uid": 5, "steps": "x"}).encode())),
+    "a number": ("payload = %s", zlib.compress(b"5")),
+    "wrong types": ("payload = %s", zlib.compress(json.dumps({"uid": 5, "steps": "x"}).encode())),
     "a negative id": ("doc = %s", -5),
     "a huge id": ("doc = %s", MOST),
     "a negative entry": ("first = %s", -5),
@@ -29,7 +25,7 @@ ROWS: dict[str, tuple[str, object]] = {
     "a negative number": ("number = %s", -3),
     "no number": ("number = %s", None),
 }
-"""Changes of one row of the log. It is left out, with its number."""
+"""Changes of one row of the log, bombs made when they are wanted. It is left out, with its number."""
 SCOPES: dict[str, tuple[str, object]] = {
     "rows of no table": ("next_ids = %s", "{}"),
     "an empty generation": ("generation = %s", ""),
@@ -63,4 +59,4 @@ def spoil(cluster: Cluster, address: str, what: str) -> None:
     else:
         query = f"UPDATE jitrl.scopes SET {change} {joined} name = %s"
     with psycopg.connect(host=str(cluster.folder), user="jitrl", dbname=name, autocommit=True) as connection:
-        assert connection.execute(query, [value, BAD]).rowcount == 1
+        assert connection.execute(query, [value() if callable(value) else value, BAD]).rowcount == 1

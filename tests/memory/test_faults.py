@@ -64,7 +64,7 @@ def test_a_tail_torn_at_any_byte_costs_nothing_that_was_acknowledged(
     path = tmp_path / "episodes.jnl"
     whole = path.read_bytes()
     start = whole.rindex(b"\n", 0, len(whole) - 1) + 1
-    for cut in range(start, len(whole)):
+    for cut in sorted({*range(start, len(whole), 5), len(whole) - 2, len(whole) - 1}):
         path.write_bytes(whole[:cut])
         episodes, notices = reopened(tmp_path)
         if cut == start:
@@ -90,7 +90,7 @@ def test_a_flipped_bit_anywhere_costs_nothing(tmp_path: Path, lived: list[Episod
     whole = path.read_bytes()
     rng = random.Random(2)
     header = whole.index(b"\n") + 1
-    places = [*range(header * 8), *rng.sample(range(header * 8, len(whole) * 8), 600)]
+    places = [*range(0, header * 8, 7), *rng.sample(range(header * 8, len(whole) * 8), 150)]
     for place in places:
         flipped = bytearray(whole)
         flipped[place // 8] ^= 1 << place % 8

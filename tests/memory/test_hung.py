@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import signal
 import subprocess
@@ -111,6 +112,38 @@ def test_a_run_goes_on_and_can_be_interrupted(
         proxy.release()
         with SharedMemory(through, tmp_path, follow=False) as later:
             assert [len([*later.scope(name).episodes()]) for name, _ in later.inspect()] == [episodes]
+
+
+LOOKUP = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints, struct addrinfo **found) {
+    if (name && !strcmp(name, "hangs.invalid")) { write(1, "asked\\n", 6); sleep(600); }
+    return ((__typeof__(&getaddrinfo))dlsym(RTLD_NEXT, "getaddrinfo"))(name, port, hints, found);
+}
+"""
+
+
+def test_a_name_that_nobody_looks_up_is_interrupted(tmp_path: Path) -> None:
+    source, library = tmp_path / "lookup.c", tmp_path / "lookup.so"
+    source.write_text(LOOKUP)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"], check=True, timeout=LONG_S)
+    with subprocess.Popen(
+        [JITRL, "run", "pantry", "--model", "prior/verbs", "--saves", str(tmp_path), "--memory",
+         "postgresql://hangs.invalid/jitrl"],
+        stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(library)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell's background ignores it
+    ) as run:  # fmt: skip
+        try:
+            assert run.stdout is not None
+            assert run.stdout.readline() == b"asked\n"
+            run.send_signal(signal.SIGINT)
+            assert run.wait(LONG_S) == 130
+        finally:
+            run.kill()
 
 
 def rows(cluster: Cluster, address: str) -> int:

@@ -1,4 +1,4 @@
-"""Servers that a session, a run or a suite of somebody else names: nothing is sent before they are confirmed."""
+"""Servers and files that a session, a run or a suite of somebody else names: none is used before it is confirmed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import pytest
 
 from engine import trust
 from engine.bench.manifest import read_manifest, write_manifest
+from engine.games.catalogue import find_game
 from engine.session import store as sessions
+from engine.session.loop import Session
 from engine.settings import SessionConfig
 from jitrl_tui import cli
 from tests.arena.running import SMALL, play
@@ -64,12 +66,12 @@ def thief(monkeypatch: pytest.MonkeyPatch) -> Iterator[Thief]:
     one.close()
 
 
-def given(saves: Path, address: str) -> str:
+def given(saves: Path, address: str = "own", **changes: object) -> str:
     """Put a session of somebody else into a saves folder; return its name."""
     made = sessions.create(saves, SessionConfig(game="pantry", model="prior/verbs", episodes=1), "run")
     file = made.folder / sessions.CONFIG
     data = json.loads(file.read_text())
-    data["config"]["memory"] = address
+    data["config"] |= {"memory": address, **changes}
     file.write_text(json.dumps(data))
     return made.name
 
@@ -107,6 +109,46 @@ def test_a_confirmed_server_gets_no_password_in_clear_either(
     assert PASSWORD.encode() in b"".join(thief.got)
 
 
+@pytest.mark.parametrize("changes", [
+    {"game": "HERE/theirs.z5"}, {"game": "theirs", "games": "HERE"}, {"game": "gym:theirs/Env-v0"},
+    {"model": "local:HERE/theirs.gguf"}, {"model": "prior/verbs+local:HERE/theirs.gguf"},
+    {"model": "huggingface/http://127.0.0.1:PORT/theirs"}, {"agent": "human", "settings": {"replayed": "HERE/theirs"}},
+])  # fmt: skip
+def test_files_and_servers_that_a_session_of_somebody_else_names_are_not_opened(
+    changes: dict[str, object], thief: Thief, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = thief.address.partition("127.0.0.1:")[2].partition("/")[0]
+    theirs = json.loads(json.dumps(changes).replace("HERE", str(tmp_path)).replace("PORT", port))
+    (tmp_path / "theirs.z5").write_bytes(bytes(2000))
+    (tmp_path / "theirs.gguf").write_bytes(bytes(2000))
+    name = given(tmp_path, **theirs)
+    session = Session(sessions.load(tmp_path / "sessions" / name), tmp_path, lambda event: None)  # as screens do
+    session.run()
+    assert isinstance(session.error, trust.NotConfirmed)
+    command = ["--saves", str(tmp_path), "run", "pantry", "--resume", name]
+    assert cli.main(command) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "which was never used here" in err
+    place = err.split("--trust ")[1].strip()
+    assert thief.got == []
+    cli.main([*command, "--trust", place])
+    assert "never used here" not in capsys.readouterr().err
+
+
+def test_the_users_own_files_are_used_without_a_question(
+    thief: Thief, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = tmp_path / "mine.z5"
+    story.write_bytes(find_game("pantry").path.read_bytes())
+    words = ["--saves", str(tmp_path / "saves"), "run", "--model", "prior/verbs", "--steps", "1", "--episodes"]
+    assert cli.main([*words, "1", "--quiet", str(story)]) in (0, 1)
+    name = next(sessions.saved(tmp_path / "saves")).name
+    trust._confirmed.clear()  # as in another process
+    cli.main([*words[:2], "run", str(story), "--resume", name])
+    assert "never used here" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("answer", ["n", "y"])
 def test_on_a_terminal_the_user_is_asked(
     answer: str, thief: Thief, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -137,6 +179,23 @@ def test_what_was_made_here_is_used_without_a_question(thief: Thief, tmp_path: P
     sessions.create(tmp_path, SessionConfig(game="pantry", memory="postgresql://elsewhere/jitrl"), "run")
     with pytest.raises(trust.NotConfirmed):  # a copy of it is no better
         trust.require("postgresql://elsewhere/jitrl")
+
+
+def test_a_run_of_somebody_else_names_no_files_unasked(
+    thief: Thief, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, folder = play(SMALL.replace("seeds = 2", "seeds = 1").replace("steps = 12", "steps = 1"), tmp_path)
+    manifest = read_manifest(folder)
+    story = str(tmp_path / "theirs.z5")
+    theirs = {**manifest["plan"], "tasks": [story]}
+    trust._confirmed.clear()
+    write_manifest(folder, {**manifest, "plan": theirs, "tasks": {story: "theirs"}})
+    assert cli.main(["--saves", str(tmp_path), "bench", "resume", folder.name]) == 2
+    assert f"--trust {story}\n" in capsys.readouterr().err
+    suite = tmp_path / "theirs.toml"
+    suite.write_text(SMALL.replace("prior/verbs", f"local:{story}"))
+    assert cli.main(["--saves", str(tmp_path), "bench", "run", str(suite)]) == 2
+    assert f"--trust local:{story}\n" in capsys.readouterr().err
 
 
 def test_a_run_and_a_suite_of_somebody_else_are_asked_about(

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.records import EpisodeEnded
+from engine.records import EpisodeEnded, SessionStarted
 from engine.session import recording
+from engine.session.sharing import place
 from engine.train import curve, places, runs, starting
 from engine.train.jobs import JOB, Job, Update
 from jitrl_tui.cli import main
@@ -75,6 +76,14 @@ def scores(saves: Path, process: int = 0, which: str = "rollouts") -> list[float
     return [event.score for _, event in recording.read(folder) if isinstance(event, EpisodeEnded)]
 
 
+def numbers(saves: Path, which: str) -> set[int]:
+    """Return what the draws of the finished episodes go by."""
+    (folder,) = (places.runs_folder(saves) / "run" / which).glob("*-0")
+    events = [event for _, event in recording.read(folder)]
+    started = next(event for event in events if isinstance(event, SessionStarted))
+    return {place(event.episode, started)[0] for event in events if isinstance(event, EpisodeEnded)}
+
+
 def episodes(saves: Path, process: int = 0) -> int:
     return len(scores(saves, process))
 
@@ -112,6 +121,7 @@ def test_a_run_has_its_results(whole):
     assert len(run.updates) == UPDATES
     assert episodes(whole) == 2 * UPDATES
     assert [update.evaluation for update in run.updates] == [(score,) for score in scores(whole, which="evaluation")]
+    assert not numbers(whole, "rollouts") & numbers(whole, "evaluation")  # so their draws are others
     assert (run.folder / "adapter" / "adapter_model.safetensors").is_file()
     assert (run.folder / "model" / "model.safetensors").is_file()
     written = json.loads((run.folder / "manifest.json").read_text())

@@ -218,7 +218,8 @@ def test_what_is_learnt_does_not_hang_on_the_order_of_sets(tmp_path):
     for hash_seed in ("1", "3"):
         name = tmp_path / f"{hash_seed}.json"
         command = [sys.executable, "-m", "jitrl_tui.cli", "run", "pantry", "--model", "prior/verbs", "--episodes", "3",
-                   "--seed", "1", "--saves", str(tmp_path / "saves"), "--fresh", "--json", str(name)]  # fmt: skip
+                   "--steps", "25", "--seed", "1", "--saves", str(tmp_path / "saves"), "--fresh",
+                   "--json", str(name)]  # fmt: skip
         env = {**os.environ, "PYTHONHASHSEED": hash_seed}
         subprocess.run(command, env=env, check=True, capture_output=True, timeout=300)
         scores.append([(e["score"], e["steps"]) for e in json.loads(name.read_text())["episodes"]])

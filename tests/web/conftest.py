@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from engine.environments import profile
+from engine.errors import GameError
 from engine.llm.opening import open_remote
 from engine.paths import saves_folder
 from engine.web.asking import PAGE_ASKING
 from engine.web.browser import chromium
+from engine.web.browser.driver import Driver
+from engine.web.browser.network import Traffic, resolver_rules
 from tests.llm.server import Server
 
 if os.environ.get("JITRL_TEST_SITES") == "install":
@@ -45,10 +48,77 @@ def browser_path():
     return chromium.require_browser()
 
 
-@pytest.fixture
-def site():
+@pytest.fixture(scope="session")
+def one_site():
     with _pages_module().pages() as server:
         yield server
+
+
+@pytest.fixture
+def site(one_site):
+    """A server of pages: the same one for all tests, so that they can share a browser, which knows its port."""
+    _pages_module().begin(one_site)
+    yield one_site
+    one_site.hold.set()
+
+
+class Loan:
+    """A driver that is given back where it would be closed."""
+
+    def __init__(self, driver, give_back):
+        self.__dict__.update(_driver=driver, _give_back=give_back)
+
+    def __getattr__(self, name):
+        return getattr(self._driver, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._driver, name, value)
+
+    def close(self):
+        self.__dict__["_give_back"], give_back = lambda: None, self._give_back
+        give_back()
+
+
+class Lender:
+    """Hands the browser that one environment has done with to the next one that may reach the same hosts."""
+
+    def __init__(self):
+        self._free = {}
+
+    def __call__(self, executable, gate, limits=None):
+        may = (executable, resolver_rules(gate))
+        if limits is not None:
+            return Driver(executable, gate, limits)
+        driver = self._free.pop(may, None) or Driver(executable, gate)
+        driver.gate, driver.traffic, driver.on_wait = gate, Traffic(), lambda text: None
+        return Loan(driver, lambda: self._take(may, driver))
+
+    def _take(self, may, driver):
+        try:
+            driver.leave()
+        except GameError:
+            driver.close()
+            return
+        if other := self._free.pop(may, None):
+            other.close()
+        self._free[may] = driver
+
+    def close(self):
+        for driver in self._free.values():
+            driver.close()
+
+
+@pytest.fixture(scope="session")
+def lender():
+    lent = Lender()
+    yield lent
+    lent.close()
+
+
+@pytest.fixture
+def shared_browser(lender, monkeypatch):
+    """Start a browser only where none is left over: that takes longer than most tests."""
+    monkeypatch.setattr("engine.web.environment.Driver", lender)
 
 
 @pytest.fixture

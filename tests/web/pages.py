@@ -68,14 +68,19 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+def begin(server):
+    """Forget what was asked and told."""
+    server.posted, server.got, server.hold = [], [], threading.Event()
+    server.away = "http://example.invalid/"
+
+
 @contextlib.contextmanager
 def pages():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.posted, server.got, server.hold = [], [], threading.Event()
-    server.away = "http://example.invalid/"
+    begin(server)
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield server

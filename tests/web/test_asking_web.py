@@ -123,7 +123,9 @@ def test_a_model_that_does_not_say_leaves_no_verdict(tmp_path, server, model):
     assert "did not say" in why
 
 
-def test_a_session_asks_for_both_where_its_settings_say_so(tmp_path, browser_path, site, server, monkeypatch):
+def test_a_session_asks_for_both_where_its_settings_say_so(
+    tmp_path, browser_path, shared_browser, site, server, monkeypatch
+):
     monkeypatch.setenv("OPENAI_API_BASE", server.base)
     fill = "fill(<textbox[Name]>, 'Ana')"
 

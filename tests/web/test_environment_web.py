@@ -38,8 +38,8 @@ class Judge:
         pass
 
 
-@pytest.fixture(scope="module")
-def opened(browser_path):
+@pytest.fixture
+def opened(browser_path, shared_browser):
     made = []
 
     def open_at(site, intent="Find 'Ana' with the password 'swordfish9'", path="/"):

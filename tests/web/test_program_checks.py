@@ -12,7 +12,7 @@ from engine.web.tasks.suites import WebTask
 
 
 @pytest.fixture
-def played(browser_path, site, tmp_path):
+def played(browser_path, shared_browser, site, tmp_path):
     """Play a task with these program checks to its end; return the environment and its last observation."""
     made = []
 

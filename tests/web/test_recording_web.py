@@ -21,6 +21,8 @@ from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 from engine.web.tasks import miniwob
 
+pytestmark = pytest.mark.usefixtures("shared_browser")
+
 TEXT = """\
 - 'button "a: it''s \\"b\\"" [ref=e1] [box=1,2,3,4]'
 - iframe [ref=e2] [box=100,50,300,200]:

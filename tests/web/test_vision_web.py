@@ -30,6 +30,8 @@ from engine.web.states.state import WebAbstractor
 from tests.llm import server as fake
 from tests.writing import writing
 
+pytestmark = pytest.mark.usefixtures("shared_browser")
+
 FILL, SORT = "fill(<textbox[Name]>, 'Ana')", "select_option(<combobox[Sort by:]>, 'Price')"
 JPEG = b"\xff\xd8 one"
 OTHER = b"\xff\xd8 other"

@@ -295,7 +295,7 @@ def test_a_suite_with_other_tasks_is_refused_before_it_is_played(tmp_path):
         planned(suite, Places(tmp_path), "s")
 
 
-def test_a_session_on_real_pages(server, site, browser_path, tmp_path, monkeypatch):
+def test_a_session_on_real_pages(server, site, browser_path, shared_browser, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_BASE", server.base)
     job = Assignment("t-1", "test", "Find Ana", (f"{site.url}/",), {"site": site.url})
     monkeypatch.setattr(

@@ -43,7 +43,7 @@ class Published:
         about: Units, and what a reader must know to compare.
         digits: Digits behind the point, except of whole numbers.
         columns: Name of the game or site of each column.
-        measures: Name of the measure of each column, see `engine.bench.measures`.
+        measures: Name of the measure of each column, see `engine.bench.measures`; "" for a number that is none.
         rows: The rows in the order of the paper.
     """
 

@@ -7,7 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from engine.bench.published import published
-from engine.bench.report import decisions, figures, growth, latex, md, page, png, svg, tables, tidy, words
+from engine.bench.report import (
+    cases,
+    decisions,
+    figures,
+    growth,
+    latex,
+    md,
+    page,
+    png,
+    svg,
+    tables,
+    tidy,
+    words,
+)
 from engine.bench.report.joined import first, joined
 from engine.bench.report.results import Results, load
 from engine.bench.report.shapes import Report
@@ -39,6 +52,7 @@ def make(results: Results, per: str = "") -> Report:
         tables.differences(results, measures),
         figures.figure(results, measures, per),
         *(tables.published(published(str(id))) for id in results.wishes.get("published") or ()),
+        cases.table(results),
         decisions.table(results),
         tables.costs(results),
         tables.used(results),

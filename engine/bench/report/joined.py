@@ -52,7 +52,8 @@ def joined(runs: Mapping[str, Results]) -> Results:
         "joined": {name: {key: run.manifest.get(key) for key in _PLACES} for name, run in runs.items()},
     }
     rows = tuple(row for run in runs.values() for row in run.rows)
-    return Results(manifest, rows, tuple(timing for run in runs.values() for timing in run.timings))
+    timings = tuple(timing for run in runs.values() for timing in run.timings)
+    return Results(manifest, rows, timings, tuple(case for run in runs.values() for case in run.cases))
 
 
 def first(results: Results, episodes: int, name: str = "this run") -> Results:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine import limits
-from engine.bench import reading, samples
+from engine.bench import cases, reading, samples
+from engine.bench.cases import Case
 from engine.bench.manifest import FINISHED, MANIFEST, read_manifest
 from engine.bench.measures import Key, Played
 from engine.bench.records import TEST, EpisodeRow, TimingRow
@@ -62,11 +63,13 @@ class Results:
         manifest: The manifest of the run, see docs/bench-format.md.
         rows: Its episodes.
         timings: What they took.
+        cases: Decisions in which memory turned the choice, if the suite asks for case studies.
     """
 
     manifest: Mapping[str, Any]
     rows: tuple[EpisodeRow, ...] = ()
     timings: tuple[TimingRow, ...] = field(default=(), repr=False)
+    cases: tuple[Case, ...] = field(default=(), repr=False)
 
     @property
     def plan(self) -> Mapping[str, Any]:
@@ -253,7 +256,9 @@ def load(folder: Path) -> Results:
             raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")
     for name, about in found.about.items():
         manifest["cells"][name].update({key: about[key] for key in TOLD if key in about})
-    return _by_base(Results(manifest, tuple(found.rows), tuple(found.timings)))
+    wished = (manifest["plan"].get("report") or {}).get("cases")
+    told = cases.read(folder, manifest) if wished else ()
+    return _by_base(Results(manifest, tuple(found.rows), tuple(found.timings), told))
 
 
 def _by_base(results: Results) -> Results:

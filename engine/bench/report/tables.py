@@ -203,16 +203,20 @@ def published(table: Published) -> Table:
     """Return a table of the paper."""
     columns = []
     for place, name in zip(table.columns, table.measures, strict=True):
+        if not name:
+            columns.append(Column(place))
+            continue
         measure = MEASURES[name]
         columns.append(Column(numbers.heading(measure) if measure.unit != "share" else measure.title, place))
     rows = tuple(
         Row(row.name, tuple(Cell(_published(value, table.digits)) for value in row.values), row.model)
         for row in table.rows
     )
+    corner = "Method" if all(table.measures) else "Candidate"
     model = f"with {table.model}" if table.model else "with the models named in the table"
     return Table(
         f"published-{table.id}", f"Published: {table.title}", f"Numbers of the JitRL paper, published, {model}. "
-        f"They are not of this run. {table.about}", "Method", tuple(columns), rows, ours=False,
+        f"They are not of this run. {table.about}", corner, tuple(columns), rows, ours=False,
     )  # fmt: skip
 
 

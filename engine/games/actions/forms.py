@@ -20,6 +20,7 @@ class Form:
         many: Whether the first slot accepts "all".
         free: By slot: whether it takes words instead of things.
         wide: By slot: whether it takes things that are not at hand, such as spells known by heart.
+        picks: Whether the parser looks at what the things are like, beyond their names.
         spare: Whether to use it only for things that handle the action themselves.
     """
 
@@ -30,6 +31,7 @@ class Form:
     free: tuple[bool, ...]
     spare: bool = False
     wide: tuple[bool, ...] = ()
+    picks: bool = False
 
 
 def forms(grammar: Grammar, length: int) -> list[Form]:
@@ -53,6 +55,7 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
             many=bool(slots) and slots[0].many,
             free=tuple(slot.kind == "other" for slot in slots),
             wide=tuple(slot.kind == "scope" for slot in slots),
+            picks=any(slot.held or slot.picks or slot.only or slot.kind != "noun" for slot in slots),
         )
         order = (len(pattern.parts), -usage(text.split()[0]), text)
         tests = tuple(slot.only for slot in slots)

@@ -27,6 +27,7 @@ class Slot:
             number, a topic, or whatever a routine of the story accepts).
         held: The thing must be carried, or is picked up first.
         many: "all" is accepted here.
+        picks: The parser looks at whether the thing is carried, can be picked up, or is a living one.
         only: Which test of the story a thing must pass, as a number that tells the tests apart; 0 for none.
     """
 
@@ -34,6 +35,7 @@ class Slot:
     held: bool = False
     many: bool = False
     only: int = 0
+    picks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ def _zil(story: StoryFile) -> Grammar | None:
 
 def _zil_slot(where: int, flag: int) -> Slot:
     del flag
-    return Slot("noun", held=bool(where & _ZIL_HAVE), many=bool(where & 4))
+    picks = bool(where & (_ZIL_HAVE | _ZIL_TAKE))
+    return Slot("noun", held=bool(where & _ZIL_HAVE), many=bool(where & 4), picks=picks)
 
 
 def zil_value(data: bytes, part: int, first: int) -> int | None:

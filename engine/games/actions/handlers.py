@@ -8,6 +8,7 @@ tried only if one of the two applies. Here "a routine asks for an action" means 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -20,6 +21,9 @@ _CALL_1N = ("1", 15)
 _CHANGES = frozenset({("2", 11), ("2", 12), ("2", 14), ("1", 9), ("v", 3)})
 """set_attr, clear_attr, insert_obj, remove_obj, put_prop."""
 _JUMP_EQUAL, _STORE = ("2", 1), ("2", 13)
+_ANY = -1
+"""An attribute that a variable says."""
+_JUMP_IN, _TEST_ATTRIBUTE = ("2", 6), ("2", 10)
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
 """inc, dec and their branching forms. A variable they change is a counter of time or chance, not a fact."""
 
@@ -34,6 +38,27 @@ class _Routine:
     counts: frozenset[int]
     changes: bool
     performs: bool
+    reads: frozenset[int]
+    tests: frozenset[int]
+    names: frozenset[int]
+    attributes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What routines look at, apart from the things that a command names.
+
+    Attributes:
+        variables: Numbers of global variables.
+        objects: Numbers of objects whose place or attributes are tested.
+        named: Numbers that the things of a command are compared with: those of objects, most of them.
+        attributes: Numbers of the attributes that are tested; None if a variable says which.
+    """
+
+    variables: frozenset[int]
+    objects: frozenset[int]
+    named: frozenset[int]
+    attributes: frozenset[int] | None
 
 
 class Handlers:
@@ -43,6 +68,7 @@ class Handlers:
         story: The story file.
         grammar: Its grammar.
         action_globals: Numbers of the global variables that hold the current action.
+        noun_globals: Numbers of those that hold the things of a command.
 
     Attributes:
         effective: Actions whose own routines change things.
@@ -51,12 +77,21 @@ class Handlers:
         highest: Highest action number that a command can lead to.
     """
 
-    def __init__(self, story: StoryFile, grammar: Grammar, action_globals: Iterable[int]) -> None:
+    def __init__(
+        self,
+        story: StoryFile,
+        grammar: Grammar,
+        action_globals: Iterable[int],
+        noun_globals: Iterable[int] = (),
+    ) -> None:
+        self._nouns = frozenset(16 + number for number in noun_globals)
         self._story = story
         self._action_routines = grammar.action_routines
         self._variables = frozenset(16 + number for number in action_globals)
         self._known: dict[int, _Routine | None] = {}
         self._asked: dict[tuple[int, ...], frozenset[int]] = {}
+        self._read_by: dict[tuple[int, ...], Reading] = {}
+        self._read_by_action: dict[int, Reading] = {}
         self._code_at = min(
             (at for routines in grammar.action_routines.values() for at in routines if at),
             default=story.static_at,
@@ -97,6 +132,44 @@ class Handlers:
     def action_topics(self, action: int) -> tuple[str, ...]:
         """Return the dictionary words that an action's own routines compare something with."""
         return self.topics(tuple(at for at in self._action_routines.get(action, ()) if at))
+
+    def reading(self, routines: tuple[int, ...]) -> Reading:
+        """Return what the routines at these addresses look at."""
+        known = self._read_by.get(routines)
+        if known is None:
+            whole = [pair for at in routines for pair in self._closure(at)]
+            every = [routine for depth, routine in whole if depth <= limits.READING]
+            attributes = frozenset(number for _, routine in whole for number in routine.attributes)
+            known = self._read_by[routines] = Reading(
+                frozenset(variable - 16 for routine in every for variable in routine.reads),
+                frozenset(number for routine in every for number in routine.tests),
+                frozenset(number for routine in every for number in routine.names),
+                None if _ANY in attributes else attributes,
+            )
+        return known
+
+    def action_reading(self, action: int) -> Reading:
+        """Return what an action's own routines look at."""
+        known = self._read_by_action.get(action)
+        if known is None:
+            own = tuple(at for at in self._action_routines.get(action, ()) if at)
+            known = self._read_by_action[action] = self.reading(own)
+        return known
+
+    @property
+    def is_by_rules(self) -> bool:
+        """Whether rules carry actions out (Inform 7), so that a thing's routines do not tell what is done to it.
+
+        Then the routines of most actions only call one routine, the same for all.
+        """
+        first = Counter(
+            frozenset(routine.calls)
+            for routines in self._action_routines.values()
+            for at in routines[:1]
+            if at and (routine := self._routine(at)) is not None
+        )
+        calls, count = max(first.items(), key=lambda pair: pair[1], default=(frozenset(), 0))
+        return len(calls) == 1 and 2 * count > first.total()
 
     def routines_of(self, number: int, memory: bytes | memoryview) -> tuple[int, ...]:
         """Return the addresses of the routines in an object's properties, as they are in `memory`."""
@@ -185,11 +258,24 @@ class Handlers:
         arguments: set[tuple[int, int]] = set()
         sets: set[int] = set()
         counts: set[int] = set()
+        reads: set[int] = set()
+        tests: set[int] = set()
+        names: set[int] = set()
+        attributes: set[int] = set()
         changes = performs = False
         for instruction in instructions:
             opcode = (instruction.kind, instruction.number)
             operands = instruction.operands
             changes = changes or opcode in _CHANGES
+            reads |= {value for is_variable, value in operands if is_variable and value >= 16}
+            if opcode == _JUMP_EQUAL and any(v and o in self._nouns for v, o in operands):
+                names |= {value for is_variable, value in operands if not is_variable}
+            elif opcode == _JUMP_IN:
+                tests |= {value for is_variable, value in operands if not is_variable}
+            elif opcode == _TEST_ATTRIBUTE and len(operands) > 1:
+                attributes.add(_ANY if operands[1][0] else operands[1][1])
+                if not operands[0][0]:
+                    tests.add(operands[0][1])
             if opcode in _CALLS or (opcode == _CALL_1N and self._story.version >= 5):
                 if operands and not operands[0][0] and operands[0][1]:
                     at_called = self._story.unpack(operands[0][1])
@@ -216,6 +302,10 @@ class Handlers:
             frozenset(counts),
             changes,
             performs,
+            frozenset(reads),
+            frozenset(number for number in tests if 0 < number <= self._story.object_count),
+            frozenset(number for number in names if 0 < number <= self._story.object_count),
+            frozenset(attributes),
         )
 
     def _instructions(self, at: int) -> tuple[Instruction, ...]:

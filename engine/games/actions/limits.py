@@ -21,3 +21,7 @@ EVERYDAY = 8
 """Verbs that are tried early on every thing: about as many as people use all the time."""
 DEPTH = 2
 """Calls that are followed from a routine. Deeper ones lead into the library, which all things share."""
+READING = 1
+"""The same, for what a routine looks at. Deeper ones look at what concerns the parser or the clock."""
+REMEMBERED = 200_000
+"""Kinds of commands that did nothing, remembered while a story is open. A long game has some ten thousand."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
+from engine.games.actions.looks import Looks
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
@@ -56,6 +58,7 @@ class Hand:
         spoken: Words of things, or heard, that the story now accepts as the first word of a command.
         stirring: Commands that look at a thing, of the looks that changed something.
         listeners: Numbers of the things to which the parser passes an order.
+        lit: Whether the text names the place, as it does unless that is dark.
     """
 
     things: tuple[Thing, ...]
@@ -64,12 +67,45 @@ class Hand:
     spoken: tuple[str, ...] = ()
     stirring: tuple[str, ...] = ()
     listeners: frozenset[int] = frozenset()
+    lit: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What words meant in a state.
+
+    Attributes:
+        number: The object, 0 if there is not just one.
+        text: What looking at it prints.
+        changed: Index, value before and value after of each fact that the look changed.
+    """
+
+    number: int
+    text: str
+    changed: tuple[tuple[int, int, int], ...]
+
+    def facts_after(self, facts: bytes) -> bytes:
+        """Return what the facts are after the look, where they are as they were then."""
+        after = bytearray(facts)
+        for i, was, became in self.changed:
+            if facts[i] == was:
+                after[i] = became
+        return bytes(after)
+
+
+@dataclass(slots=True)
+class Known:
+    """What words meant and who listens in the states that were seen. It depends only on the things at hand."""
+
+    meanings: dict[Hashable, _Meaning] = field(default_factory=dict)
+    listeners: dict[Hashable, bool] = field(default_factory=dict)
 
 
 class Namer:
     """Names the things in states of one story.
 
     Args:
+        known: What was found out in earlier states; added to.
         speaks: Whether the parser asks the story about a command that begins with a word that is no verb.
         waiting: Number of the action of waiting, 0 if there is none.
     """
@@ -84,9 +120,11 @@ class Namer:
         vocabulary: Vocabulary,
         player: int,
         *,
+        known: Known,
         speaks: bool,
         waiting: int,
     ) -> None:
+        self._known = known
         self._speaks = speaks
         self._waiting = waiting
         self._machine = machine
@@ -100,6 +138,8 @@ class Namer:
         self._looked: list[bytes] = []
         self._texts: dict[_Key, str] = {}
         self._stirred: set[int] = set()
+        self._facts = b""
+        self._lit = True
         self._before: set[tuple[bytes, int]] = set()
 
     def hand(self, shown: str, saved: Snapshot) -> Hand:
@@ -113,6 +153,9 @@ class Namer:
         self._machine.rewind(saved)
         self._before = {(self._world.objects(), self._world.score())}
         at_hand = self._at_hand(saved)
+        self._facts = self._world.facts()
+        self._looks = Looks(self._story, self._player, saved.memory)
+        self._lit = self._story.name(self._place(saved)).strip().lower() in shown.lower() if self._player else True
         shown = f"{shown} {', '.join(self._story.name(number) for number in at_hand)}"
         myself = self._meant("me", saved)
         self._before.add((self._world.objects(), self._world.score()))  # what changes by itself in a turn
@@ -164,6 +207,7 @@ class Namer:
                 f"{self._wording.examine} {thing.name}" for thing in things if thing.number in self._stirred
             ),
             frozenset(thing.number for thing in things if self._listens(thing, saved)),
+            self._lit,
         )
 
     def _listens(self, thing: Thing, saved: Snapshot) -> bool:
@@ -171,10 +215,14 @@ class Namer:
 
         Where the name is a command by itself, "floor, wait" goes down and waits; so such a name is no address.
         """
-        order = f"{thing.name}, {self._wording.idle[0]}"
-        if not self._waiting or self._waiting not in self._actions(order, saved):
-            return False
-        return self._actions(thing.name, saved) <= {0, NO_ACTION}
+        key = (thing.name, thing.number, self._looks(thing.number), self._lit)
+        known = self._known.listeners.get(key)
+        if known is None:
+            order = f"{thing.name}, {self._wording.idle[0]}"
+            known = bool(self._waiting) and self._waiting in self._actions(order, saved)
+            known = known and self._actions(thing.name, saved) <= {0, NO_ACTION}
+            self._known.listeners[key] = known
+        return known
 
     def _actions(self, command: str, saved: Snapshot) -> set[int]:
         """Return what the parser's variables for the action hold after a command, if it sets them; else 0."""
@@ -241,13 +289,31 @@ class Namer:
 
     def _meant(self, words: str, saved: Snapshot) -> _Key | None:
         """Return the object that the parser resolves `words` to, with its routines; None if there is not just one."""
+        things = {number for word in words.split() for number in self._vocabulary.known_by(word)}
+        key = (words, self._lit, self._place(saved), *((number, self._looks(number)) for number in sorted(things)))
+        known = self._known.meanings.get(key)
+        if known is None:
+            known = self._look_up(words, saved)
+            if known.number not in self._stirred:
+                self._known.meanings[key] = known
+        self._looked.append(known.facts_after(self._facts))
+        if not known.number:
+            return None
+        meant = known.number, self._handlers.routines_of(known.number, saved.memory)
+        self._texts.setdefault(meant, known.text)
+        return meant
+
+    def _look_up(self, words: str, saved: Snapshot) -> _Meaning:
+        """Look at what `words` refer to."""
         machine, story = self._machine, self._story
         machine.rewind(saved)
         for number in self._bearings.noun_globals:
             set_global(machine, story, number, 0)
         text = machine.step(f"{self._wording.examine} {words}")
         if machine.halted:
-            return None
+            return _Meaning(0, "", ())
+        pairs = enumerate(zip(self._facts, self._world.facts(), strict=True))
+        changed = tuple((i, before, now) for i, (before, now) in pairs if before != now)
         at = story.globals_at
         memory = machine.memory
         values = [
@@ -255,15 +321,12 @@ class Namer:
             for number in self._bearings.noun_globals
         ]
         values = [value for value in values if 0 < value <= story.object_count]
-        self._looked.append(self._world.facts())
         if not values or values[0] in self._bearings.absent:
-            return None
+            return _Meaning(0, text, changed)
         number = max(values, key=lambda value: (values.count(value), -values.index(value)))
-        key = (number, self._handlers.routines_of(number, memory))
-        self._texts.setdefault(key, text)
         if (self._world.objects(), self._world.score()) not in self._before:
             self._stirred.add(number)
-        return key
+        return _Meaning(number, text, changed)
 
     def _name(self, key: _Key, known: list[str], unclear: list[str], saved: Snapshot) -> str:
         """Return the name for a thing that each of the words `known` refers to."""

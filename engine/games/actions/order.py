@@ -40,12 +40,20 @@ class Attempt:
         count: Number of things it names.
         action: Number of the action, 0 if it names no thing.
         thing: Number of the thing's object, 0 if it names none or several.
+        form: The wording without the things, "" for what is tried in each state, whatever was seen before.
+        things: The things in the gaps of the wording.
+        many: Whether it accepts several things at once.
+        picks: Whether the parser looks at what the things are like.
     """
 
     command: str
     count: int = 0
     action: int = 0
     thing: int = 0
+    form: str = ""
+    things: tuple[Thing, ...] = ()
+    many: bool = False
+    picks: bool = True
 
 
 class Order:
@@ -127,7 +135,7 @@ class Order:
         yield from self._words_alone()
         yield from self._single(lambda form, thing: form.text in self._everyday)
         yield from self._everything_with()
-        yield from map(Attempt, self._bare)
+        yield from (Attempt(word, form="" if word in self._ways else word) for word in self._bare)
         yield from self._double(lambda form, first, second: form.many and first.carried)
         yield from self._single(lambda form, thing: True)
         yield from self._told()
@@ -146,7 +154,8 @@ class Order:
                     continue
                 # Where it is taken first and nothing else comes of it, taking it is the usual wording.
                 count = 2 if form.held[0] and not thing.carried else 1
-                yield Attempt(form.text.format(thing.name), count, form.action, thing.number)
+                command = form.text.format(thing.name)
+                yield Attempt(command, count, form.action, thing.number, form.text, (thing,), form.many, form.picks)
 
     def _everything(self) -> Iterator[Attempt]:
         for form in self._singles:
@@ -159,40 +168,45 @@ class Order:
         named = [thing for thing in self._things if not self._is_way(thing) and len(thing.name) > 2]
         for order in self._orders:
             for thing in named:
-                yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number)
+                yield Attempt(f"{thing.name}, {order}", 2, ORDER, thing.number, f"{{}}, {order}", (thing,))
         for person in named:
             obeys = person.number in self.obeying
             if obeys or person.number in self._hand.listeners:
-                for order in self._orders_to(person, obeys=obeys):
+                for form, action, things in self._orders_to(person, obeys=obeys):
                     # Where asking about something does the same as an order, asking is the usual wording.
-                    yield Attempt(f"{person.name}, {order}", 2 if obeys else 3, ORDER)
+                    command = f"{person.name}, {form.format(*(thing.name for thing in things))}"
+                    count = 2 if obeys else 3
+                    yield Attempt(command, count, action, form=f"{{}}, {form}", things=(person, *things))
 
-    def _orders_to(self, person: Thing, *, obeys: bool) -> Iterator[str]:
-        """Yield orders to one who listens; one who obeys is given also the actions that the other things ask for."""
-        yield from (word for word in self._bare if word in self._ways)
-        yield from (form.text for form in self._alone if form.action in person.asks)
+    def _orders_to(self, person: Thing, *, obeys: bool) -> Iterator[tuple[str, int, tuple[Thing, ...]]]:
+        """Yield orders to one who listens: wording, action, things.
+
+        One who obeys is given also the actions that the other things ask for.
+        """
+        yield from ((word, ORDER, ()) for word in self._bare if word in self._ways)
+        yield from ((form.text, form.action, ()) for form in self._alone if form.action in person.asks)
         for form in self._singles:
             for thing in self._things:
                 asked = form.action in person.asks or (obeys and form.action in thing.asks and not form.held[0])
                 if asked and thing is not person:
-                    yield form.text.format(thing.name)
+                    yield form.text, form.action, (thing,)
         for form, first, second in self._pairs():
             if form.action in person.asks and person not in (first, second):
-                yield form.text.format(first.name, second.name)
+                yield form.text, form.action, (first, second)
 
     # --------------------------------------------------------------------------------------- words
 
     def _spoken(self) -> Iterator[Attempt]:
         """Yield what the story takes for a verb just now, alone and with each thing; and what takes heard words."""
         for word in self._hand.spoken:
-            yield Attempt(word)
+            yield Attempt(word, form=word)
             for name in (*(thing.name for thing in self._things), "me", *self._hand.heard):
                 if name != word:
-                    yield Attempt(f"{word} {name}", 1)
+                    yield Attempt(f"{word} {name}", 1, form=f"{word} {name}")
         for form in self._singles:
             if form.wide and form.wide[0] and (form.action in self._effective or form.action in self._here):
                 for word in self._hand.heard:
-                    yield Attempt(form.text.format(word), 1, form.action)
+                    yield Attempt(form.text.format(word), 1, form.action, form=form.text.format(word))
 
     def _words_alone(self) -> Iterator[Attempt]:
         """Yield commands that take words or numbers and no thing, such as "say xyzzy"."""
@@ -202,7 +216,7 @@ class Order:
             if asking or form.action in self._here or form.action in self._effective:
                 topics = [topic for thing in asking for topic in thing.topics]
                 for word in (*topics, *self._topics(form.action), *self._hand.heard, *numbers):
-                    yield Attempt(form.text.format(word), 1, form.action)
+                    yield Attempt(form.text.format(word), 1, form.action, form=form.text.format(word))
 
     # ---------------------------------------------------------------------------------- two things
 
@@ -243,7 +257,8 @@ class Order:
     def _double(self, wanted: Callable[[Form, Thing, Thing], bool]) -> Iterator[Attempt]:
         for form, first, second in self._pairs():
             if wanted(form, first, second):
-                yield Attempt(form.text.format(first.name, second.name), 2, form.action)
+                command = form.text.format(first.name, second.name)
+                yield Attempt(command, 2, form.action, 0, form.text, (first, second), form.many, form.picks)
 
     def _with_words(self) -> Iterator[Attempt]:
         """Yield commands with words or numbers to the things that ask for such actions."""
@@ -251,15 +266,17 @@ class Order:
         for thing in self._things:
             for form in self._worded:
                 if form.action in thing.asks:
-                    for word in (*thing.topics, *numbers):
+                    for word in (*(thing.topics or self._hand.heard), *numbers):
                         pair = (word, thing.name) if form.free[0] else (thing.name, word)
-                        yield Attempt(form.text.format(*pair), 2, form.action)
+                        command = form.text.format(*pair)
+                        yield Attempt(command, 2, form.action, form=command, things=(thing,))
             for form in self._doubles:
                 if form.action in thing.asks and not form.held[1]:
                     to = form.text.endswith("{} {}")  # directions only in "push thing east", not in "turn thing to 4"
                     for value in self._values:
                         if value.number and (to or value.name.isdigit()):
-                            yield Attempt(form.text.format(thing.name, value.name), 2, form.action)
+                            command = form.text.format(thing.name, value.name)
+                            yield Attempt(command, 2, form.action, form=command, things=(thing,))
 
     def _everything_with(self) -> Iterator[Attempt]:
         for form in self._doubles:

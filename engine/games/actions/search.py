@@ -8,13 +8,16 @@ with the same effect the most usual one is kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from engine.games.actions.alike import Alike
+from engine.games.actions.experience import Experience
 from engine.games.actions.forms import forms
 from engine.games.actions.grammar import Grammar
 from engine.games.actions.handlers import Handlers
-from engine.games.actions.names import Hand, Namer
+from engine.games.actions.names import Hand, Known, Namer
 from engine.games.actions.order import ORDER, Order
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.bearings import Bearings
@@ -24,12 +27,20 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 13
+SCHEME = 14
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
 _FOLLOW = "follow me"
 """With waiting, the orders to which a character that takes orders at all reacts: by staying, or by coming along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What searches found out: what words mean, and what commands do."""
+
+    known: Known = field(default_factory=Known)
+    experience: Experience = field(default_factory=Experience)
 
 
 class ActionFinder:
@@ -42,14 +53,18 @@ class ActionFinder:
         bearings: Bearings,
         *,
         player: int,
+        facts: Iterable[int] = (),
         poison: frozenset[str] = frozenset(),
     ) -> None:
         self._story = story
+        self._facts = sorted(facts)
         self._poison = poison
+        self._memory = Memory()
         self._grammar = grammar
         self.bearings = bearings
         self._player = player
-        self.handlers = Handlers(story, grammar, bearings.action_globals)
+        self.handlers = Handlers(story, grammar, bearings.action_globals, bearings.noun_globals)
+        self._remembers = not self.handlers.is_by_rules
         self._vocabulary = Vocabulary(story)
         length = story.word_length
         self._forms = forms(grammar, length)
@@ -66,7 +81,9 @@ class ActionFinder:
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
         } or {form.action for form in self._forms if form.held == (False,) and form.many}
 
-    def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
+    def search(
+        self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
+    ) -> Search:
         """Return a search in the state `saved`, not yet started.
 
         Args:
@@ -74,10 +91,11 @@ class ActionFinder:
             world: Compares states.
             shown: What `look` and `inventory` print.
             saved: The state.
+            remember: Whether to use what was found in other states. Then the result depends on which these were.
         """
-        return Search(self, machine, world, shown, saved)
+        return Search(self, machine, world, shown, saved, self._memory if remember else Memory())
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
         """Return the things at hand, and the words that the texts mention."""
         namer = Namer(
             machine,
@@ -87,13 +105,18 @@ class ActionFinder:
             self.handlers,
             self._vocabulary,
             self._player,
+            known=memory.known,
             speaks=self._grammar.layout != "zil",
             waiting=self._waiting,
         )
         return namer.hand(shown, saved)
 
-    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
+        here = self._asked_here(saved)
+        known = memory.experience.begin()
+        facts = frozenset(self._facts) - trial.restless(self._facts)
+        alike = Alike(self._story, self.handlers, facts, self._player, here, saved.memory, lit=hand.lit)
         order = Order(
             self._forms,
             self.bare,
@@ -101,7 +124,7 @@ class ActionFinder:
             topics=self.handlers.action_topics,
             effective=self.handlers.effective,
             highest=self.handlers.highest,
-            here=self._asked_here(saved),
+            here=here,
             strict=self._strict,
             ways=frozenset(self._ways),
             orders=self._orders,
@@ -109,7 +132,14 @@ class ActionFinder:
         for attempt in order.attempts():
             if attempt.command in self._poison:
                 continue
+            key = alike.key(attempt)
+            if self._remembers and attempt.form and known.needless(key):
+                continue
             changes = trial(attempt.command, attempt.count)
+            if changes:
+                known.works(key, changes, best=trial.best(changes) == attempt.command)
+            elif attempt.form:
+                known.nothing(key)
             if changes and attempt.action in self._pickup and attempt.thing:
                 order.portable.add(attempt.thing)
             if changes and attempt.action == ORDER and attempt.thing in hand.listeners:
@@ -146,11 +176,11 @@ class Finder(Protocol):
         """The parser's variables, None if they are not known."""
         ...
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
         """Return the things at hand, and the words that the texts mention."""
         ...
 
-    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
         """Try commands, one per iteration."""
         ...
 
@@ -158,8 +188,11 @@ class Finder(Protocol):
 class Search:
     """A search for the valid actions of one state, which can be run in parts."""
 
-    def __init__(self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot) -> None:
+    def __init__(
+        self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory
+    ) -> None:
         self._finder = finder
+        self._memory = memory
         self._machine = machine
         self._world = world
         self._shown = shown
@@ -180,10 +213,10 @@ class Search:
         """
         if self._trial is None:
             finder = self._finder
-            hand = finder.hand(self._machine, self._world, self._shown, self._saved)
+            hand = finder.hand(self._machine, self._world, self._shown, self._saved, self._memory)
             prompt = Prompt(self._machine, self._world.story, finder.bearings)
             self._trial = Trial(self._machine, self._world, self._saved, prompt, finder.idle, hand.looked)
-            self._attempts = finder.attempts(self._trial, hand, self._saved)
+            self._attempts = finder.attempts(self._trial, hand, self._saved, self._memory)
         for _ in itertools.islice(self._attempts, commands):
             pass
         if commands is None or next(self._attempts, self) is self:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from engine.games.actions.names import Hand, Thing
-from engine.games.actions.search import Search
+from engine.games.actions.search import Memory, Search
 from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.commands import for_program
 from engine.games.zmachine.machine import Machine, Snapshot
@@ -52,12 +52,16 @@ class TemplateFinder:
         self.bare: Sequence[str] = [template for template in self._templates if "OBJ" not in template]
         self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]
 
-    def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Search:
-        """Return a search in the state `saved`, not yet started."""
-        return Search(self, machine, world, shown, saved)
+    def search(
+        self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
+    ) -> Search:
+        """Return a search in the state `saved`, not yet started. It remembers nothing."""
+        del remember
+        return Search(self, machine, world, shown, saved, Memory())
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> Hand:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
         """Return the things at hand."""
+        del memory
         story = self._story
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
@@ -75,8 +79,9 @@ class TemplateFinder:
         things = tuple(Thing(word, 0, False, frozenset()) for word in answers.values())
         return Hand(things, tuple(looked))
 
-    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
         """Try all commands, those with few things first, one per iteration."""
+        del memory, saved
         names = [thing.name for thing in hand.things]
         for holes in (0, 1, 2):
             for template in self._templates:

@@ -19,6 +19,7 @@ class Vocabulary:
         self._by_address = {at: word for word, (at, _) in story.dictionary.items()}
         self._adjective_words: dict[int, list[str]] = {}
         self._nouns: dict[int, list[str]] = {}
+        self._called: dict[str, list[int]] = {}
         self._adjective_property = self._scenery_property = 0
         if story.version == 3:
             self._adjective_property = self._find_adjectives()
@@ -77,8 +78,11 @@ class Vocabulary:
 
     def known_by(self, word: str) -> list[int]:
         """Return the objects that a word refers to."""
-        cut = self._story.cut(word)
-        return [number for number in range(1, self._story.object_count + 1) if cut in self.nouns(number)]
+        if not self._called:
+            for number in range(1, self._story.object_count + 1):
+                for noun in dict.fromkeys(self.nouns(number)):
+                    self._called.setdefault(noun, []).append(number)
+        return self._called.get(self._story.cut(word), [])
 
     def full_names(self, number: int) -> list[str]:
         """Return names that may identify an object: its short name, then its adjectives with its nouns."""

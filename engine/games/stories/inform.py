@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine import children, waits
 from engine.disk import read_bytes
-from engine.errors import BadFile, GameError, MissingError, UsageError
+from engine.errors import BadFile, MissingError, UsageError
 from engine.games.catalogue import find_game, read_story, walkthrough_of
 from engine.games.fetch import keep
 from engine.games.story import Story
@@ -102,13 +101,10 @@ def compile_story(source: Path, folder: Path, *, version: int | None = None, lib
     command += [f"++include_path={','.join(map(str, paths))}", str(source.resolve())]
     with tempfile.TemporaryDirectory() as made:
         target = Path(made) / "story"
-        try:
-            done = children.run(
-                program, [*command, str(target)], children.environment(), capture_output=True, text=True,
-                errors="replace", timeout=SECONDS, cwd=made,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise GameError(f"{source} was not compiled within {SECONDS:g} s") from None
+        done = children.run(
+            f"compiling {source}", [*command, str(target)], children.environment(), capture_output=True, text=True,
+            errors="replace", timeout=SECONDS, cwd=made,
+        )  # fmt: skip
         if done.returncode or not target.is_file():
             raise _why_not(source, f"{done.stdout}\n{done.stderr}")
         data = target.read_bytes()

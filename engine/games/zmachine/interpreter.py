@@ -183,11 +183,15 @@ class Interpreter:
         """Whether score and moves are known, or can be read from the story."""
         return self._plain is None or self._plain.known
 
-    def valid_actions(self, budget: int | None = None) -> tuple[tuple[str, ...], bool]:
+    def valid_actions(
+        self, budget: int | None = None, *, remember: bool = False
+    ) -> tuple[tuple[str, ...], bool]:
         """Return the commands that would change the world now, in a fixed order, and whether that is all.
 
         Args:
             budget: How many commands to try at most now, None for all that can matter.
+            remember: Whether to leave out what other states showed to be needless. Then the result may depend on which
+                states were searched before.
         """
         last = self._last
         if last is None or last.over:
@@ -195,7 +199,7 @@ class Interpreter:
         kind = self._prompt.kind()
         if kind == QUESTION:
             return self._offered(), True
-        key = self._situation(last)
+        key = self._situation(last) + ("~" if remember else "")
         known = self._cache.get(key)
         if known is not None:
             return known, True
@@ -209,7 +213,7 @@ class Interpreter:
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
             else:
-                found, done = self._search(key, saved, last, budget)
+                found, done = self._search(key, saved, last, budget, remember=remember)
         finally:
             self._machine.put(begun)
         if done:
@@ -496,7 +500,7 @@ class Interpreter:
     # ------------------------------------------------------------------------------- valid actions
 
     def _search(
-        self, key: str, saved: Snapshot, last: Observation, budget: int | None
+        self, key: str, saved: Snapshot, last: Observation, budget: int | None, *, remember: bool
     ) -> tuple[tuple[str, ...], bool]:
         finder = self._action_finder()
         if finder is None or self._world is None:
@@ -504,7 +508,7 @@ class Interpreter:
         search = self._pending.pop(key, None)
         if search is None:
             shown = f"{last.description} {last.inventory}"
-            search = finder.search(self._machine, self._world, shown, saved)
+            search = finder.search(self._machine, self._world, shown, saved, remember=remember)
         done = search.run(budget)
         if not done:
             while len(self._pending) >= _PENDING:
@@ -522,6 +526,7 @@ class Interpreter:
                     analysis.grammar,
                     analysis.bearings,
                     player=analysis.player,
+                    facts=analysis.facts,
                     poison=self._poison,
                 )
             elif self._known and self._env.bindings:

@@ -82,6 +82,7 @@ class StoryFile:
         self._entry, self._link = (9, 1) if v3 else (14, 2)
         self._tree_at, self._first_object = (4, self.objects_at + 62) if v3 else (6, self.objects_at + 126)
         self.attribute_bytes = self._tree_at
+        self._places: dict[int, tuple[tuple[int, int], ...]] = {}
 
     # --------------------------------------------------------------------------------------- numbers
 
@@ -299,6 +300,17 @@ class StoryFile:
     # -------------------------------------------------------------------------------------- routines
 
     @functools.cache  # noqa: B019
+    def numbers(self, memory: bytes | memoryview, number: int) -> tuple[tuple[int, int], ...]:
+        """Return which of an object's properties hold small numbers in `memory`, such as a size, and these."""
+        places = self._places.get(number)
+        if places is None:
+            try:
+                found = [(which, at) for which, (at, size) in self.properties(number).items() if size == 2]
+            except BadStory:
+                found = []
+            places = self._places[number] = tuple(found)
+        return tuple((which, memory[at + 1]) for which, at in places if not memory[at])
+
     def routine(self, at: int) -> tuple[Instruction, ...]:
         """Return the instructions of the routine at an address.
 

@@ -12,6 +12,8 @@ from engine.games.zmachine.world import World
 
 _Seen = tuple[str, bytes]
 """A world state: hash of the objects, and facts without the changes that time makes."""
+Effect = tuple[_Seen, int, str]
+"""What a command leads to: a world state, the score, and how the story ended."""
 _CHANCE = (
     0x1F2E3D4C, 0x2B3C4D5E, 0x05D7A1B3, 0x3C0FFEE1, 0x7A11F00D, 0x11235813, 0x27182818, 0x31415926,
 )  # fmt: skip
@@ -51,6 +53,7 @@ class Trial:
         self._facts: dict[bytes, bytes] = {}
         machine.rewind(self._starts[0])
         facts = world.facts()
+        self._size = len(facts)
         self._passed = [self._pass_time(attempt, idle) for attempt in range(len(_CHANCE))]
         idled = [seen[1] for passed in self._passed for seen in passed]
         self._usual = list(_usual(facts, idled, list(alike)))
@@ -65,52 +68,65 @@ class Trial:
             {_CHANCE[attempt]} | {drawn for _, _, drawn in passed}
             for attempt, passed in enumerate(self._passed)
         ]
-        self._effects: dict[tuple[_Seen, int, str], list[tuple[int, str]]] = {}
+        self._effects: dict[Effect, list[tuple[int, str]]] = {}
         self.tried = 0
         by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
         if idle and (by_luck or self._passed[0][0][1] != facts):
             self._effects[(("time", b""), self._score, "")] = [(0, idle[0])]
 
-    def __call__(self, command: str, things: int = 0) -> bool:
-        """Try a command that names `things` things; return whether it changes the world."""
+    def __call__(self, command: str, things: int = 0) -> Effect | None:
+        """Try a command that names `things` things; return its effect, None if it does not change the world."""
         self.tried += 1
         for attempt in range(len(_CHANCE)):
-            changed, by_luck = self._attempt(command, things, attempt)
-            if changed or not by_luck:
-                return changed
-        return False
+            effect, by_luck = self._attempt(command, things, attempt)
+            if effect is not None or not by_luck:
+                return effect
+        return None
+
+    def restless(self, facts: Sequence[int]) -> frozenset[int]:
+        """Return those of the global variables (`World`'s facts, sorted) that change without a command's doing."""
+        changing = {offset for offset, _, _ in self._usual}
+        first = self._size - 2 * len(facts)
+        return frozenset(
+            number for i, number in enumerate(facts) if {first + 2 * i, first + 2 * i + 1} & changing
+        )
 
     def found(self) -> tuple[str, ...]:
         """Return the most usual command for each effect, sorted."""
         return tuple(sorted({_most_usual(commands) for commands in self._effects.values()}))
 
-    def _attempt(self, command: str, things: int, attempt: int) -> tuple[bool, bool]:
-        """Return whether the command changed the world, and whether it drew random numbers, so that it may still."""
+    def best(self, effect: Effect) -> str:
+        """Return the most usual command that has an effect."""
+        return _most_usual(self._effects[effect])
+
+    def _attempt(self, command: str, things: int, attempt: int) -> tuple[Effect | None, bool]:
+        """Return the command's effect, and whether it drew random numbers, so that it may still have another one."""
         machine = self._machine
         machine.rewind(self._starts[attempt])
         text = machine.run(command)
         if machine.halted:
-            return False, False  # never proposed: it crashes the interpreter instead of ending the story
+            return None, False  # never proposed: it crashes the interpreter instead of ending the story
         if self._world.end(text) or self._prompt.kind() == COMMAND:
             return self._effect(command, things, attempt, text)
-        result = False, False
+        result: tuple[Effect | None, bool] = None, False
         for _ in self._prompt.ways():  # what comes of it shows behind what the story asks
-            result = self._effect(command, things, attempt, self._machine.printed)
-            if result[0]:
+            result = self._effect(command, things, attempt, machine.printed)
+            if result[0] is not None:
                 break
         return result
 
-    def _effect(self, command: str, things: int, attempt: int, text: bytes) -> tuple[bool, bool]:
+    def _effect(self, command: str, things: int, attempt: int, text: bytes) -> tuple[Effect | None, bool]:
         """Note the effect of a command that has been run; return what `_attempt` does."""
         end = self._world.end(text)
         score = self._world.score()
         seen = self._now()
         if not end and score == self._score and seen in self._same[attempt]:
-            return False, self._machine.random()[0] not in self._drawn[attempt]
+            return None, self._machine.random()[0] not in self._drawn[attempt]
         if b"(Taken)" in text:
-            return False, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
-        self._effects.setdefault((seen, score, end), []).append((things, command))
-        return True, False
+            return None, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
+        effect = seen, score, end
+        self._effects.setdefault(effect, []).append((things, command))
+        return effect, False
 
     def _now(self) -> _Seen:
         return self._things_now(), self._masked(self._world.facts())

@@ -160,19 +160,19 @@ class _Server:
             case "step":
                 return {"seen": to_plain(interpreter.step(request["command"]))}, b""
             case "valid":
-                return self._valid(request["budget"], request["seconds"]), b""
+                return self._valid(request["budget"], request["seconds"], remember=request["remember"]), b""
             case "save":
                 return {}, interpreter.save()
             case "restore":
                 return {"seen": to_plain(interpreter.restore(blob))}, b""
         raise ValueError(f"nobody knows how to {request['do']}")
 
-    def _valid(self, budget: int | None, seconds: float) -> dict[str, Any]:
+    def _valid(self, budget: int | None, seconds: float, *, remember: bool) -> dict[str, Any]:
         """Find valid actions with so many commands (None for any number), in so many seconds of processor time."""
         left, begun = budget, time.process_time()
         while True:
             chunk = _CHUNK if left is None else min(left, _CHUNK)
-            found, complete = self._interpreter.valid_actions(chunk)
+            found, complete = self._interpreter.valid_actions(chunk, remember=remember)
             left = None if left is None else left - chunk
             late = time.process_time() - begun >= seconds
             if complete or left == 0 or late:

@@ -193,6 +193,8 @@ def import_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOG", "CRITICAL")
     # Its type declarations cause dozens of pydantic warnings.
     warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
+    # A call that its deadline ends before it has begun.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     collecting = gc.isenabled()
     gc.disable()  # 300,000 objects are made and stay; neither now nor later does a collection look through them
     try:

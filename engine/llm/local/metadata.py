@@ -60,7 +60,7 @@ class About:
 
 
 class _Reader:
-    """Reads a file, as long as it is not about too much. A file with holes in it may say anything of any length."""
+    """Reads values of a file, up to limits: a damaged or hostile file can claim any number of values of any length."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

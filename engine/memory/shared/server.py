@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, wait
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +45,8 @@ _DEFAULTS = {
 """Parameters of libpq, used where address, variables and service file say nothing."""
 _AUTHENTICATION = "scram-sha-256,gss,sspi,none"
 """Ways to say who one is with which the server learns no password. "none" is without one, as on a socket."""
+_LOOK_S = 0.1
+"""Seconds between two looks whether somebody still waits for a connection."""
 _KNOWS_AUTHENTICATION = 160000
 """Version of libpq from which it can demand this."""
 _SETTINGS = """
@@ -166,7 +169,7 @@ class Server:
         psycopg = driver()
         trust.require(self._given)
         try:
-            connection = _impatient().connect(self._conninfo(), autocommit=True)
+            connection = _opened(self._conninfo(), line)
         except psycopg.Error as error:
             text = _one_line(error)
             self.password = self.password or _password(error)
@@ -195,10 +198,12 @@ class Server:
     def _conninfo(self) -> str:
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-        given = conninfo_to_dict(self._given)
+        pq = driver().pq
         usual = dict(_DEFAULTS)
-        if driver().pq.version() >= _KNOWS_AUTHENTICATION and not os.environ.get("PGREQUIREAUTH"):
+        if pq.version() >= _KNOWS_AUTHENTICATION:
             usual["require_auth"] = _AUTHENTICATION
+        given = set(conninfo_to_dict(self._given))
+        given |= {one.keyword.decode() for one in pq.Conninfo.get_defaults() if one.val != one.compiled}
         return make_conninfo(self._given, **{name: value for name, value in usual.items() if name not in given})
 
 
@@ -320,6 +325,27 @@ def _impatient() -> Any:
                 return done.value
 
     return Impatient
+
+
+def _opened(conninfo: str, line: Line) -> Any:
+    """Return a new connection. A name that cannot be looked up holds up nobody whose line is over or ends.
+
+    libpq looks names up in a call that nothing interrupts, so another thread does this.
+    """
+    opened: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            opened.set_result(_impatient().connect(conninfo, autocommit=True))
+        except Exception as error:
+            opened.set_exception(error)
+
+    threading.Thread(target=work, name="connect", daemon=True).start()
+    while not wait([opened], _LOOK_S).done:
+        if line.ended or time.monotonic() > line.until:
+            opened.add_done_callback(lambda late: late.exception() or late.result().close())
+            raise driver().OperationalError("the server does not answer")
+    return opened.result()
 
 
 def patiently(do: Callable[[float], T], seconds: float, again: Callable[[], bool] = lambda: True) -> T:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import children, waits
-from engine.errors import MissingError
+from engine.errors import GameError, MissingError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE = "JITRL_CHROMIUM"
@@ -75,7 +74,7 @@ def why_no_sandbox(browser: str) -> str:
             done = children.run(
                 "the browser", command, variables(), capture_output=True, text=True, errors="replace", timeout=_START_S
             )
-        except (children.NotStarted, subprocess.TimeoutExpired) as error:
+        except GameError as error:
             return f"the browser does not start: {error}"
     refused = done.returncode != 0 and blames_sandbox(done.stderr)
     return "this user may not make user namespaces" if refused else ""

@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import uuid
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import waits
@@ -18,7 +16,6 @@ from engine.errors import GameError, UsageError
 from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
-from engine.web.browser.chromium import blames_sandbox, driving, may_use_sandbox
 from engine.web.browser.limits import (
     LONGEST_ADDRESS,
     MOST_NOTES,
@@ -26,40 +23,18 @@ from engine.web.browser.limits import (
     Events,
     Limits,
     clipped,
-    end_browser,
-    hold_memory,
 )
-from engine.web.browser.network import NO_WEBRTC, WITHOUT_WEBRTC, Gate, Traffic, resolver_rules
-from engine.web.browser.snapshot import Page, parse
+from engine.web.browser.network import WITHOUT_WEBRTC, Gate, Traffic
+from engine.web.browser.process import END_S, BrowserProcess
+from engine.web.browser.snapshot import Page, Seen, parse
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Dialog, Playwright
+    from playwright.async_api import BrowserContext, Dialog
     from playwright.async_api import Page as Tab
 
     from engine.web.records import Look
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What the browser shows.
-
-    Attributes:
-        page: The page of the shown tab.
-        error: Why the last action failed, "" if it did not.
-        notes: Events without an action: dialogs, popups, refused downloads, aborted requests.
-        tabs: URL of each tab.
-        active: Index of the shown tab.
-        secrets: What the page's boxes for secrets hold.
-    """
-
-    page: Page
-    error: str = ""
-    notes: tuple[str, ...] = ()
-    tabs: tuple[str, ...] = ()
-    active: int = 0
-    secrets: frozenset[str] = frozenset()
 
 
 def _address(url: str) -> str:
@@ -87,12 +62,10 @@ class Driver:
         self.traffic = Traffic()
         self.limits = limits or Limits()
         self.on_wait: Callable[[str], None] = lambda text: None
-        self._executable = executable
+        self._process = BrowserProcess(executable, gate, self.limits)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)
         self._thread.start()
-        self._playwright: Playwright | None = None
-        self._browser: Browser | None = None
         self._context: BrowserContext | None = None
         self._tabs: list[Tab] = []
         self._tab: Tab | None = None
@@ -105,16 +78,12 @@ class Driver:
         """Why the browser was ended in this episode, "" if it was not."""
         self._unread = 0
         """How often in a row the page could not be read."""
-        self._mark = ""
-        """The argument by which the processes of the browser are known."""
-        self._suspect = False
-        """Whether the browser did not answer, so that the next episode needs another one."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._loading: set[Any] = set()
         """Requests for the pages of tabs that have not been answered yet."""
         self._closed = False
         try:
-            self._do(self._start(), self.limits.start)
+            self._do(self._process.running(), self.limits.start)
         except BaseException:
             self.close()
             raise
@@ -127,7 +96,8 @@ class Driver:
         Raises:
             GameError: The browser cannot be started again, or does not answer.
         """
-        return self._do(self._begin(urls), self.limits.start + len(urls) * (self.limits.load + 5) + 15)
+        margin = self.limits.margin
+        return self._do(self._begin(urls), END_S + self.limits.start + len(urls) * (self.limits.load + margin) + margin)
 
     def leave(self) -> None:
         """Close all pages.
@@ -135,7 +105,7 @@ class Driver:
         Raises:
             GameError: The browser does not answer.
         """
-        self._do(self._leave(), self.limits.action + 5)
+        self._do(self._leave(), self.limits.action + self.limits.margin)
 
     def act(self, call: Call) -> Seen:
         """Perform an action on the last page seen, and read the page. A failed action is reported in `error`.
@@ -143,23 +113,25 @@ class Driver:
         Raises:
             GameError: The browser was lost.
         """
-        return self._do(self._act(call), self.limits.load + 2 * self.limits.action + 30)
+        return self._do(self._act(call), self.limits.load + 2 * self.limits.action + 6 * self.limits.margin)
 
     def look(self) -> Seen:
         """Read the current page."""
-        return self._do(self._look(""), self.limits.snapshot + 10)
+        return self._do(self._look(""), self.limits.snapshot + 2 * self.limits.margin)
 
     def evaluate(self, script: str, argument: Any = None) -> Any:
         """Run a script of this program (never an agent's) in the shown tab; return its value, None if it fails."""
-        return self._do(self._evaluate(script, argument), self.limits.snapshot + 5)
+        return self._do(self._evaluate(script, argument), self.limits.snapshot + self.limits.margin)
 
     def find(self, look: Look) -> str:
         """Return as text what a judge looks up on a site, "" if that fails."""
-        return self._do(self._find(look), self.limits.load + 2 * self.limits.action + self.limits.settle + 10)
+        limits = self.limits
+        longest = limits.load + 2 * limits.action + limits.settle + 2 * limits.margin
+        return self._do(self._find(look), longest)
 
     def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
         """Return the shown tab as JPEG, b"" if that fails. Elements with the `hidden` handles are painted over."""
-        return self._do(self._screenshot(quality, hidden), self.limits.snapshot + 5)
+        return self._do(self._screenshot(quality, hidden), self.limits.snapshot + self.limits.margin)
 
     def close(self) -> None:
         """Close the browser and end the thread; calling this twice is safe."""
@@ -167,7 +139,7 @@ class Driver:
             return
         self._closed = True
         with contextlib.suppress(Exception):
-            self._run(self._stop(), 15.0)
+            self._run(self._stop(), END_S + self.limits.margin)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(waits.BROWSER_END.seconds)
         if not self._thread.is_alive():
@@ -186,7 +158,7 @@ class Driver:
                 return done
             why = ""
         except TimeoutError:
-            self._suspect = True
+            self._process.suspect = True
             why = f"the browser did not answer within {timeout:.0f} s"
         except Error as error:
             why = f"the browser is gone: {tabs.first_line(error)}"
@@ -212,35 +184,10 @@ class Driver:
 
     # --------------------------------------------------------------------------- in the loop's thread
 
-    async def _start(self) -> None:
-        from playwright.async_api import Error, async_playwright
-
-        if self._playwright is None:
-            self._playwright = await driving(async_playwright())
-        try:
-            self._browser = await self._launch(self._playwright, sandbox=may_use_sandbox())
-        except Error as error:
-            if not (may_use_sandbox() and blames_sandbox(str(error))):
-                raise
-            self._browser = await self._launch(self._playwright, sandbox=False)
-        hold_memory(self._mark, self.limits.memory)
-
-    async def _launch(self, playwright: Playwright, *, sandbox: bool) -> Browser:
-        self._mark, self._suspect = f"--jitrl-browser={uuid.uuid4().hex}", False
-        return await playwright.chromium.launch(
-            executable_path=self._executable, headless=True, timeout=self.limits.start * 1000, chromium_sandbox=sandbox,
-            args=[f"--host-resolver-rules={resolver_rules(self.gate)}", *NO_WEBRTC, "--disable-dev-shm-usage",
-                  "--disable-background-networking", "--no-proxy-server", "--no-first-run", "--disable-sync",
-                  "--mute-audio", "--renderer-process-limit=4", self._mark],
-        )  # fmt: skip
-
     async def _stop(self) -> None:
         for task in self._tasks:
             task.cancel()
-        await self._end_browser()
-        if self._playwright is not None:
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(self._playwright.stop(), 5.0)
+        await self._process.end()
 
     async def _leave(self) -> None:
         if self._context is not None:
@@ -248,29 +195,18 @@ class Driver:
             try:
                 await asyncio.wait_for(context.close(), self.limits.action)
             except Exception:
-                self._suspect = True
+                self._process.suspect = True
         self._tabs, self._tab, self._over, self._unread = [], None, "", 0
         self._loading.clear()
 
-    async def _end_browser(self) -> None:
-        browser, self._browser = self._browser, None
-        if browser is not None:
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(browser.close(), 5.0)
-            end_browser(self._mark)
-
     async def _begin(self, urls: Sequence[str]) -> Seen:
         await self._leave()
-        if self._suspect:
-            await self._end_browser()
         self._notes = []
         self._private.clear()
-        if self._browser is None or not self._browser.is_connected():
-            await self._start()
-        assert self._browser is not None
+        browser = await self._process.running()
         self.traffic = Traffic()
         self.gate.blocked = 0
-        self._context = context = await self._browser.new_context(
+        self._context = context = await browser.new_context(
             viewport={"width": self.limits.width, "height": self.limits.height}, accept_downloads=False,
             service_workers="block", locale="en-US", timezone_id="UTC",
         )  # fmt: skip
@@ -319,8 +255,8 @@ class Driver:
 
     def _end(self, why: str) -> None:
         """End the browser at once. The action that is running fails, and the next episode has another browser."""
-        self._over, self._suspect = self._over or why, True
-        end_browser(self._mark)
+        self._over = self._over or why
+        self._process.kill()
 
     def _note(self, text: str) -> None:
         if len(self._notes) < MOST_NOTES:
@@ -382,13 +318,13 @@ class Driver:
         blocked = self.gate.blocked
         error = ""
         try:
-            if self._browser is None or not self._browser.is_connected():
+            if not self._process.runs:
                 raise GameError("the browser is gone: it was ended from outside")
             await self._perform(call)
         except UsageError as wrong:
             error = str(wrong)
         except (Error, TimeoutError) as wrong:
-            if self._browser is None or not self._browser.is_connected():
+            if not self._process.runs:
                 raise
             error = tabs.first_line(wrong)
         if self.gate.blocked > blocked:
@@ -461,7 +397,7 @@ class Driver:
             title = await asyncio.wait_for(tab.title(), self.limits.settle)
             self._unread = 0
         except (Error, TimeoutError) as wrong:
-            if self._browser is None or not self._browser.is_connected():
+            if not self._process.runs:
                 raise
             if "crashed" in str(wrong):
                 self._crashed()

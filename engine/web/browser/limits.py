@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import signal
+import uuid
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ class Limits:
         load: Loading a page, at the beginning and after navigation.
         settle: Waiting until a page can be read after an action.
         snapshot: Reading the page.
+        margin: What the browser itself needs besides these for one of them. If it takes longer, it counts as hung.
         episode: Total time of the browser in one episode. The time that a model or a person needs does not count.
         telling: While an action takes longer, it is told each time that so many seconds have passed.
         memory: MiB that each process of the browser may have as data. A page that needs more does not get it, or
@@ -48,6 +50,7 @@ class Limits:
     load: float = waits.BROWSER_LOAD.seconds
     settle: float = waits.BROWSER_SETTLE.seconds
     snapshot: float = waits.BROWSER_SNAPSHOT.seconds
+    margin: float = waits.BROWSER_MARGIN.seconds
     episode: float = waits.BROWSER_EPISODE.seconds
     telling: float = 10.0
     memory: int = 1024
@@ -85,6 +88,12 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def new_mark() -> tuple[str, tuple[str, ...]]:
+    """Return a mark by which the processes of a browser are known, and the arguments that the browser gets for it."""
+    mark = f"--jitrl-browser={uuid.uuid4().hex}"
+    return mark, ("--renderer-process-limit=4", mark)
+
+
 def hold_memory(mark: str, mebibytes: int) -> None:
     """Limit the memory of the browser that was started with the argument `mark`, and of what it starts later."""
     most = mebibytes << 20
@@ -103,16 +112,28 @@ def end_browser(mark: str) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+def starter_of(mark: str) -> int:
+    """Return our child process that started the browser with the argument `mark`; 0 if there is none."""
+    parents, marked = _processes(mark)
+    starters = {parents[pid] for pid in marked}
+    return next((pid for pid in starters if parents.get(pid) == os.getpid()), 0)
+
+
 def _family(mark: str) -> set[int]:
     """Return the process that has this argument, and all that come from it."""
-    found, children = list[int](), dict[int, list[int]]()
+    parents, found = _processes(mark)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def _processes(mark: str) -> tuple[dict[int, int], set[int]]:
+    """Return the parents of all processes, and those processes that have this argument."""
+    parents, marked = dict[int, int](), set[int]()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 if mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-    for pid in found:
-        found += [child for child in children.get(pid, []) if child not in found]
-    return set(found)
+                    marked.add(int(entry.name))
+    return parents, marked

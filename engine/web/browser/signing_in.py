@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from engine.errors import UsageError
 from engine.hiding import without_credentials
 from engine.web.actions import Call, Target, resolve
-from engine.web.browser.driver import Driver, Seen
-from engine.web.browser.snapshot import Node, Page, plain_name
+from engine.web.browser.driver import Driver
+from engine.web.browser.snapshot import Node, Page, Seen, plain_name
 from engine.web.choices import TYPED, is_secret
 from engine.web.records import SignIn
 

@@ -120,6 +120,27 @@ def plain_name(name: str) -> str:
     return name.replace("]>", "] >").replace("]#", "] #")
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the browser shows.
+
+    Attributes:
+        page: The page of the shown tab.
+        error: Why the last action failed, "" if it did not.
+        notes: Events without an action: dialogs, popups, refused downloads, aborted requests.
+        tabs: URL of each tab.
+        active: Index of the shown tab.
+        secrets: What the page's boxes for secrets hold.
+    """
+
+    page: Page
+    error: str = ""
+    notes: tuple[str, ...] = ()
+    tabs: tuple[str, ...] = ()
+    active: int = 0
+    secrets: frozenset[str] = frozenset()
+
+
 def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = ()) -> Page:
     """Parse a snapshot. Lines that cannot be parsed become text nodes. Never raises.
 

@@ -14,10 +14,9 @@ from engine.hiding import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private
 from engine.web.browser.chromium import why_no_sandbox
-from engine.web.browser.driver import Seen
-from engine.web.browser.limits import Limits
+from engine.web.browser.limits import MOST_EVENTS, Limits, end_browser, hold_memory, new_mark
 from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
-from engine.web.browser.snapshot import Page, parse
+from engine.web.browser.snapshot import Page, Seen, parse
 from engine.workers import LineWorker
 
 OPEN_S = waits.BROWSERGYM_OPEN.seconds
@@ -25,6 +24,8 @@ OPEN_S = waits.BROWSERGYM_OPEN.seconds
 RESET_S = waits.BROWSERGYM_RESET.seconds
 """Time limit in seconds for the beginning of an episode. A browser starts, and a task may log in and create data."""
 STEP_S = waits.BROWSERGYM_STEP.seconds
+_MOST_REQUESTS = 10 * MOST_EVENTS["requests"]
+"""Requests of pages from one action to the end of the next one."""
 _PAUSE_MS = 100
 
 
@@ -88,10 +89,11 @@ class GymDriver:
         self.truncated = False
         """Whether BrowserGym cut the episode off."""
         self._how = python, dict(environment)
+        self._mark, marked = new_mark()
         self._open = {
             "op": "open", "task": task, "given": dict(given or {}), "executable": executable, "hosts": hosts,
-            "arguments": NO_WEBRTC, "sandbox": not why_no_sandbox(executable),
-            "secrets": private.IN_FRAME,
+            "arguments": [*NO_WEBRTC, *marked], "sandbox": not why_no_sandbox(executable),
+            "secrets": private.IN_FRAME, "requests": _MOST_REQUESTS,
         }  # fmt: skip
         self.on_wait: Callable[[str], None] = lambda text: None
         self._process: GymProcess | None = None
@@ -119,6 +121,7 @@ class GymDriver:
             GameError: The process ended, or the task could not be set up.
         """
         reply = self._ask(RESET_S, op="reset", seed=seed)
+        hold_memory(self._mark, self.limits.memory)
         self._see(reply)
         self._fresh = True
         return " ".join(str(reply["goal"]).split())
@@ -161,6 +164,7 @@ class GymDriver:
         process, self._process = self._process, None
         if process is not None:
             process.end()
+            end_browser(self._mark)
 
     def _start(self) -> GymProcess:
         process = GymProcess(*self._how)

@@ -6,7 +6,7 @@ project. It ends when its input ends. Requests, by `op`:
 list    the names of installed tasks, and why benchmarks do not load
 open    `task` such as "miniwob.click-test", `given` (arguments for making the task), `executable`, `hosts` (may be
         reached; null for all), `arguments` (more of them for the browser), `sandbox` (whether it is on), `secrets` (a
-        script that finds the boxes for secrets in a frame)
+        script that finds the boxes for secrets in a frame), `requests` (most of them during one action)
 reset   `seed`
 step    `action` in BrowserGym's grammar, with elements by bid
 picture `hidden`: bids of elements to cover
@@ -69,20 +69,23 @@ class Gym:
     def __init__(self) -> None:
         self._env: Any = None
         self._secrets = ""
+        self._requests = self._most = 0
         self._heard = 0
         """Number of messages that were already reported, or were there at the beginning."""
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to a request."""
         op = request["op"]
+        self._requests = 0
         if op == "list":
             tasks, broken = known("")
             return {"tasks": tasks, "broken": broken}
         if op == "open":
-            self._secrets = request["secrets"]
+            self._secrets, self._most = request["secrets"], request["requests"]
             return self.open(request)
         if op == "reset":
             seen, _ = self._env.reset(seed=request["seed"])
+            self._env.context.on("request", lambda _: self.count())
             self._heard = len(seen["chat_messages"])
             return {"goal": str(seen["goal"]), **self.told(seen)}
         if op == "step":
@@ -95,6 +98,21 @@ class Gym:
         if op == "picture":
             return {"picture": base64.b64encode(self.picture(request["hidden"])).decode()}
         raise ValueError(f"unknown request {op!r}")
+
+    def count(self) -> None:
+        """Count a request of a page. If there are too many, end the browser, and so the action.
+
+        Requests that are sent between two actions are told during the next one, so they count as well.
+        """
+        self._requests += 1
+        if self._requests == self._most + 1:
+            with contextlib.suppress(Exception):
+                self._env.browser.close()
+
+    def excess(self) -> str:
+        """Return a sentence if pages sent too many requests during the action, else ""."""
+        too_many = self._requests > self._most > 0
+        return f"the page went too far: more than {self._most} requests during one action" if too_many else ""
 
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make the environment. The browser starts with the first reset."""
@@ -329,7 +347,7 @@ def main() -> int:
         try:
             reply = gym.answer(json.loads(line))
         except Exception as error:
-            reply = {"failed": f"{type(error).__name__}: {error}"[:2000]}
+            reply = {"failed": gym.excess() or f"{type(error).__name__}: {error}"[:2000]}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
     gym.close()

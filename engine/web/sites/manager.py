@@ -80,7 +80,7 @@ class Lent:
         self._copies: dict[_Copy, contextlib.ExitStack] = {}
 
     def add(self, copy: _Copy, held: contextlib.ExitStack) -> None:
-        """Take a copy of a site, and what ends with it."""
+        """Keep a copy of a site for the session, and what is closed when the site is given back."""
         self._copies[copy] = held
 
     def reset(self) -> None:

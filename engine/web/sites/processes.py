@@ -105,7 +105,7 @@ def listens(server: Server) -> bool:
     return False
 
 
-def healthy(url: str, timeout_s: float = 5.0) -> bool:
+def healthy(url: str, timeout_s: float = waits.SITE_ANSWER.seconds) -> bool:
     """Whether `url` answers with status 200."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:

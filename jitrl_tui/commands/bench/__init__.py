@@ -130,6 +130,8 @@ def show_one(args: argparse.Namespace) -> int:
 
 def about(suite: Any) -> str:
     """Return what a suite compares, in lines."""
+    from engine.llm.listed import retirement
+
     lines = [
         f"{suite.name}: {suite.title}",
         *([suite.about.strip()] if suite.about.strip() else []),
@@ -146,6 +148,8 @@ def about(suite: Any) -> str:
         workers = [f"{arm.workers} workers"] if arm.workers > 1 else []
         what = [arm.agent, *(arm.models or suite.models), *workers, *changes]
         lines.append(f"  {arm.name:<{width}} {', '.join(what)}")
+    models = dict.fromkeys(model for arm in suite.arms for model in arm.models or suite.models)
+    lines += filter(None, map(retirement, models))
     return "\n".join(lines)
 
 

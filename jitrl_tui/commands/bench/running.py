@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine import waits
 from jitrl_tui import closing
 from jitrl_tui.tracking import TOOLS, check
 
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench.estimate import estimate
     from engine.bench.plan import planned
     from engine.kinds import Places
+    from engine.llm.listed import retirement
     from engine.memory.opening import check_address
     from engine.paths import saves_folder
     from jitrl_tui.commands.options import address
@@ -99,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
     jobs = _jobs(args.jobs, plan.cells)
     expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
+    for sentence in filter(None, map(retirement, dict.fromkeys(cell.model for cell in plan.cells))):
+        print(f"jitrl: {sentence}", file=sys.stderr)
     if args.dry_run:
         return 0
     if not _agreed(expected, limits, yes=args.yes):
@@ -197,7 +201,7 @@ def _play(
         code, stopped = run_bench_app(source), ""
         if not source.wait(0):
             source.stop()
-            source.wait(90)
+            source.wait(waits.BENCH_LEFT.seconds)
     else:
         code, stopped = _with_lines(runner, plan.cells, limits, jobs, quiet=args.quiet)
     if stopped:

@@ -23,12 +23,24 @@ ALL = 1000
 def register_grpo(actions: Any, common: argparse.ArgumentParser) -> None:
     """Add `grpo`."""
     parser = actions.add_parser("grpo", parents=[common], help="train by the returns of groups of episodes")
-    parser.add_argument(
-        "tasks", metavar="GAME", nargs="+", help="what `jitrl run` plays; several are trained in turn"
-    )
-    add_common(parser, GrpoSettings)
-    add_accelerate(parser)
+    add_grpo(parser, "+", "what `jitrl run` plays; several are trained in turn")
     parser.set_defaults(handler=grpo)
+
+
+def add_grpo(parser: argparse.ArgumentParser, count: str, tasks: str, without: Collection[str] = ()) -> None:
+    """Add the games and the options of GRPO.
+
+    Args:
+        count: How many games there are, as `nargs` of argparse.
+        tasks: The help on them.
+        without: Training settings that are no options.
+    """
+    parser.add_argument("tasks", metavar="GAME", nargs=count, help=tasks)
+    _add_common(parser, GrpoSettings, without)
+    parser.add_argument(
+        "--accelerate", metavar="FILE", default="",
+        help="several processes or GPUs: 1-gpu, 4-gpus, or a configuration of accelerate",
+    )  # fmt: skip
 
 
 def register_sft(actions: Any, common: argparse.ArgumentParser) -> None:
@@ -39,21 +51,11 @@ def register_sft(actions: Any, common: argparse.ArgumentParser) -> None:
                         help="a session of `jitrl sessions`, or a folder with recordings; repeatable")  # fmt: skip
     parser.add_argument("--walkthrough", action="store_true",
                         help="learn the game's known solution instead; the manifest says so")  # fmt: skip
-    add_common(parser, SftSettings)
+    _add_common(parser, SftSettings)
     parser.set_defaults(handler=_sft, accelerate="")
 
 
-def add_accelerate(parser: argparse.ArgumentParser) -> None:
-    """Add `--accelerate`."""
-    parser.add_argument(
-        "--accelerate",
-        metavar="FILE",
-        default="",
-        help="several processes or GPUs: 1-gpu, 4-gpus, or a configuration of accelerate",
-    )
-
-
-def add_common(
+def _add_common(
     parser: argparse.ArgumentParser, group: type[TrainingSettings], without: Collection[str] = ()
 ) -> None:
     """Add the options of the episodes, and one for each training setting but those that are left out."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.settings.training import GrpoSettings
-from jitrl_tui.commands.train.starting import add_accelerate, add_common, grpo
+from jitrl_tui.commands.train.starting import add_grpo, grpo
 
 if TYPE_CHECKING:
     from engine.train.runs import Run
@@ -26,9 +26,7 @@ def register(actions: Any, common: argparse.ArgumentParser) -> None:
         description="Train with each setting of the paper's sweep in turn, and compare the scores of the episodes that "
                     "were played after each update. The same command goes on where it was stopped.",
     )  # fmt: skip
-    parser.add_argument("tasks", metavar="GAME", nargs="*", help="what `jitrl run` plays (zork1, as in the paper)")
-    add_common(parser, GrpoSettings, without=SWEPT)
-    add_accelerate(parser)
+    add_grpo(parser, "*", "what `jitrl run` plays (zork1, as in the paper)", without=SWEPT)
     parser.set_defaults(handler=_sweep)
 
 
@@ -48,6 +46,7 @@ def _sweep(args: argparse.Namespace) -> int:
         done = any(run.job.name == names[-1] and run.written for run in runs(saves))
         again = argparse.Namespace(**{**vars(args), **row, "tasks": args.tasks or ["zork1"], "name": names[-1]})
         if not done and (code := grpo(again)):
+            print(f"{len(names) - 1} of {len(suite['runs'])} runs are there; the same command goes on", file=sys.stderr)
             return code
     if not args.dry_run:
         found = {run.job.name: run for run in runs(saves)}

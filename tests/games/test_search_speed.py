@@ -1,0 +1,68 @@
+"""A search leaves out what it need not try, in a story with many things, verbs and topics."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.games.catalogue import read_story
+from engine.games.zmachine.interpreter import Interpreter
+from tests.games import crowded, proving_ground
+
+pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing())
+
+
+def _runs(game, **how):
+    """Return how many commands a search runs, and what it finds."""
+    machine, count = game._machine, 0
+    run = machine.run
+
+    def counted(command):
+        nonlocal count
+        count += 1
+        return run(command)
+
+    machine.run = counted
+    try:
+        found, done = game.valid_actions(**how)
+    finally:
+        machine.run = run
+    assert done
+    return count, found
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Return an interpreter of a small crowded story, at its beginning."""
+    path = crowded.compiled(tmp_path, things=16, verbs=100, words=60)
+
+    def start():
+        game = Interpreter(str(path), None, read_story(path).digest, None)
+        game.reset(1)
+        return game
+
+    return start
+
+
+def test_a_state_like_an_earlier_one_takes_few_tries_and_has_the_same_actions(opened):
+    game, fresh = opened(), opened()
+    first, _ = _runs(game, remember=True)
+    for each in (game, fresh):
+        each.step("take kettle")
+    again, found = _runs(game, remember=True)
+    whole, expected = _runs(fresh, remember=True)
+    assert again < 0.5 * whole
+    assert first > again
+    assert found == expected
+
+
+def test_without_remembering_earlier_states_change_nothing(opened):
+    game, fresh = opened(), opened()
+    game.valid_actions()
+    for each in (game, fresh):
+        each.step("take kettle")
+    assert _runs(game) == _runs(fresh)
+
+
+def test_a_topic_that_is_read_is_offered_where_there_are_too_many_to_try_all(opened):
+    game = opened()
+    assert "ask tinker about coraber" in game.valid_actions()[0]
