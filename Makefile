@@ -9,7 +9,7 @@ export UV_LINK_MODE ?= hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-ui bench-web
+.PHONY: help setup play test lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -57,7 +57,7 @@ soak-ray: setup  ## Long fault trials of benchmarks on Ray: killed workers, node
 results: setup  ## Measure learning on six games anew (hours; `jitrl bench resume last` goes on where it stopped)
 	$(BIN)/jitrl bench games
 
-bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
+bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
 	@$(BIN)/python -m tests.bench.$(subst -,_,$(@:bench-%=bench_%))
 
 pictures: setup  ## Make the pictures of the docs anew, from sessions played here and now
