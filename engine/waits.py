@@ -34,7 +34,7 @@ DATABASE_HURRY = Wait("a database, once a run was interrupted", 0.3, "as above")
 MODEL_SERVER = Wait("a first answer of a local server of models", 3.0, "a sentence says that it does not answer")
 
 # Stories
-STORY_LOAD = Wait("a story that starts", 30.0, "its process is killed, and a sentence says so")
+STORY_LOAD = Wait("a story that starts", 120.0, "its process is killed, and a sentence says so")
 STORY_STEP = Wait("one command of a story", 15.0, "its process is killed, and the command counts as one that breaks it")
 STORY_ACTIONS = Wait("the valid actions of a place", 120.0, "its process is killed, and started anew")
 STORY_EXIT = Wait("the exit of a story's process that closed its line", 2.0, "it is killed")
