@@ -210,6 +210,25 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
     return int(bindings.get("seed") or LARGEST_SEED), tuple(bindings["walkthrough"].split("/"))
 
 
+def commands_in(file: Path) -> tuple[str, ...]:
+    """Return the commands in a file: one a line, or a list in JSON.
+
+    Raises:
+        UsageError: It cannot be read, or holds none.
+    """
+    try:
+        text = read_text(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read commands from {shown(file)}: {getattr(error, 'strerror', 0) or error}") from None
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = [line.strip() for line in text.splitlines() if line.strip()]
+    if not listed or not isinstance(listed, list) or not all(isinstance(command, str) for command in listed):
+        raise UsageError(f"{shown(file)} holds no commands; write one a line, or a list of texts in JSON")
+    return tuple(listed)
+
+
 def walkthrough_of(path: Path) -> Path:
     """Return where a made story's walkthrough lies."""
     return path.with_name(f"{path.stem}.walkthrough.json")
