@@ -79,6 +79,7 @@ class ReportPlan:
         bins: Number of remembered steps in a bin of the table by memory size; 0 for no such table.
         normalised: Whether scores are shown as shares of the highest score.
         per: What learning curves are drawn against: "episode", "step", "token" or "hour".
+        rows: Rows of the main table: "arms", or "tasks" for a table with a row for each task and arm.
     """
 
     measures: tuple[str, ...] = ("avg", "final")
@@ -89,6 +90,7 @@ class ReportPlan:
     bins: int = 0
     normalised: bool = False
     per: str = "episode"
+    rows: str = "arms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +318,7 @@ def _report(table: Table) -> ReportPlan:
         bins=table.count("bins", 0),
         normalised=table.flag("normalised"),
         per=table.choice("per", tuple(PER)),
+        rows=table.choice("rows", ("arms", "tasks")),
     )
     table.done()
     return plan

@@ -60,6 +60,38 @@ def list_games(*, games: str | Path | None = None, saves: Path | None = None) ->
     return tuple(found.values())
 
 
+def stories_in(games: str | Path | None) -> tuple[str, ...]:
+    """Return a name, or a path where the name is another story's, for every story of a folder, those that are damaged
+    included.
+
+    Raises:
+        UsageError: There is no folder, or no story in it.
+    """
+    folder = next(_folders(games, None), None)
+    if folder is None:
+        raise UsageError("this stands for every story of a folder; name one with --games FOLDER")
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if not path.is_file() or not (path.suffix.lower() in _SUFFIXES or _is_story(path)):
+            continue
+        name = _name(path)
+        if name in found:
+            raise UsageError(f"{shown(found[name])} and {shown(path)} have one name; rename one of them")
+        found[name] = path
+    if not found:
+        raise UsageError(f"there is no story in {shown(folder)}")
+    taken = {story.name for story in shipped()}
+    return tuple(str(path) if name in taken else name for name, path in found.items())
+
+
+def _is_story(path: Path) -> bool:
+    """Whether a file without an ending holds a story."""
+    try:
+        return not path.suffix and bool(read_story(path))
+    except GameError:
+        return False
+
+
 def with_facts(story: Story) -> Story:
     """Return `story` with the title that it prints, and the maximum score that Jericho knows for it.
 
@@ -208,6 +240,25 @@ def known_solution(story: Story) -> tuple[int, tuple[str, ...]] | None:
     if not bindings or not bindings.get("walkthrough"):
         return None
     return int(bindings.get("seed") or LARGEST_SEED), tuple(bindings["walkthrough"].split("/"))
+
+
+def commands_in(file: Path) -> tuple[str, ...]:
+    """Return the commands in a file: one a line, or a list in JSON.
+
+    Raises:
+        UsageError: It cannot be read, or holds none.
+    """
+    try:
+        text = read_text(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read commands from {shown(file)}: {getattr(error, 'strerror', 0) or error}") from None
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = [line.strip() for line in text.splitlines() if line.strip()]
+    if not listed or not isinstance(listed, list) or not all(isinstance(command, str) for command in listed):
+        raise UsageError(f"{shown(file)} holds no commands; write one a line, or a list of texts in JSON")
+    return tuple(listed)
 
 
 def walkthrough_of(path: Path) -> Path:

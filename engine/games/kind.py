@@ -17,6 +17,8 @@ FALLBACK = (
     "up", "down", "in", "out", "look", "wait",
 )  # fmt: skip
 """Actions that every text game understands."""
+EVERY = "*"
+"""Stands for every story of the folder of stories in a suite."""
 
 
 def _open(name: str, places: Places) -> Environment:
@@ -26,8 +28,10 @@ def _open(name: str, places: Places) -> Environment:
 
 
 def _ready(name: str, places: Places) -> tuple[str, ...]:
-    from engine.games.catalogue import find_game
+    from engine.games.catalogue import find_game, stories_in
 
+    if name == EVERY:
+        return stories_in(places.games)
     find_game(name, games=places.games, saves=places.saves)
     return (name,)
 

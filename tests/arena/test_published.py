@@ -16,6 +16,7 @@ NO_NUMBERS = {"case_study", "jericho_hyperparameters", "webarena_hyperparameters
 """Tables of examples and of settings."""
 NAME = re.compile(r"[A-Za-z]+-?[\d.]+[A-Za-z]*\b(?!-\d)")
 """A name with digits, as of a model or a game."""
+OF_THE_PAPER = [name for name in names() if not published(name).source]
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 
 
@@ -52,7 +53,7 @@ def ours(label: str) -> list[list[str]]:
     return rows
 
 
-@pytest.mark.parametrize("label", names())
+@pytest.mark.parametrize("label", OF_THE_PAPER)
 def test_every_number_is_that_of_the_paper(label, tex):
     expected, found = printed(tex, label), ours(label)
     if label == "all_baselines_cost":
@@ -63,7 +64,7 @@ def test_every_number_is_that_of_the_paper(label, tex):
 
 
 def test_every_table_of_the_paper_with_results_is_here(tex):
-    assert set(re.findall(r"\\label\{tab:(\w+)\}", tex)) - NO_NUMBERS == set(names())
+    assert set(re.findall(r"\\label\{tab:(\w+)\}", tex)) - NO_NUMBERS == set(OF_THE_PAPER)
 
 
 @pytest.mark.parametrize("label", names())

@@ -1,4 +1,4 @@
-"""The numbers that the JitRL paper reports, one TOML file per table.
+"""The numbers that the JitRL paper and others report, one TOML file per table.
 
 They were measured with other models, in other environments or with other budgets than a run here, so reports show them
 in tables of their own.
@@ -7,6 +7,7 @@ in tables of their own.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -45,6 +46,8 @@ class Published:
         columns: Name of the game or site of each column.
         measures: Name of the measure of each column, see `engine.bench.measures`; "" for a number that is none.
         rows: The rows in the order of the paper.
+        source: Where its numbers are from, "" for the JitRL paper.
+        games: Whether each row is a game, and only those of games that were played are shown.
     """
 
     id: str
@@ -55,6 +58,15 @@ class Published:
     columns: tuple[str, ...]
     measures: tuple[str, ...]
     rows: tuple[Row, ...]
+    source: str = ""
+    games: bool = False
+
+    def rows_for(self, played: Iterable[str]) -> tuple[Row, ...]:
+        """Return the rows that are shown beside a run on these games."""
+        if not self.games:
+            return self.rows
+        played = set(played)
+        return tuple(row for row in self.rows if row.name in played)
 
 
 def names() -> tuple[str, ...]:
@@ -88,7 +100,8 @@ def parsed(text: str) -> Published:
         )
         table = Published(
             str(data["id"]), str(data["title"]), str(data["model"]), str(data["about"]), int(data["digits"]),
-            tuple(data["columns"]), tuple(data["measures"]), rows,
+            tuple(data["columns"]), tuple(data["measures"]), rows, str(data.get("source", "")),
+            bool(data.get("games", False)),
         )  # fmt: skip
     except (tomllib.TOMLDecodeError, LookupError, TypeError, ValueError) as error:
         raise BadFile(f"a published table cannot be read: {error}") from None

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.bench.published import published
 from engine.bench.report import (
+    by_task,
     cases,
     decisions,
     figures,
@@ -32,7 +33,7 @@ __all__ = ["FORMATS", "Results", "first", "joined", "load", "make", "markdown", 
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
 
-SUMMARY = ("scores", "unfinished", "differences")
+SUMMARY = ("scores", "tasks", "unfinished", "differences")
 """The tables of a summary."""
 
 
@@ -47,11 +48,12 @@ def make(results: Results, per: str = "") -> Report:
     """
     measures = words.wished(results)
     parts = [
-        tables.scores(results, measures),
+        by_task.table(results) if results.wishes.get("rows") == "tasks" else tables.scores(results, measures),
         tables.unfinished(results),
         tables.differences(results, measures),
         figures.figure(results, measures, per),
-        *(tables.published(published(str(id))) for id in results.wishes.get("published") or ()),
+        *(tables.published(found, results) for id in results.wishes.get("published") or ()
+          if (found := published(str(id))).rows_for(place.name for place in results.places)),
         cases.table(results),
         decisions.table(results),
         tables.costs(results),

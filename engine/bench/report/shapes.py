@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.bench.measures import Value
 
@@ -41,6 +41,7 @@ class Column:
         place: Name of the game, site or size of memory, for CSV files.
         number: Whether it is set to the right and sorted by value.
         wide: Whether its text is long and has to be wrapped.
+        timed: Whether it shows how long something took, in a table that does not.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Column:
     place: str = ""
     number: bool = True
     wide: bool = False
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,20 @@ class Report:
         return tuple(part for part in self.parts if isinstance(part, Figure))
 
     def only(self, timed: bool) -> Report:
-        """Return a report with the tables and figures that show times, or with everything else."""
-        parts = tuple(part for part in self.parts if (not isinstance(part, Words) and part.timed) == timed)
+        """Return a report with the tables, columns and figures that show times, or with everything else."""
+        parts = tuple(
+            _columns(part, timed) if isinstance(part, Table) else part
+            for part in self.parts
+            if (not isinstance(part, Words) and part.timed) == timed
+            or (timed and isinstance(part, Table) and any(column.timed for column in part.columns))
+        )
         return Report(self.title, "" if timed else self.about, parts)
+
+
+def _columns(table: Table, timed: bool) -> Table:
+    """Return a table with its columns that show times, or without them."""
+    if table.timed or not any(column.timed for column in table.columns):
+        return table
+    kept = [at for at, column in enumerate(table.columns) if column.timed == timed]
+    rows = tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows)

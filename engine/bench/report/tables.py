@@ -199,8 +199,8 @@ def surroundings(results: Results) -> Table:
     return Table("surroundings", "Seeds, versions and machine", "", "", (Column("", number=False, wide=True),), rows)
 
 
-def published(table: Published) -> Table:
-    """Return a table of the paper."""
+def published(table: Published, results: Results) -> Table:
+    """Return a table of the paper, or of another one."""
     columns = []
     for place, name in zip(table.columns, table.measures, strict=True):
         if not name:
@@ -210,12 +210,13 @@ def published(table: Published) -> Table:
         columns.append(Column(numbers.heading(measure) if measure.unit != "share" else measure.title, place))
     rows = tuple(
         Row(row.name, tuple(Cell(_published(value, table.digits)) for value in row.values), row.model)
-        for row in table.rows
+        for row in table.rows_for(place.name for place in results.places)
     )
-    corner = "Method" if all(table.measures) else "Candidate"
+    corner = "Game" if table.games else "Method" if all(table.measures) else "Candidate"
     model = f"with {table.model}" if table.model else "with the models named in the table"
+    source = table.source or f"Numbers of the JitRL paper, published, {model}."
     return Table(
-        f"published-{table.id}", f"Published: {table.title}", f"Numbers of the JitRL paper, published, {model}. "
+        f"published-{table.id}", f"Published: {table.title}", f"{source} "
         f"They are not of this run. {table.about}", corner, tuple(columns), rows, ours=False,
     )  # fmt: skip
 

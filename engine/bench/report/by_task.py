@@ -1,0 +1,84 @@
+"""The main table of suites with many tasks: a row for each task and arm."""
+
+from __future__ import annotations
+
+import statistics as plain
+
+from engine.bench.measures import MEASURES, Played, Value, mean, values
+from engine.bench.report import numbers, words
+from engine.bench.report.results import Arm, Place, Results
+from engine.bench.report.shapes import Cell, Column, Row, Table
+
+_UNKNOWN = Cell("unknown")
+
+
+def table(results: Results) -> Table:
+    """Return score, share of the highest score, speed and deaths of each task and arm."""
+    notes: list[str] = []
+    rows = []
+    for arm in results.arms:
+        name = f"{arm.name} ({arm.model})" if arm.model else arm.name
+        doubt = [text for text in (words.invalid(results, arm),) if text]
+        for place in results.places:
+            told = [*_errors(results, arm, place), *(f"{name}: {text}" for text in doubt)]
+            notes += told
+            marks = tuple(range(len(notes) - len(told) + 1, len(notes) + 1))
+            cells = _cells(results, arm, place)
+            rows.append(Row(place.name, cells, name, marks, arm.name, arm.model, place.name))
+    columns = (
+        Column("Avg", "Score", "avg", "all"),
+        Column("Last", "Score", "final", "all"),
+        Column("Highest possible"),
+        Column("Share of it (%)", "", "auc", "all"),
+        Column("Deaths", "", "deaths", "all"),
+        Column("Episodes"),
+        Column("Steps a second", "", "steps_per_second", "all", timed=True),
+    )
+    return Table(
+        "tasks", "Results", "Avg is the mean score of all episodes, Last the score of the last one. Deaths are "
+        "episodes that were lost. A highest score that is not known has no share.",
+        "Task", columns, tuple(rows), tuple(notes),
+    )  # fmt: skip
+
+
+def _cells(results: Results, arm: Arm, place: Place) -> tuple[Cell, ...]:
+    units = results.finished(arm, place)
+    of = len(results.planned(arm, place))
+    if not units:
+        return (Cell(numbers.MISSING, of=of),) * 7
+    rows = [row for played in units.values() for row in played.rows]
+    known = all(row.max_score for row in rows)
+    found = {name: mean(values(MEASURES[name], units)) for name in ("avg", "final", "auc")}
+    score, last = (
+        numbers.cell(found[name], MEASURES[name], numbers.digits(MEASURES[name], [found["avg"]]), range=False, of=of)
+        for name in ("avg", "final")
+    )
+    share = found["auc"].mean
+    deaths = sum(row.outcome == "lost" for row in rows)
+    return (
+        score,
+        last,
+        Cell(f"{rows[0].max_score:g}") if known else _UNKNOWN,
+        Cell(f"{100 * share:.1f}", value=found["auc"], of=of) if known and share is not None else _UNKNOWN,
+        Cell(str(deaths), value=Value(float(deaths), n=len(units)), of=of),
+        Cell(str(len(rows))),
+        _speed(list(units.values())),
+    )
+
+
+def _speed(units: list[Played]) -> Cell:
+    """Return the mean number of steps a second, from the beginning of an episode to its end."""
+    found = []
+    for played in units:
+        seconds = sum(timing.wall_s for timing in played.timings)
+        if seconds and len(played.timings) == len(played.rows):
+            found.append(sum(row.steps for row in played.rows) / seconds)
+    speed = plain.fmean(found) if found else None
+    return Cell(numbers.MISSING if speed is None else f"{speed:.1f}", value=Value(speed, n=len(found)))
+
+
+def _errors(results: Results, arm: Arm, place: Place) -> list[str]:
+    """Return why cells of an arm on a task ended early."""
+    cells = (results.cells[name] for name in arm.cells if set(results.cells[name]["tasks"]) <= set(place.tasks))
+    errors = dict.fromkeys(str(cell.get("error") or "") for cell in cells)
+    return [f"{place.name}: {error}" for error in errors if error]
