@@ -132,7 +132,7 @@ COMMANDS = [
     "games map pantry --here {typed}", "games verify {typed}", "games verify {story}",
     "models", "models ls", "models ls --json", "models ls --table", "models info {typed}", "models info {typed} --json",
     "models info local:{typed}", "models test {typed}", "models test local:{typed}", "models add {typed}",
-    "models add local:{typed}",
+    "models add local:{typed}", "models judge {typed} only", "models judge constant {typed}",
     "web", "web up {typed}", "web down {typed}", "web down {typed} --json", "web reset {typed}", "web status",
     "web status --json", "web status {typed}", "web ls --suite {typed}", "web ls --site {typed}",
     "web ls --suite local --json",

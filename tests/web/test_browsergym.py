@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -367,6 +368,7 @@ class OwnGym:
         self.ends = (reward, terminated, truncated)
         self.gym = Gym()
         self.gym._env = self
+        self.context = SimpleNamespace(on=lambda *_: None)
         self.gym.told = lambda seen: {
             "url": "about:blank", "title": "", "tabs": ["about:blank"], "active": 0, "error": "", "snapshot": "",
             "width": 800, "height": 600,

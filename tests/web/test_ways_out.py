@@ -120,7 +120,8 @@ def opened(browser_path, site, page):
 def test_webrtc_and_webtransport_send_nothing(browser_path, site, without, monkeypatch):
     # The arguments and the script each do it without the other.
     if without != "nothing":
-        monkeypatch.setattr(f"engine.web.browser.driver.{without}", () if without == "NO_WEBRTC" else "")
+        module = "process" if without == "NO_WEBRTC" else "driver"
+        monkeypatch.setattr(f"engine.web.browser.{module}.{without}", () if without == "NO_WEBRTC" else "")
     with opened(browser_path, site, "/call") as (env, seen):
         for _ in range(20):
             if "called" in seen.description:

@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
     for sentence in filter(None, map(retirement, dict.fromkeys(cell.model for cell in plan.cells))):
-        print(f"jitrl: {sentence}", file=sys.stderr)
+        print(sentence, file=sys.stderr)
     if args.dry_run:
         return 0
     if not _agreed(expected, limits, yes=args.yes):
