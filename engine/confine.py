@@ -19,6 +19,7 @@ import contextlib
 import ctypes
 import os
 import platform
+import resource
 import struct
 import sys
 from collections.abc import Iterable, Mapping
@@ -122,6 +123,21 @@ def no_new_privileges() -> bool:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
     return int(libc.prctl(_SET_NO_NEW_PRIVS, *(ctypes.c_ulong(value) for value in (1, 0, 0, 0)))) == 0
+
+
+def lower(kind: int, most: int) -> bool:
+    """Lower a limit of `resource` for this process, for good; one that is lower already stays.
+
+    Returns:
+        Whether that is in force. macOS refuses to limit the memory.
+    """
+    hard = resource.getrlimit(kind)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    try:
+        resource.setrlimit(kind, (most, most))
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def confine(read: Iterable[str], write: Iterable[str] = ()) -> Confinement:

@@ -314,6 +314,8 @@ def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_line
 
 def run_watch(config: SessionConfig, saves: Path, standing: Orders, *, in_lines: bool = False) -> int:
     """Watch a new session with these standing orders."""
+    if in_lines or plain.wants_plain():
+        plain.refuse_to_wait(standing)
     return run_saved(_begun(config, saves, "watch", standing), saves, in_lines=in_lines)
 
 

@@ -100,8 +100,11 @@ def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> I
 
     def watch() -> None:
         while not over.is_set():
-            if poll.poll(_LOOK_S * 1000):
+            found = [event for _, event in poll.poll(_LOOK_S * 1000)]
+            if any(event & (select.POLLHUP | select.POLLERR) for event in found):
                 then()
+                return
+            if found:  # POLLNVAL: some versions of macOS cannot watch a terminal
                 return
 
     if terminals:

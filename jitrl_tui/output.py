@@ -124,9 +124,12 @@ def guard() -> None:
     """Make stdout and stderr safe for the rest of this process, tracebacks included.
 
     A character that the encoding of a stream does not have is replaced: on a terminal by "?", so that columns stay in
-    line, else as in `escaped`, so that JSON stays the same. What is no text on stdin is replaced, too.
+    line, else as in `escaped`, so that JSON stays the same. What is no text on stdin is replaced, too; a closed one
+    has no lines.
     """
     codecs.register_error(_ESCAPED, _escape)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace" if stream is sys.stdin or stream.isatty() else _ESCAPED)

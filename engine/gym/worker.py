@@ -158,7 +158,6 @@ def main(folder: str) -> int:
     """Answer requests until the input ends; then remove `folder` with any files that packages left there."""
     os.chdir(folder)
     requests, replies = _private_channels()
-    _limit()
     root = str(Path(__file__).resolve().parents[2])
     sys.path.insert(0, root)
     # Import this now, while this project's folder is on the path. The environment's packages are imported
@@ -167,8 +166,11 @@ def main(folder: str) -> int:
     import engine.gym.older
     import engine.gym.reading
     import engine.gym.textworld_games  # noqa: F401
-    from engine.confine import no_new_privileges
+    from engine.confine import lower, no_new_privileges
 
+    lower(resource.RLIMIT_DATA, MEMORY_LIMIT)
+    lower(resource.RLIMIT_FSIZE, FILE_LIMIT)
+    lower(resource.RLIMIT_CORE, 0)
     no_new_privileges()
     sys.path.remove(root)
     server = Server()
@@ -198,13 +200,6 @@ def _private_channels() -> tuple[IO[str], IO[str]]:
         os.dup2(null, standard)
     os.close(null)
     return requests, replies
-
-
-def _limit() -> None:
-    """Limit the memory and the file sizes of the process, and turn off core dumps."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 if __name__ == "__main__":

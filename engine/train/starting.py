@@ -26,7 +26,7 @@ _ERRORS = {
 }
 _FURTHER = (
     "JITRL_", "CUDA_", "NVIDIA_", "NCCL_", "GLOO_", "HIP_", "HSA_", "ROCR_", "TORCH_", "PYTORCH_", "TRITON_", "OMP_",
-    "MKL_", "OPENBLAS_", "HF_", "TRANSFORMERS_", "ACCELERATE_", "XDG_", "USER", "LOGNAME",
+    "MKL_", "OPENBLAS_", "HF_", "TRANSFORMERS_", "ACCELERATE_", "XDG_", "USER", "LOGNAME", "WANDB_MODE",
 )  # fmt: skip
 """Variables of the libraries that train. It asks no model of others, so it gets no keys."""
 STOPPED = 130

@@ -46,10 +46,11 @@ def work(path: str) -> int:
     """Do the job in a file; return the exit code, 0 if it was stopped."""
     for name, value in (
         ("HF_HUB_OFFLINE", "1"), ("TRANSFORMERS_OFFLINE", "1"), ("HF_HUB_DISABLE_TELEMETRY", "1"),
-        ("WANDB_MODE", "disabled"), ("TRL_EXPERIMENTAL_SILENCE", "1"), ("TOKENIZERS_PARALLELISM", "false"),
+        ("TRL_EXPERIMENTAL_SILENCE", "1"), ("TOKENIZERS_PARALLELISM", "false"),
         ("ACCELERATE_MIXED_PRECISION", "no"),  # from a configuration of accelerate; the setting `precision` decides
     ):  # fmt: skip
         os.environ[name] = value
+    os.environ.setdefault("WANDB_MODE", "disabled")
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="ascii")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print must not get among the lines
     main_process = os.environ.get("RANK", "0") == "0"

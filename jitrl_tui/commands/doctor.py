@@ -40,8 +40,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
-        _python, _packages, _compiler, _config, _saves, _games, _confined, _models, _embedding, _keys, _own_server,
-        _web, _gymnasium, _terminal,
+        _python, _system, _packages, _compiler, _config, _saves, _games, _confined, _models, _embedding, _keys,
+        _own_server, _web, _gymnasium, _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
@@ -69,6 +69,14 @@ def _safely(
 def _python(_: argparse.Namespace) -> Iterator[Check]:
     found = f"{sys.version.split()[0]} on {sys.platform}"
     yield Check("python", "ok" if sys.version_info >= (3, 11) else "fail", found, "use Python 3.11 or newer")
+
+
+def _system(_: argparse.Namespace) -> Iterator[Check]:
+    from engine.system import missing
+
+    lacks = "; ".join(missing())
+    yield Check("system", "warn" if lacks else "ok", lacks or "limits and tells of processes as jitrl needs it",
+                "play only stories and pages that you trust, or use Linux (on Windows: WSL)")  # fmt: skip
 
 
 def _embedding(_: argparse.Namespace) -> Iterator[Check]:

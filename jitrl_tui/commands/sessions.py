@@ -134,6 +134,7 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
     """Branch from a session: on the screen, paused at the step; with --yes as lines, played at once."""
     from engine.errors import UsageError
     from engine.session import branches as keeping
+    from engine.session import orders
     from engine.session import store as sessions
     from jitrl_tui import plain
 
@@ -152,6 +153,8 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
             f"{_plan(args, episode, step)}; here is no terminal in which it could wait for you at that step: add --yes "
             "to play it at once"
         )
+    if args.yes:
+        plain.refuse_to_wait(orders.kept(session.folder))
     count = args.episodes or (1 if args.yes else None)
     last = None if count is None else episode + count - 1
     branch = keeping.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)

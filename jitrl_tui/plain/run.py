@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from engine import waits
+from engine.errors import UsageError
+from engine.session.orders import Orders, kept
 from jitrl_tui import closing, typed
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.plain.commands import Commands
@@ -284,6 +286,19 @@ def run_recording_plain(path: Path, delay: float | None = None) -> int:
     return run_plain(source, files=SessionFiles.recorded(path), delay=delay)
 
 
+def refuse_to_wait(standing: Orders) -> None:
+    """Refuse a session that the agent plays and that waits for a person, where none can answer.
+
+    Raises:
+        UsageError: It is one, and there is no terminal.
+    """
+    if standing != Orders() and not sys.stdin.isatty():
+        raise UsageError(
+            "the session would wait for you (--ask, --break), and here is no terminal in which you could answer; "
+            "use one, or a session without these"
+        )
+
+
 def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     """Resume a saved session in plain mode, and then any session that is loaded or branched from it."""
     from engine.session.branches import Keeper
@@ -293,6 +308,8 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     from jitrl_tui.expected import before_paying
     from jitrl_tui.source import LiveSource
 
+    if not play:
+        refuse_to_wait(kept(saved.folder))
     following: SavedSession | None = saved
     code = 0
     while following is not None:

@@ -6,6 +6,8 @@ import dataclasses
 import json
 import math
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -133,12 +135,29 @@ def test_processor_hours_are_among_what_differs_from_run_to_run(run, tmp_path):
     assert files[0]["timings.md"] != files[1]["timings.md"]
 
 
-def test_the_command_draws_per_token(run, tmp_path):
-    place = run.write(tmp_path / "saves" / "bench" / "made")
+def written(run, saves):
+    """Write a made run as one that was played; return its folder."""
+    place = run.write(saves / "bench" / "made")
     for name in run.manifest["cells"]:
         (place / "cells" / name).mkdir(parents=True)
         mine = [dataclasses.asdict(one) for one in run.rows if one.cell == name]
         (place / "cells" / name / "episodes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in mine))
+    return place
+
+
+def test_without_matplotlib_the_command_writes_all_else_and_says_how_to_get_png(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    command = ["--saves", str(tmp_path), "bench", "report", str(written(run, tmp_path))]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert {Path(line).suffix for line in out.splitlines()} == {".md", ".csv", ".tex", ".html", ".svg"}
+    assert "all but PNG was written" in err
+    assert "jitrl[report]" in err
+    assert main([*command, "--format", "png"]) == 3
+
+
+def test_the_command_draws_per_token(run, tmp_path):
+    place = written(run, tmp_path / "saves")
     given = ["--saves", str(tmp_path / "saves"), "bench", "report", str(place), "--format", "svg", "--per", "token"]
     assert main(given) == 0
     assert ">tokens<" in (place / "report" / "curves.svg").read_text()

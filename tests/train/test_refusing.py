@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,10 +17,19 @@ from engine.games.env import GameEnvironment
 from engine.llm.local import weights
 from engine.settings import SessionConfig
 from engine.settings.training import GrpoSettings, SftSettings
-from engine.train import install, needs, places, runs, sources
+from engine.train import install, needs, places, runs, sources, starting
 from engine.train.curve import check_finite
 from engine.train.jobs import Job
 from jitrl_tui.cli import main
+
+
+@pytest.mark.parametrize(("given", "used"), [({}, "disabled"), ({"WANDB_MODE": "online"}, "online")])
+def test_training_sets_the_mode_of_wandb_where_nobody_did(tmp_path, given, used):
+    code = "import os, sys; from engine.train.work import work; work(sys.argv[1]); sys.exit(os.environ['WANDB_MODE'])"
+    others = {key: value for key, value in os.environ.items() if key != "WANDB_MODE"}
+    variables = starting.environment({**others, **given})
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=variables, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == used
 
 
 def folder_of_a_model(folder: Path, *, template: bool, rows: int = 4) -> Path:

@@ -9,7 +9,9 @@ import time
 
 import pytest
 
+from engine.session import orders
 from engine.session import store as sessions
+from engine.settings import SessionConfig
 from jitrl_tui.cli import main
 from jitrl_tui.plain import PlainRun
 from jitrl_tui.replay import ReplaySource
@@ -129,3 +131,23 @@ def test_plain_lines_are_used_where_the_terminal_or_the_person_asks(asked, monke
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     assert wants_plain() == bool(asked)
+
+
+@pytest.mark.parametrize("stop", [["--ask"], ["--ask", "score"], ["--break", "score"]])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_session_that_waits_for_a_person_is_refused_without_a_terminal(tmp_path, monkeypatch, capsys, stop, closed):
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", None if closed else nothing)
+        assert main(["--saves", str(tmp_path), "watch", "pantry", "--model", "prior/verbs", *stop]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no terminal in which you could answer" in line
+    assert not (tmp_path / "sessions").exists()
+
+
+def test_so_is_one_that_goes_on(tmp_path, monkeypatch, capsys):
+    saved = sessions.create(tmp_path, SessionConfig(game="pantry", model="prior/verbs"), "watch")
+    orders.give(saved.folder, orders.Orders(orders.ALWAYS))
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        assert main(["--saves", str(tmp_path), "sessions", saved.name]) == 2
+    assert "no terminal in which you could answer" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import system
 from engine.errors import UsageError
 from engine.web.sites import fossil_data, processes
 from engine.web.sites.client import Client
@@ -38,7 +39,7 @@ def test_a_site_comes_up_is_changed_put_back_and_ended(tmp_path: Path) -> None:
         assert "Crash on save" in client.text
         assert sites.down(("fossil",)) == ("fossil",)
         assert sites.status(("fossil",))[0].state == "down"
-        assert processes.start_time(status.pid) is None
+        assert system.start_time(status.pid) is None
 
 
 def test_it_listens_on_the_loopback_only(tmp_path: Path) -> None:
@@ -90,12 +91,12 @@ def test_a_server_that_was_released_stays_until_down(tmp_path: Path) -> None:
     (status,) = sites.status(("fossil",))
     assert (status.state, status.pid) == ("up", int(done.stdout))
     assert sites.down() == ("fossil",)
-    assert processes.start_time(status.pid) is None
+    assert system.start_time(status.pid) is None
 
 
 def test_a_number_that_belongs_to_another_process_now_is_not_signalled(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        began = processes.start_time(other.pid)
+        began = system.start_time(other.pid)
         assert began is not None
         stale = processes.Server("fossil", other.pid, began - 1, processes.boot_id(), 7800)
         assert not processes.stop(stale)

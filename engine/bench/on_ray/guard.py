@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine import children
+from engine.system import HAS_PROC, PROC
 
 _END_S = 15.0
 """Seconds for which the guard looks for processes. A killed one is gone at once, but may have begun another."""
@@ -43,8 +44,10 @@ def guarded(folder: Path) -> Iterator[None]:
 
 def using(folder: Path) -> list[int]:
     """Return the processes, apart from this one and the one that began it, that have a file open in a folder."""
-    found = []
-    for process in Path("/proc").iterdir():
+    found: list[int] = []
+    if not HAS_PROC:  # then those processes end by themselves, or not
+        return found
+    for process in PROC.iterdir():
         if process.name.isdecimal() and int(process.name) not in (os.getpid(), os.getppid()):
             with contextlib.suppress(OSError):
                 if any(f"{folder}/" in os.readlink(file) for file in (process / "fd").iterdir()):

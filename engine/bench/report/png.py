@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ _STYLE = {
     "ytick.color": "#63636e", "axes.labelcolor": "#63636e", "legend.frameon": False,
 }  # fmt: skip
 _DPI = 160
+_MISSING = "pictures in PNG need matplotlib; try: pip install 'jitrl[report]'"
 _ENTRY, _LETTER = 0.6, 0.075
 """Width of a legend's entry without its text, and of a letter, in inches."""
 
@@ -59,11 +61,16 @@ def png(figure: Figure) -> bytes:
     return data.getvalue()
 
 
+def missing() -> str:
+    """Return how to get what pictures in PNG need; "" if it is here."""
+    return "" if find_spec("matplotlib") else _MISSING
+
+
 def _matplotlib() -> ModuleType:
     try:
         import matplotlib
     except ImportError:
-        raise MissingError("pictures in PNG need matplotlib; try: pip install 'jitrl[report]'") from None
+        raise MissingError(_MISSING) from None
     return matplotlib
 
 

@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine.confine import Confinement, confine
+from engine.confine import Confinement, confine, lower
 from engine.waiting import readable
 
 _HEAD = struct.Struct("<II")
@@ -200,9 +200,9 @@ def _give_up(request: dict[str, Any]) -> Confinement:
     import numpy
 
     cache = request["cache"]
-    _limit(resource.RLIMIT_FSIZE, FILE_LIMIT if cache else 0)
-    _limit(resource.RLIMIT_NOFILE, OPEN_LIMIT)
-    _limit(resource.RLIMIT_NPROC, 0)
+    lower(resource.RLIMIT_FSIZE, FILE_LIMIT if cache else 0)
+    lower(resource.RLIMIT_NOFILE, OPEN_LIMIT)
+    lower(resource.RLIMIT_NPROC, 0)
     # Some modules are imported only when they are needed: of Python, and of these packages.
     code = [os.__file__, numpy.__file__, jericho.__file__]
     folders = [*map(os.path.dirname, code), str(Path(__file__).resolve().parents[2])]
@@ -210,17 +210,10 @@ def _give_up(request: dict[str, Any]) -> Confinement:
     return confine([*folders, *filter(None, files)], [cache] if cache else [])
 
 
-def _limit(kind: int, most: int) -> None:
-    """Lower a limit for good. One that is lower already stays."""
-    hard = resource.getrlimit(kind)[1]
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (most, most))
-
-
 def main(descriptor: int, note: int) -> None:
     """Answer requests until the parent is gone."""
-    _limit(resource.RLIMIT_AS, MEMORY_LIMIT)
-    _limit(resource.RLIMIT_CORE, 0)
+    lower(resource.RLIMIT_AS, MEMORY_LIMIT)
+    lower(resource.RLIMIT_CORE, 0)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     channel = socket.socket(fileno=descriptor)

@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import hashlib
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from engine.llm.local.runtime import TOO_LONG, UBATCH, Runtime
 from engine.llm.local.trie import constrained as among
 from engine.llm.local.weights import fingerprint
 from engine.llm.prompts import TRANSCRIPT, plain, tail
+from engine.system import cores
 
 CONTEXT = 4096
 KEPT_STATES = 4
@@ -32,8 +32,7 @@ KEPT_STATES = 4
 
 def default_threads() -> int:
     """Return the number of threads to compute with: all cores but one, which is left for the screen."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, usable - 1)
+    return max(1, cores() - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import read_bytes, write_private
 from engine.errors import BadFile
+from engine.system import start_time
 from engine.texts import clipped
 
 FILE_NAME = "live.json"
@@ -181,9 +182,5 @@ class Life:
 
 
 def _born(pid: int) -> int:
-    """Return when a process began, in ticks since the system did; 0 if it does not run or that is not known."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return 0 if fields[0] in (b"Z", b"X") else int(fields[19])
-    except (OSError, ValueError, IndexError):
-        return 0
+    """Return when a process began, in as the system counts it; 0 if it does not run or that is not known."""
+    return start_time(pid) or 0

@@ -9,9 +9,8 @@ import signal
 import uuid
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
-from engine import waits
+from engine import system, waits
 
 LONGEST_ADDRESS = 4_000
 LONGEST_TITLE = 500
@@ -96,6 +95,8 @@ def new_mark() -> tuple[str, tuple[str, ...]]:
 
 def hold_memory(mark: str, mebibytes: int) -> None:
     """Limit the memory of the browser that was started with the argument `mark`, and of what it starts later."""
+    if not hasattr(resource, "prlimit"):
+        return
     most = mebibytes << 20
     held: set[int] = set()
     while new := _family(mark) - held:  # what was started meanwhile
@@ -130,10 +131,8 @@ def _family(mark: str) -> set[int]:
 def _processes(mark: str) -> tuple[dict[int, int], set[int]]:
     """Return the parents of all processes, and those processes that have this argument."""
     parents, marked = dict[int, int](), set[int]()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                if mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                    marked.add(int(entry.name))
+    for pid, parent, words in system.processes():
+        parents[pid] = parent
+        if mark.encode() in words:
+            marked.add(pid)
     return parents, marked

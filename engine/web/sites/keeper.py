@@ -18,6 +18,10 @@ PATIENCE_S = 4.0
 
 def main(argv: list[str]) -> int:
     """Run `argv`; return 0 if it was released, else its exit status."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
         server = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=sys.stderr, stderr=sys.stderr, start_new_session=True
@@ -27,10 +31,13 @@ def main(argv: list[str]) -> int:
         return 127
     signal.signal(signal.SIGTERM, lambda *_: _end(server))
     os.write(1, f"{server.pid}\n".encode())
-    handle = os.pidfd_open(server.pid)
-    ready = select.select([0, handle], [], [])[0]
-    if 0 in ready and os.read(0, 64).startswith(b"release"):
-        return 0
+    while server.poll() is None:
+        if 0 not in select.select([0, woken], [], [])[0]:
+            os.read(woken, 64)
+        elif os.read(0, 64).startswith(b"release"):
+            return 0
+        else:
+            break
     _end(server)
     return server.returncode or 0
 

@@ -19,13 +19,13 @@ import urllib.request
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine import children, waits
+from engine import children, system, waits
 from engine.errors import GameError
-from engine.waiting import readable
 from engine.web.sites.site import VERSION, Command
 
 START_TIMEOUT_S = waits.SITE_START.seconds
 STOP_TIMEOUT_S = waits.SITE_STOP.seconds
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Server:
     Attributes:
         name: Name of the site.
         pid: Process id.
-        started: Start time of the process in clock ticks since boot. It identifies the process if ids are reused.
+        started: Start time of the process as the system counts it. It identifies the process if ids are reused.
         boot: Id of the boot that `started` refers to.
         port: Port on 127.0.0.1.
         version: Version of the data that it serves.
@@ -55,24 +55,13 @@ class Server:
 
 
 def boot_id() -> str:
-    """Return the id of the machine's current boot."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def start_time(pid: int) -> int | None:
-    """Return the start time of process `pid` in ticks since boot; None if there is none, or it is a zombie."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    # The command is in brackets and may contain spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else int(fields[19])
+    """Return the id of the machine's current boot; "" without `/proc`, where start times are Unix times."""
+    return (system.PROC / "sys/kernel/random/boot_id").read_text().strip() if system.HAS_PROC else ""
 
 
 def alive(server: Server) -> bool:
     """Whether this process, and not a later one with the same id, is running."""
-    return server.boot == boot_id() and start_time(server.pid) == server.started
+    return server.boot == boot_id() and system.start_time(server.pid) == server.started
 
 
 def free_port(wanted: int) -> int:
@@ -93,15 +82,20 @@ def free_port(wanted: int) -> int:
 
 
 def listens(server: Server) -> bool:
-    """Whether this process has the port. Two that start at the same time may have chosen the same one."""
-    sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    """Whether this process has the port. Two that start at the same time may have chosen the same one.
+
+    Without `/proc`, this is whether the process runs: one that does not get its port ends.
+    """
+    if not system.HAS_PROC:
+        return alive(server)
+    sockets = (line.split() for line in (system.PROC / "net/tcp").read_text().splitlines()[1:])
     ours = {
         f"socket:[{each[9]}]"
         for each in sockets
         if each[3] == "0A" and each[1].endswith(f":{server.port:04X}")
     }
     with contextlib.suppress(OSError):
-        return any(os.readlink(entry) in ours for entry in Path(f"/proc/{server.pid}/fd").iterdir())
+        return any(os.readlink(entry) in ours for entry in (system.PROC / str(server.pid) / "fd").iterdir())
     return False
 
 
@@ -170,7 +164,7 @@ def start(
     assert keeper.stdout is not None
     first = keeper.stdout.readline().split()
     pid = int(first[0]) if first else 0
-    began = start_time(pid) if pid else None
+    began = system.start_time(pid) if pid else None
     if began is None:
         keeper.kill()
         keeper.wait()
@@ -193,7 +187,7 @@ def _wait_until_healthy(server: Server, health: str, log: Path) -> None:
             raise GameError(
                 f"the {server.name} site did not answer within {START_TIMEOUT_S:.0f} s: {tail(log)}"
             )
-        time.sleep(0.05)
+        time.sleep(_LOOK_S)
 
 
 def stop(server: Server) -> bool:
@@ -202,24 +196,19 @@ def stop(server: Server) -> bool:
     Returns:
         Whether it was running. A later process with the same id is not signalled.
     """
-    try:
-        handle = os.pidfd_open(server.pid)
-    except OSError:
+    if not alive(server):
         return False
-    try:
-        # Checked while the handle is held, so the process cannot be replaced by another one unnoticed.
-        if not alive(server):
-            return False
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            # The server leads its own session, so child processes for single requests are signalled, too.
-            try:
-                os.killpg(server.pid, sign)
-            except ProcessLookupError:
-                break
-            if readable(handle, STOP_TIMEOUT_S):
-                break
-    finally:
-        os.close(handle)
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        # The server leads its own session, so child processes for single requests are signalled, too.
+        try:
+            os.killpg(server.pid, sign)
+        except ProcessLookupError:
+            break
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while (runs := alive(server)) and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        if not runs:
+            break
     return True
 
 

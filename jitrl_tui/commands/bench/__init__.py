@@ -47,7 +47,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     report.add_argument(
         "--format", action="append", default=None, dest="formats", metavar="FORMAT",
-        help="md, csv, tex, html, svg or png; repeatable (all)",
+        help="md, csv, tex, html, svg or png; repeatable (all; png where matplotlib is installed)",
     )  # fmt: skip
     report.add_argument("--out", type=Path, metavar="DIR", help="folder of the files (report in the run's folder)")
     report.add_argument("--print", action="store_true", dest="show", help="the report as Markdown on stdout, no files")
@@ -178,8 +178,12 @@ def report_one(args: argparse.Namespace) -> int:
     if args.show:
         print(report.markdown(results, args.per))
         return 0
-    for path in report.write(results, args.out or found[0] / "report", args.formats or report.FORMATS, args.per):
+    without = "" if args.formats else report.png.missing()
+    formats = args.formats or [one for one in report.FORMATS if one != "png" or not without]
+    for path in report.write(results, args.out or found[0] / "report", formats, args.per):
         print(path)
+    if without:
+        print(f"jitrl: all but PNG was written; {without}", file=sys.stderr)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import shlex
 import signal
 import sys
@@ -325,8 +324,10 @@ def _jobs(given: int | None, cells: Sequence[Cell]) -> int:
     """Return how many cells are played at a time: all cores are one model's, if it runs in this machine."""
     if given is not None:
         return given
+    from engine.system import cores
+
     local = any("local/" in cell.model or "local:" in cell.model for cell in cells)
-    return 1 if local else max(1, len(os.sched_getaffinity(0)))
+    return 1 if local else cores()
 
 
 def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
