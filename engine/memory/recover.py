@@ -79,6 +79,8 @@ def recover(path: Path, to: Path | None = None) -> Recovered:
     target = path if to is None else to
     if to is not None and to.exists():
         raise UsageError(f"{to} is there already; recovering does not overwrite it")
+    if not path.exists():  # else locking would make a file beside it
+        raise UsageError(f"there is no {path}")
     lock = files.FileLock(path.with_name("lock"))
     try:
         if to is None:
