@@ -66,3 +66,17 @@ def test_without_remembering_earlier_states_change_nothing(opened):
 def test_a_topic_that_is_read_is_offered_where_there_are_too_many_to_try_all(opened):
     game = opened()
     assert "ask tinker about coraber" in game.valid_actions()[0]
+
+
+def test_a_thing_that_a_routine_names_is_tried_though_it_looks_like_others(opened):
+    game = opened()
+    commands = crowded.SOLUTION.split("; ")
+    named = {
+        "hook lens to tripod": "hook lens to tripod",  # the verb's routine names the second thing
+        "give feather to tinker": "give tinker feather",  # the tinker's routine names the first thing
+    }
+    for command in commands:
+        if command in named:
+            assert named[command] in game.valid_actions()[0]
+        last = game.step(command)
+    assert last.over

@@ -9,6 +9,7 @@ the action. As long as these are the same, it does nothing again.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable
 
 from engine.games.actions.handlers import Handlers, Reading
@@ -60,33 +61,44 @@ class Alike:
         self._looks = Looks(story, player, memory)
         self._contexts: dict[tuple[int, ...], Hashable] = {}
         self._objects: dict[int, Hashable] = {}
+        self._owned: dict[tuple[int, str, bool], tuple[int, ...] | None] = {}
 
     def key(self, attempt: Attempt) -> Hashable:
         """Return what decides what a command does. No other state has the key of one that is tried in each state."""
         if not attempt.form:
             return attempt.command, self._once
-        pair = len(attempt.things) > 1
+        pair = len(attempt.things) > 1 or attempt.every
         tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
-        own = [self._is_special(attempt.action, thing, receives=pair) for thing in attempt.things]
-        routines = tuple(
-            at
-            for thing, special in zip(attempt.things, own, strict=True)
-            if special
-            for at in self._handlers.routines_of(thing.number, self._memory)
-        )
+        own = [self._own(attempt.action, thing, receives=pair) for thing in attempt.things]
+        routines = tuple(itertools.chain.from_iterable(filter(None, own)))
+        if routines and pair:  # "give feather to tinker": his routine names the feather
+            named = self._handlers.reading(routines).named
+            own = [
+                () if its is None and thing.number in named else its
+                for thing, its in zip(attempt.things, own, strict=True)
+            ]
         return (
             attempt.form,
             self._lit,
+            attempt.every and self._once,
             self._carried if attempt.many and not attempt.things[0].carried else 0,
             self._room if not own or attempt.action in self._here else 0,
             self._context(attempt.action, routines),
             *(
                 (thing.number, self._looks(thing.number))
-                if special
+                if its is not None
                 else (thing.carried, self._looks(thing.number, tested))
-                for thing, special in zip(attempt.things, own, strict=True)
+                for thing, its in zip(attempt.things, own, strict=True)
             ),
         )
+
+    def _own(self, action: int, thing: Thing, *, receives: bool) -> tuple[int, ...] | None:
+        """Return the routines of a thing to which something special is done, None for others."""
+        which = action, thing.name, receives
+        if which not in self._owned:
+            special = self._is_special(action, thing, receives=receives)
+            self._owned[which] = self._handlers.routines_of(thing.number, self._memory) if special else None
+        return self._owned[which]
 
     def _is_special(self, action: int, thing: Thing, *, receives: bool) -> bool:
         """Whether something is done to this thing that is not done to others that look alike."""
@@ -122,5 +134,8 @@ class Alike:
     def _placed(self, number: int) -> Hashable:
         known = self._objects.get(number)
         if known is None:
-            known = self._objects[number] = (self._looks.features(number), self._story.parent(self._memory, number))
+            known = self._objects[number] = (
+                self._looks.features(number),
+                self._story.parent(self._memory, number),
+            )
         return known

@@ -2,7 +2,8 @@
 
 A command did nothing, or it did the same as another one that is a better wording for that. Both are remembered under
 the command's key (`engine.games.actions.alike`): what its doing depends on. One with the same key is not tried again;
-one that did the same as another only if that one has changed the world in this state, too.
+one that did the same as another only if that one has changed the world in this state, too. The other one is remembered
+by its wording for the same things, as more may decide what it does: how much the player can carry, say.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from engine.games.actions import limits
+from engine.games.actions.order import Attempt
+
+_Wording = tuple[str, tuple[int, ...]]
+"""A better wording for a command, and which of the command's things are in its gaps."""
 
 
 class Experience:
     """What commands of one story did."""
 
     def __init__(self) -> None:
-        self._instead: dict[Hashable, Hashable] = {}
+        self._instead: dict[Hashable, _Wording | None] = {}
 
     def begin(self) -> Here:
         """Return what is known in a new state."""
@@ -29,27 +34,35 @@ class Here:
     """What is known in one state.
 
     Args:
-        instead: For each key that needs no trial the key of the command that does the same, None if it does nothing.
+        instead: For each key that needs no trial a wording that does the same, None if it does nothing.
     """
 
-    def __init__(self, instead: dict[Hashable, Hashable]) -> None:
+    def __init__(self, instead: dict[Hashable, _Wording | None]) -> None:
         self._instead = instead
-        self._best: dict[Hashable, Hashable] = {}
-        self._works: set[Hashable] = {None}
+        self._best: dict[Hashable, Attempt] = {}
+        self._works: set[str] = set()
 
-    def needless(self, key: Hashable) -> bool:
+    def needless(self, key: Hashable, attempt: Attempt) -> bool:
         """Whether a command need not be tried."""
-        return key in self._instead and self._instead[key] in self._works
+        if key not in self._instead:
+            return False
+        better = self._instead[key]
+        if better is None:
+            return True
+        form, places = better
+        return form.format(*(attempt.things[place].name for place in places)) in self._works
 
     def nothing(self, key: Hashable) -> None:
         """A command did nothing."""
         self._instead[key] = None
 
-    def works(self, key: Hashable, effect: Hashable, *, best: bool) -> None:
+    def works(self, key: Hashable, attempt: Attempt, effect: Hashable, *, best: bool) -> None:
         """A command had an effect, and is the best wording for it so far or not."""
         self._instead.pop(key, None)
         if best:
-            self._best[effect] = key
-            self._works.add(key)
-        else:
-            self._instead[key] = self._best[effect]
+            self._best[effect] = attempt
+            self._works.add(attempt.command)
+            return
+        other = self._best[effect]
+        if other.form and not other.every and all(thing in attempt.things for thing in other.things):
+            self._instead[key] = other.form, tuple(attempt.things.index(thing) for thing in other.things)

@@ -51,7 +51,7 @@ class Reading:
     Attributes:
         variables: Numbers of global variables.
         objects: Numbers of objects whose place or attributes are tested.
-        named: Numbers that the things of a command are compared with: those of objects, most of them.
+        named: Numbers that variables other than the action's are compared with: the things of a command, most of them.
         attributes: Numbers of the attributes that are tested; None if a variable says which.
     """
 
@@ -68,7 +68,6 @@ class Handlers:
         story: The story file.
         grammar: Its grammar.
         action_globals: Numbers of the global variables that hold the current action.
-        noun_globals: Numbers of those that hold the things of a command.
 
     Attributes:
         effective: Actions whose own routines change things.
@@ -82,9 +81,7 @@ class Handlers:
         story: StoryFile,
         grammar: Grammar,
         action_globals: Iterable[int],
-        noun_globals: Iterable[int] = (),
     ) -> None:
-        self._nouns = frozenset(16 + number for number in noun_globals)
         self._story = story
         self._action_routines = grammar.action_routines
         self._variables = frozenset(16 + number for number in action_globals)
@@ -268,7 +265,7 @@ class Handlers:
             operands = instruction.operands
             changes = changes or opcode in _CHANGES
             reads |= {value for is_variable, value in operands if is_variable and value >= 16}
-            if opcode == _JUMP_EQUAL and any(v and o in self._nouns for v, o in operands):
+            if opcode == _JUMP_EQUAL and any(v and o >= 16 and o not in self._variables for v, o in operands):
                 names |= {value for is_variable, value in operands if not is_variable}
             elif opcode == _JUMP_IN:
                 tests |= {value for is_variable, value in operands if not is_variable}

@@ -44,6 +44,7 @@ class Attempt:
         things: The things in the gaps of the wording.
         many: Whether it accepts several things at once.
         picks: Whether the parser looks at what the things are like.
+        every: Whether it is done to all things here.
     """
 
     command: str
@@ -54,6 +55,7 @@ class Attempt:
     things: tuple[Thing, ...] = ()
     many: bool = False
     picks: bool = True
+    every: bool = False
 
 
 class Order:
@@ -282,7 +284,9 @@ class Order:
         for form in self._doubles:
             if form.many and form.action in self._effective:
                 for thing in self._things:
-                    yield Attempt(form.text.format("all", thing.name), 2, form.action)
+                    command = form.text.format("all", thing.name)
+                    wording = form.text.format("all", "{}")
+                    yield Attempt(command, 2, form.action, 0, wording, (thing,), every=True)
 
     def _holds(self, thing: Thing) -> bool:
         return thing.carried or thing.number in self.portable

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 
 from engine.games.actions.grammar import Pattern, Slot
 
@@ -28,6 +30,12 @@ def _counts() -> dict[str, int]:
 
 
 @functools.cache
+def _words() -> list[tuple[str, int]]:
+    """Return the words that people used and all prepositions, sorted, with how often they were used."""
+    return sorted([*_counts().items(), *((word, 1) for word in _PREPOSITIONS)])
+
+
+@functools.cache
 def whole_word(word: str, length: int) -> str:
     """Return the usual word that begins with a truncated dictionary word; the word itself if none is known.
 
@@ -37,8 +45,9 @@ def whole_word(word: str, length: int) -> str:
     """
     if len(word) < length:
         return word
-    known = [(count, other) for other, count in _counts().items() if other.startswith(word)]
-    known += [(1, other) for other in _PREPOSITIONS if other.startswith(word)]
+    words = _words()
+    rest = itertools.islice(words, bisect.bisect_left(words, (word, 0)), None)
+    known = [(count, other) for other, count in itertools.takewhile(lambda pair: pair[0].startswith(word), rest)]
     return max(known, key=lambda pair: (pair[0], pair[1]))[1] if known else word
 
 

@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 14
+SCHEME = 15
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -63,7 +63,7 @@ class ActionFinder:
         self._grammar = grammar
         self.bearings = bearings
         self._player = player
-        self.handlers = Handlers(story, grammar, bearings.action_globals, bearings.noun_globals)
+        self.handlers = Handlers(story, grammar, bearings.action_globals)
         self._remembers = not self.handlers.is_by_rules
         self._vocabulary = Vocabulary(story)
         length = story.word_length
@@ -133,11 +133,11 @@ class ActionFinder:
             if attempt.command in self._poison:
                 continue
             key = alike.key(attempt)
-            if self._remembers and attempt.form and known.needless(key):
+            if self._remembers and attempt.form and known.needless(key, attempt):
                 continue
             changes = trial(attempt.command, attempt.count)
             if changes:
-                known.works(key, changes, best=trial.best(changes) == attempt.command)
+                known.works(key, attempt, changes, best=trial.best(changes) == attempt.command)
             elif attempt.form:
                 known.nothing(key)
             if changes and attempt.action in self._pickup and attempt.thing:

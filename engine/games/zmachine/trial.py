@@ -14,6 +14,8 @@ _Seen = tuple[str, bytes]
 """A world state: hash of the objects, and facts without the changes that time makes."""
 Effect = tuple[_Seen, int, str]
 """What a command leads to: a world state, the score, and how the story ended."""
+_Rank = tuple[int, bool, int, bool, int, int]
+"""How usual a command is; the lowest is the most usual."""
 _CHANCE = (
     0x1F2E3D4C, 0x2B3C4D5E, 0x05D7A1B3, 0x3C0FFEE1, 0x7A11F00D, 0x11235813, 0x27182818, 0x31415926,
 )  # fmt: skip
@@ -68,11 +70,11 @@ class Trial:
             {_CHANCE[attempt]} | {drawn for _, _, drawn in passed}
             for attempt, passed in enumerate(self._passed)
         ]
-        self._effects: dict[Effect, list[tuple[int, str]]] = {}
+        self._effects: dict[Effect, tuple[_Rank, str]] = {}
         self.tried = 0
         by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
         if idle and (by_luck or self._passed[0][0][1] != facts):
-            self._effects[(("time", b""), self._score, "")] = [(0, idle[0])]
+            self._add((("time", b""), self._score, ""), 0, idle[0])
 
     def __call__(self, command: str, things: int = 0) -> Effect | None:
         """Try a command that names `things` things; return its effect, None if it does not change the world."""
@@ -93,11 +95,16 @@ class Trial:
 
     def found(self) -> tuple[str, ...]:
         """Return the most usual command for each effect, sorted."""
-        return tuple(sorted({_most_usual(commands) for commands in self._effects.values()}))
+        return tuple(sorted({command for _, command in self._effects.values()}))
 
     def best(self, effect: Effect) -> str:
         """Return the most usual command that has an effect."""
-        return _most_usual(self._effects[effect])
+        return self._effects[effect][1]
+
+    def _add(self, effect: Effect, things: int, command: str) -> None:
+        """Keep the most usual command for an effect."""
+        new = _rank(things, command), command
+        self._effects[effect] = min(self._effects.get(effect, new), new)
 
     def _attempt(self, command: str, things: int, attempt: int) -> tuple[Effect | None, bool]:
         """Return the command's effect, and whether it drew random numbers, so that it may still have another one."""
@@ -125,7 +132,7 @@ class Trial:
         if b"(Taken)" in text:
             return None, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
         effect = seen, score, end
-        self._effects.setdefault(effect, []).append((things, command))
+        self._add(effect, things, command)
         return effect, False
 
     def _now(self) -> _Seen:
@@ -173,14 +180,12 @@ def _usual(
             yield offset, value, frozenset({value, *(other[offset] for other in idled)})
 
 
-def _most_usual(commands: list[tuple[int, str]]) -> str:
-    """Return the best command: fewest things, no abbreviation, fewest words, no number, most usual verb, shortest."""
+def _rank(things: int, command: str) -> _Rank:
+    """Return what decides how usual a command is.
 
-    def order(option: tuple[int, str]) -> tuple[int, bool, int, bool, int, int, str]:
-        things, command = option
-        words = command.split()
-        number = words[-1].isdigit()
-        verb = command.rpartition(", ")[2].split()[0]  # of an order, the verb that follows the name
-        return (things, len(command) < 3, len(words), number, -usage(verb), len(command), command)
-
-    return min(commands, key=order)[1]
+    Fewest things, no abbreviation, fewest words, no number, most usual verb, shortest.
+    """
+    words = command.split()
+    number = words[-1].isdigit()
+    verb = command.rpartition(", ")[2].split()[0]  # of an order, the verb that follows the name
+    return things, len(command) < 3, len(words), number, -usage(verb), len(command)
