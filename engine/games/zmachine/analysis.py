@@ -57,6 +57,11 @@ class Analysis:
     counts: Counts = field(default_factory=Counts)
     answers: tuple[str, ...] = ()
 
+    @property
+    def wording(self) -> Wording:
+        """The words by which the story takes its most common commands."""
+        return self.bearings.wording if self.bearings else Wording()
+
 
 def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) -> Analysis:
     """Analyse the story that `machine` has just started.

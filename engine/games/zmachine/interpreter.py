@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
-import re
-import struct
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,37 +18,29 @@ from engine.games.actions.search import ActionFinder, Search
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.title import title_in
+from engine.games.zmachine import saves
 from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
+from engine.games.zmachine.finding import finder_of
 from engine.games.zmachine.keys import keys_in, leave, turn_pages
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.opening import open_quickly, print_all
 from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, Prompt
 from engine.games.zmachine.scene import still_look
-from engine.games.zmachine.screen import text_only
+from engine.games.zmachine.screen import clean, text_only
 from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
-from engine.games.zmachine.wording import Wording
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
 
 if TYPE_CHECKING:
     from engine.games.generated import WorldKey
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_HEAD = struct.Struct("<4s16siI")
-_FORMAT = b"JZS2"
 _SEEDS = 16
 _PENDING = 8
 
-
 _NO_WAY = "The story waits for a key here: {}."
 _NOT_USED = "jitrl keeps its own saves, and an episode ends with the game or the step limit, so this is not used."
-
-
-def clean(text: str) -> str:
-    """Return `text` without control characters (newlines stay), trimmed."""
-    return _CONTROL.sub("", text.replace("\r", "\n").replace("\t", " ")).strip()
 
 
 class Interpreter:
@@ -159,13 +148,9 @@ class Interpreter:
         return printed, None
 
     @property
-    def _wording(self) -> Wording:
-        return self._analysis.bearings.wording if self._analysis.bearings else Wording()
-
-    @property
     def fallback(self) -> tuple[str, ...]:
         """Return the directions and what looks and waits, as far as the story has words for them."""
-        story, wording = self._analysis.story, self._wording
+        story, wording = self._analysis.story, self._analysis.wording
         words = dict.fromkeys((*wording.ways, wording.look, *wording.idle[:1]))
         return tuple(word for word in words if story is None or story.cut(word) in story.dictionary)
 
@@ -244,11 +229,7 @@ class Interpreter:
 
     def save(self) -> bytes:
         """Return the whole situation as bytes: interpreter, random generator and what was seen last."""
-        from engine.codec import to_plain
-
-        last = json.dumps({**to_plain(self._last), "screens": self._screens}).encode()
-        head = _HEAD.pack(_FORMAT, bytes.fromhex(self._digest), self._turns, len(last))
-        return head + last + self._machine.take().pack()
+        return saves.pack(self._digest, self._turns, self._screens, self._last, self._machine.take())
 
     def restore(self, saved: bytes) -> Observation:
         """Go back to what `save` returned for this story.
@@ -256,18 +237,8 @@ class Interpreter:
         Raises:
             ValueError: It is damaged, or belongs to another story.
         """
-        from engine.codec import from_plain
-
-        try:
-            mark, digest, turns, size = _HEAD.unpack_from(saved)
-        except struct.error:
-            raise ValueError("this save is damaged") from None
-        if mark != _FORMAT or digest != bytes.fromhex(self._digest):
-            raise ValueError("this save belongs to another story or version")
-        seen = json.loads(saved[_HEAD.size : _HEAD.size + size])
-        screens = seen.pop("screens", 0)  # earlier versions did not save it
-        last = from_plain(Observation, seen)
-        self._machine.put(Snapshot.unpack(saved[_HEAD.size + size :]))
+        turns, screens, last, situation = saves.unpack(saved, self._digest)
+        self._machine.put(situation)
         self._turns, self._last, self._screens = turns, last, screens
         return last
 
@@ -329,7 +300,7 @@ class Interpreter:
 
     def _only(self, printed: str, command: str = "") -> str:
         """Return what the story tells in what was printed."""
-        return text_only(printed, command, self._wording.prompt) if self._plainly else printed
+        return text_only(printed, command, self._analysis.wording.prompt) if self._plainly else printed
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
@@ -389,7 +360,7 @@ class Interpreter:
         return known
 
     def _looked(self, key: str) -> tuple[str, str]:
-        return self._probed(self._wording.look, key), self._probed(self._wording.inventory, key)
+        return self._probed(self._analysis.wording.look, key), self._probed(self._analysis.wording.inventory, key)
 
     def _probed(self, command: str, key: str) -> str:
         """Return what a command would print, "" if it breaks the interpreter; the situation stays."""
@@ -457,7 +428,8 @@ class Interpreter:
         know may have no such command.
         """
         name = self._room_name()
-        told = not self._plainly or self._analysis.bearings is None or self._prompt.understands(self._wording.look)
+        analysis = self._analysis
+        told = not self._plainly or analysis.bearings is None or self._prompt.understands(analysis.wording.look)
         return (place_of(look, name) if told else "") or name
 
     def _room_name(self) -> str:
@@ -476,14 +448,7 @@ class Interpreter:
         story, player = self._analysis.story, self._analysis.player
         if story is None or not player or self._generated is not None:
             return ()
-        memory, found = self._machine.memory, []
-        for thing in story.children(memory, player):
-            at = story.object_at(thing)
-            name = story.name(thing).strip().lower()
-            for byte in range(story.attribute_bytes if name else 0):
-                changed = memory[at + byte] ^ story.data[at + byte]
-                found += [f"{name}={8 * byte + bit}" for bit in range(8) if changed & 0x80 >> bit]
-        return tuple(sorted(found))
+        return story.changed(self._machine.memory, player)
 
     def _status(self, text: str, *, asks: bool) -> Status:
         if self._plain is None:
@@ -517,32 +482,10 @@ class Interpreter:
         return search.found(), done
 
     def _action_finder(self) -> ActionFinder | TemplateFinder | None:
-        """Return what finds actions in this story: its own grammar, or Jericho's list for it."""
-        analysis = self._analysis
-        if self._finder is None and analysis.story is not None:
-            if analysis.grammar is not None and analysis.bearings and analysis.bearings.noun_globals:
-                self._finder = ActionFinder(
-                    analysis.story,
-                    analysis.grammar,
-                    analysis.bearings,
-                    player=analysis.player,
-                    facts=analysis.facts,
-                    poison=self._poison,
-                )
-            elif self._known and self._env.bindings:
-                self._finder = TemplateFinder(
-                    analysis.story,
-                    self._templates(),
-                    player=analysis.player,
-                    poison=self._poison,
-                )
+        """Return what finds actions in this story, None if nothing can."""
+        if self._finder is None:
+            self._finder = finder_of(self._analysis, self._env.bindings if self._known else None, self._poison)
         return self._finder
-
-    def _templates(self) -> list[str]:
-        """Return Jericho's command templates for this story."""
-        from jericho.template_action_generator import TemplateActionGenerator
-
-        return list(TemplateActionGenerator(self._env.bindings).templates)
 
     def _filter_generated(self, saved: Snapshot, last: Observation) -> tuple[str, ...]:
         found = []

@@ -1,4 +1,4 @@
-"""Removes the prompt and the status line from a story's output.
+"""Removes the prompt, the status line and control characters from a story's output.
 
 Jericho does so for the stories it supports. For other stories its output contains the prompt and the status line.
 The interpreter draws the status line in version 3, the story itself in later versions.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_FIRST = re.compile(r"\A>? ?[^\n]{0,90}? {3,}(?:Score|Time|Moves|Turns)\b[^\n]*(?:\n|\Z)")
 """Version 3: a prompt, the place, and far to the right the score or the time."""
 _PROMPT_LAST = re.compile(r"\n\s*>[^\S\n]*(?:[^\S\n]{8,}[^\n]*)?\s*\Z")
@@ -35,3 +36,7 @@ def text_only(printed: str, command: str = "", prompt: str = "") -> str:
         return rest.strip(" ")
     return text
 
+
+def clean(text: str) -> str:
+    """Return `text` without control characters (newlines stay), trimmed."""
+    return _CONTROL.sub("", text.replace("\r", "\n").replace("\t", " ")).strip()

@@ -272,6 +272,17 @@ class StoryFile:
         at = self.object_at(number) + self._tree_at + which * self._link
         return memory[at] if self._link == 1 else memory[at] << 8 | memory[at + 1]
 
+    def changed(self, memory: bytes | memoryview, holder: int) -> tuple[str, ...]:
+        """Return the names of what is in `holder` and no longer as at the beginning, with the changed attributes."""
+        found: list[str] = []
+        for thing in self.children(memory, holder):
+            at = self.object_at(thing)
+            name = self.name(thing).strip().lower()
+            for byte in range(self.attribute_bytes if name else 0):
+                changed = memory[at + byte] ^ self.data[at + byte]
+                found += [f"{name}={8 * byte + bit}" for bit in range(8) if changed & 0x80 >> bit]
+        return tuple(sorted(found))
+
     @functools.cache  # noqa: B019 - one story lives as long as its worker
     def name(self, number: int) -> str:
         """Return an object's short name as stored; the story may print another."""
