@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
-import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
 
 from engine.commit import commit
+from jitrl_tui.cli import main
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -23,49 +26,56 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with a source package of this checkout, and the wheel that was built from it."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with a source package of this checkout, unpacked."""
     folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    subprocess.run([*build, "-t", "sdist"], cwd=ROOT, check=True, capture_output=True)
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t", "sdist"]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     with tarfile.open(next(folder.glob("*.tar.gz"))) as packed:
         packed.extractall(folder, filter="data")
-    source = next(folder.glob("jitrl-*/pyproject.toml")).parent
-    subprocess.run([*build, "-t", "wheel"], cwd=source, check=True, capture_output=True)
-    return folder
+    return next(folder.glob("jitrl-*/pyproject.toml")).parent
 
 
-def test_a_wheel_that_is_built_from_the_source_package_tells_the_commit_and_has_the_pages(built, tmp_path):
-    zipfile.ZipFile(next(built.glob("*.whl"))).extractall(tmp_path)
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from jitrl_tui.cli import main; main(['--version'])"
-    )
-    told = subprocess.run(
-        [sys.executable, "-I", "-c", script, str(tmp_path)],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    name = commit()
-    assert told == f"jitrl {PROJECT['project']['version']}" + (f" (commit {name})" if name else "")
-    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
-    assert {
-        str(page.relative_to(tmp_path / "jitrl_tui/docs")) for page in tmp_path.glob("jitrl_tui/docs/**/*.md")
-    } == pages
+def test_a_package_tells_the_commit_that_it_was_built_from(source):
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from engine.commit import commit; print(commit())"
+    told = subprocess.run([sys.executable, "-I", "-c", script, str(source)], check=True, capture_output=True, text=True)
+    assert told.stdout.strip() == commit()
 
 
-def test_the_source_package_has_docs_and_tests(built):
-    source = next(built.glob("jitrl-*/pyproject.toml")).parent
-    for file in (
-        "docs/index.md",
-        "docs/watch.gif",
-        "tests/test_release.py",
-        "CONTRIBUTING.md",
-        "LICENSE",
-        "hatch_build.py",
-    ):
+def test_version_tells_the_commit(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    named = f" (commit {commit()})" if commit() else ""
+    assert capsys.readouterr().out.strip() == f"jitrl {version('jitrl')}{named}"
+
+
+def test_the_source_package_has_docs_and_tests(source):
+    wanted = "docs/index.md docs/watch.gif tests/test_release.py CONTRIBUTING.md LICENSE hatch_build.py mkdocs.yml"
+    for file in wanted.split():
         assert (source / file).is_file(), file
+
+
+def test_messages_of_an_installed_package_name_pages_that_it_has(tmp_path):
+    shutil.copytree(ROOT / "engine", tmp_path / "engine", ignore=shutil.ignore_patterns("__pycache__"))
+    (placed,) = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"].items()
+    shutil.copytree(ROOT / placed[0], tmp_path / placed[1])
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from engine.pages import page; print(page('results/web'))"
+    told = subprocess.run([sys.executable, "-I", "-c", script, tmp_path], check=True, capture_output=True, text=True)
+    assert Path(told.stdout.strip()) == tmp_path / "engine/docs/results/web.md"
+    assert Path(told.stdout.strip()).is_file()
+
+
+def test_the_readme_of_a_package_has_no_link_that_leads_nowhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    building = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(building)
+    links = r"\]\(([^)]+)\)"
+    known = building.from_elsewhere(text, "https://example.org/jitrl")
+    assert {*re.findall(links, known)} >= {"https://example.org/jitrl/raw/HEAD/docs/watch.gif"}
+    for changed in (known, building.from_elsewhere(text, "")):
+        assert all(link.startswith("https://") for link in re.findall(links, changed))
+        assert "z'(s, a) = z(s, a)" in changed
 
 
 def test_the_changelog_is_sorted_by_version_and_begins_with_this_one():

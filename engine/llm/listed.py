@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.pages import page
 from engine.records import total_cost
 
 PRIORS = {
@@ -88,7 +89,7 @@ def retirement(name: str) -> str:
     example = f", such as --models {instead}" if instead else ""
     return (
         f"{name} is retired from {day} on, and another model may then answer to its name; choose one with "
-        f"--models{example} (docs/paper.md)"
+        f"--models{example} ({page('paper')})"
     )
 
 
