@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.pages import page
 from engine.records import total_cost
 
 PRIORS = {
@@ -91,7 +92,7 @@ def retirement(name: str, option: str = "") -> str:
     if not day:
         return ""
     example = f", such as {option} {instead}" if instead else ""
-    advice = f"; choose one with {option}{example} (docs/paper.md)" if option else ""
+    advice = f"; choose one with {option}{example} ({page('paper')})" if option else ""
     return f"{name} is retired from {day} on, and another model may then answer to its name{advice}"
 
 

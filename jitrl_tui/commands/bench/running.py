@@ -68,7 +68,7 @@ def _add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on", default="local", metavar="WHERE",
                         help="where cells are played: local (processes of this machine), ray (Ray, started here for "
                              "this run), ray:auto (the Ray cluster that this machine belongs to), or ray://HOST:PORT "
-                             "(the one with this head node); see docs/ray.md")  # fmt: skip
+                             "(the one with this head node)")  # fmt: skip
     parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
     parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
