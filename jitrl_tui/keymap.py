@@ -167,6 +167,8 @@ HOME = (
     Key("3", "3", "section('web')", "web tasks", "web tasks to start, and what is missing for others", SHEET),
     Key("4", "4", "section('recordings')", "recordings", "recordings, to look at", SHEET),
     Key("5", "5", "section('benches')", "benchmarks", "runs of benchmarks, to look at", SHEET),
+    Key("slash", "/", "filter", "filter", "show only rows that have the words that are typed; esc ends it", 2),
+    Key("s", "s", "sort", "sort", "resume, recordings: sort by the next column", 2),
     Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
     Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
     Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
