@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.session.candidates import CandidateRow
@@ -22,9 +25,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
                     "benchmark's run. docs/export.md describes the columns. Parquet needs pyarrow (pip install "
                     "'jitrl[parquet]').",
     )  # fmt: skip
-    parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: its name, its folder or its recording")
-    parser.add_argument("--to", choices=FORMATS, help="the format (that of FILE's name, or csv)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where it goes (stdout)")
+    parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: name, folder or recording, or last")
+    parser.add_argument("--to", choices=FORMATS, help="the format (default: that of FILE's name, or csv)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where it goes (default: stdout)")
     parser.set_defaults(handler=run)
 
 
@@ -46,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         tables.write(rows, form, sys.stdout)
     else:
         count = tables.save(rows, form, target)
-        print(f"wrote {count:,} rows to {shown(target)}", file=sys.stderr)
+        note(f"wrote {count:,} rows to {shown(target)}")
     return 0
 
 
@@ -64,13 +67,13 @@ def recordings(name: str, saves: Path) -> list[tuple[Path, str]]:
     """
     from engine.bench import folder as runs
     from engine.errors import UsageError
-    from engine.session import recording
+    from engine.session import recording, store
 
-    for path in (saves / "sessions" / name, Path(name)) if "/" not in name else (Path(name),):
-        if path.is_file():
-            return [(path, "")]
-        if (path / recording.FILE_NAME).is_file():
-            return [(path / recording.FILE_NAME, "")]
+    with contextlib.suppress(UsageError):
+        path = store.recorded(saves, name)
+        file = path / recording.FILE_NAME if path.is_dir() else path
+        if file.is_file():
+            return [(file, "")]
     try:
         run = runs.find(saves, name)
     except UsageError:
