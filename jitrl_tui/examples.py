@@ -36,7 +36,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "compare": ("jitrl compare last first-win", "jitrl compare last first-win --json"),
     "curves": ("jitrl curves", "jitrl curves last --with first-win -o curves.svg"),
     "whatif": ("jitrl whatif last --set beta=0.5",),
-    "export": ("jitrl export last -o decisions.csv", "jitrl export last --to jsonl | head"),
+    "export": (
+        "jitrl export last -o decisions.csv",
+        "jitrl export last -o session.eval",
+        "jitrl export last --to datasets -o decisions",
+    ),
     "memory": (
         "jitrl memory ls",
         "jitrl memory search brass lantern",
