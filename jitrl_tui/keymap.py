@@ -14,9 +14,8 @@ from textual.binding import Binding, BindingsMap
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 from textual.widget import Widget
 
-from engine.errors import UsageError
+from engine.errors import UsageError, meant
 from jitrl_tui.preferences import used
-from jitrl_tui.preferences.schema import nearest
 from jitrl_tui.widgets.pane import Pane, PaneKind
 
 _SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
@@ -324,7 +323,7 @@ def mistakes(tables: Mapping[str, Sequence[Key]], chosen: Mapping[str, str]) -> 
         chosen: Keys by SCREEN.ACTION.
     """
     names = [f"{screen}.{key.name}" for screen, keys in tables.items() for key in keys]
-    unknown = [f"there is no action {name!r}{nearest(name, names)}" for name in chosen if name not in names]
+    unknown = [f"there is no action {name!r}{meant(name, names)}" for name in chosen if name not in names]
     return unknown + [text for screen, keys in tables.items() for _, text in _mistakes(keys, screen, chosen)]
 
 
