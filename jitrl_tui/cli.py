@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "watch", "play", "run", "race", "bench", "train", "replay", "whatif", "serve", "sessions", "compare", "curves",
-    "export", "memory", "games", "models", "web", "config", "doctor",
+    "export", "memory", "games", "models", "web", "up", "config", "doctor",
 )  # fmt: skip
 """In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 

@@ -56,7 +56,7 @@ export RUN` does so for all cells of a benchmark's run. The formats are CSV, JSO
 ```sh
 jitrl export last-week --to csv -o decisions.csv
 jitrl export 20261126-quick-19e0 --to jsonl | head
-jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: pip install 'jitrl[parquet]'
+jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: jitrl up parquet
 ```
 
 Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
