@@ -33,6 +33,8 @@ class Carry(BuildHookInterface):  # type: ignore[type-arg]
         self._pip("download", "--require-hashes", "--no-binary", "jericho", "-r", str(listed), "--dest", str(fetched))
         files = [str(file) for file in sorted(fetched.iterdir())]
         self._pip("install", "--no-index", "--no-compile", "--target", str(installed), *files)
+        for note in installed.glob("*.dist-info/direct_url.json"):  # where it lay on this machine
+            note.unlink()
         (source,) = fetched.glob("jericho-*.tar.gz")
         build_data["force_include"] |= {str(installed): FOLDER, str(source): f"{FOLDER}/{source.name}"}
         build_data["pure_python"] = False

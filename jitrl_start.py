@@ -1,4 +1,4 @@
-"""Starts the command `jitrl` with the folders `engine` and `jitrl_tui` beside this file, whatever else is on the path."""
+"""Starts `jitrl` with the folders `engine` and `jitrl_tui` beside this file, whatever else is on the path."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
 """Installs jitrl in every way on every Python here, and plays The Pantry in each: `make install-ways`.
 
-The ways: a checkout with `make`, `uv tool install` of the wheel, and `pip install` of the wheel in a virtual environment.
-It prints a line for each with the time and the size of the installation.
+The ways: a checkout with `make`, `uv tool install` of the wheel, and `pip install` of the wheel in an environment. It
+prints a line for each with the time and the size of the installation.
 """
 
 from __future__ import annotations
