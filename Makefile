@@ -10,7 +10,7 @@ export UV_LINK_MODE ?= hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lock wheel install-ways clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
+.PHONY: help setup play test docs lock wheel install-ways clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,6 +50,10 @@ test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 1)) --dist worksteal --ignore tests/journeys
 	$(BIN)/python -m pytest -m "not soak" -n $$(nproc) --dist worksteal tests/journeys
 
+docs: setup  ## Build the docs as a site, in the folder site
+	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install --quiet --python $(BIN)/python --group docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "Look at site/index.html" >&2
+
 qwen: $(PLAY)  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
 	@$(BIN)/jitrl up qwen
 	@$(BIN)/jitrl models add local/qwen2.5-coder-1.5b
@@ -84,4 +88,4 @@ install-ways: wheel  ## Install in every way on every Python here, and play a ga
 	$(PYTHON) -m tests.install_ways
 
 clean:  ## Remove the environment and caches (never saves/)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist site

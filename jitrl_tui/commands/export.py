@@ -19,7 +19,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     parser = subparsers.add_parser(
         "export", parents=[common], help="one row for each candidate of each decision: CSV, JSON lines, Parquet",
         description="Write one row for each candidate of each decision of a session, or of all sessions of a "
-                    "benchmark's run. docs/export.md describes the columns. Parquet takes: jitrl up parquet.",
+                    "benchmark's run. Parquet takes: jitrl up parquet.",
     )  # fmt: skip
     parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: its name, its folder or its recording")
     parser.add_argument("--to", choices=FORMATS, help="the format (that of FILE's name, or csv)")

@@ -23,7 +23,7 @@ from jitrl_tui.host import Host
 from jitrl_tui.offer import BenchRow, Offer, SessionRow
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
-from jitrl_tui.screens import dialogs, home_rows
+from jitrl_tui.screens import dialogs, helping, home_rows
 from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
 from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.widgets.keybar import KeyBar
@@ -259,7 +259,7 @@ class HomeScreen(Screen[int]):
             self._say("Press Enter to look at this run.")
 
     def _show_keys(self) -> None:
-        keys = [(key.written, key.label, key.first, key.rank) for key in self.key_table if self._fits(key)]
+        keys = keymap.footer([key for key in self.key_table if self._fits(key)])
         does = {"resume": "resume", "start": "watch", "web": "watch"}.get(self._section, "look")
         first = next(key for key in self.key_table if key.action == "begin")
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
@@ -269,7 +269,7 @@ class HomeScreen(Screen[int]):
         """Return whether a key is in the footer of the open section."""
         if key.action == "change":
             return self._section == "resume"
-        return bool(key.label) and (key.action not in ("rename", "delete") or self._section in _SESSIONS)
+        return key.action not in ("rename", "delete") or self._section in _SESSIONS
 
     # ----------------------------------------------------------------------------------------- actions
 
@@ -380,8 +380,8 @@ class HomeScreen(Screen[int]):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("home"), keymap.help_table(self.key_table), page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        keys = [key for key in self.key_table if self._fits(key)]
+        self.app.push_screen(helping.of_screen("home", keys, text=[page("terminal")]))
 
     def action_theme(self) -> None:
         """Go to the next theme."""
