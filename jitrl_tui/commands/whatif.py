@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.session.retold import Again
+    from engine.session.recorded import Again
     from engine.session.whatif import Outcome
 
 
