@@ -196,14 +196,14 @@ class Trails:
             return None
         steps = self._episodes[number]
         passed = list(self.histories.along(step.action for step in steps))
-        blocks = [
-            (end - begin, begin)
-            for end, after in enumerate(steps[: len(passed)])
-            for begin, first in enumerate(steps[:end])
-            if first.now.place == after.now.place
-            and not any(step.most > 0 for step in steps[begin:end])
-            and not self.histories.was_taken(passed[begin], after.action)
-        ]
+        blocks, since = list[tuple[int, int]](), 0
+        for end, after in enumerate(steps[: len(passed)]):
+            if end and steps[end - 1].most > 0:
+                since = end  # no block has a gain in it
+            for begin in range(since, end):
+                back = steps[begin].now.place == after.now.place
+                if back and not self.histories.was_taken(passed[begin], after.action):
+                    blocks.append((end - begin, begin))
         if not blocks:
             return None
         length, begin = max(blocks)
