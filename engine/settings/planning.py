@@ -115,7 +115,7 @@ class PlanNumbers(Group):
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
     width: int = setting(2, "gains considered from each of them", 1, 1e6)
     levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
-    depth: int = setting(8, "gains added to a route at most", 0, 1e6)
+    depth: int = setting(30, "gains added to a route at most", 0, 1e6)
     shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(
@@ -125,6 +125,10 @@ class PlanNumbers(Group):
     sure: float = setting(
         0.5, "probability of all points left above which nothing else is looked for", 0.0, 1.0
     )
+
+    # Looking on when nothing new is gained
+    parts: int = setting(4, "parts of an episode of which some, or all, may be left for discoveries", 1, 1e3)
+    trust: float = setting(20.0, "points that a kind of plan is taken to have promised and brought at first", 0.0, 1e6)
 
     # Following plans
     plans: int = setting(6, "plans made at one step before it is taken without one", 1, 1e6)

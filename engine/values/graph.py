@@ -23,6 +23,7 @@ from engine.settings import Settings
 from engine.settings.planning import PlanNumbers
 from engine.values.base import Estimator, Query
 from engine.values.explanation import Basis, Sources, digest
+from engine.values.looking_on import LookingOn
 from engine.values.model import Model
 from engine.values.paths import Imagined, Paths, Progress, Task
 from engine.values.planner import Planner
@@ -57,6 +58,8 @@ class GraphEstimator(Estimator):
         self._liking: dict[str, dict[str, float]] = {}
         self._last: tuple[Step, State, bool, bool] | None = None
         """The last step of the running episode, until it is known what can be done after it."""
+        self._looking_on = LookingOn(self._planner, self._trails, numbers)
+        self._progress = Progress()
         self._begin()
         vars(self).update(known or {})
         for first, episode in episodes:
@@ -91,9 +94,12 @@ class GraphEstimator(Estimator):
         """End the last episode, if there was one, and forget what only concerned it."""
         self._catch_up(None)
         self._trails.close()
+        self._looking_on.end(self._progress)
         self._progress = Progress()
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""
+        self._on_trial = False
+        """Whether the plan is followed as long as it is possible, to see what comes of it."""
         self._expected: Imagined | None = None
         self._model.begin_episode()
         self._sources.begin()
@@ -134,7 +140,7 @@ class GraphEstimator(Estimator):
             self._plan = dataclasses.replace(self._plan, actions=self._plan.actions[1:])
             self._collected = min(max(0.0, self._plan.known), self._collected + max(0.0, points))
         else:
-            self._expected = None
+            self._expected, self._on_trial = None, False
 
     def _relive(self, episode: Episode, first: int) -> None:
         """Learn from a remembered episode.
@@ -185,6 +191,9 @@ class GraphEstimator(Estimator):
         fresh, reward, given = key not in progress.gained, step.env_reward, None
         if isinstance(step, CorrectedStep):
             reward, given = step.own_reward, step.env_reward
+        progress.score += reward
+        progress.new_points += max(0.0, reward) * (key not in self._model.scored)
+        progress.place_found |= after.place not in self._model.places
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh, given=given)
         lived = TrailStep(now, step.action, reward, after, died, terminated, given)
         self._trails.add(lived, digest(then.tokens), fresh=fresh)
@@ -256,7 +265,20 @@ class GraphEstimator(Estimator):
         here = Imagined(now.place, now.have, {**self._progress.world, now.place: now.see})
         valid = frozenset(query.valid_actions)
         curiosity = self._settings.curiosity * query.outlook
-        return Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
+        task = Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
+        if self._looking_on.reserve is None:
+            self._decide_how(now, task, settled=query.outlook < 1.0)
+        return dataclasses.replace(task, reserve=self._looking_on.reserve) if self._looking_on.reserve else task
+
+    def _decide_how(self, now: Situation, task: Task, *, settled: bool) -> None:
+        """Decide how this episode is played; as plans are made, if the run settles for what is known."""
+        if settled:
+            self._looking_on.reserve = 0
+            return
+        trial = self._looking_on.decide(task, lambda task: self._planned(now, task))
+        if trial is not None:
+            self._plan, self._on_trial = trial, True
+            self._basis.rest_on(trial, task.now.world, self._model.gains, task.progress.gained)
 
     def _current_plan(self, now: Situation, paths: Paths) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""
@@ -266,9 +288,13 @@ class GraphEstimator(Estimator):
             and (expected.place, expected.have) == (now.place, now.have)
             and expected.world.get(now.place, now.see) == now.see
         )
-        follows = as_expected and bool(plan.actions) and plan.actions[0] in task.valid
+        follows = (as_expected or self._on_trial) and bool(plan.actions) and plan.actions[0] in task.valid
         if not follows:
-            plan, self._collected = self._new_plan(now, task), 0.0
+            if self._on_trial and plan.actions:
+                self._trails.histories.refuse(plan.actions[0])
+            plan, self._collected, self._on_trial = self._new_plan(now, task), 0.0, False
+            if not self._progress.tried:
+                self._looking_on.expect(plan)
             self._basis.rest_on(plan, task.now.world, self._model.gains, paths.gained)
         self._plan = plan
         done = paths.do(task.now, plan.actions[0]) if plan.actions else None
@@ -279,13 +305,7 @@ class GraphEstimator(Estimator):
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
         for _ in range(self._n.plans):
-            gained, unedited = progress.gained, None
-            if self._model.edits:
-                with self._model.edits.ignored():
-                    unedited = self._trails.from_here(now, task.steps, task.valid, gained)
-                gained = gained | progress.told
-            trails = self._trails.from_here(now, task.steps, task.valid, gained)
-            plan = self._planner.plan(task, trails, unedited)
+            plan = self._planned(now, task)
             if not plan.actions:
                 break
             if plan.actions[0] not in task.valid:
@@ -300,6 +320,19 @@ class GraphEstimator(Estimator):
             # Again and again here on the way to it: it is not where memory has it.
             progress.failed.add(plan.goal)
         return NOTHING
+
+    def _planned(self, now: Situation, task: Task) -> Plan:
+        """Return the best plan for a task."""
+        gained, unedited, steps = task.progress.gained, None, max(0, task.steps - task.reserve)
+        if self._model.edits:
+            with self._model.edits.ignored():
+                unedited = self._trails.from_here(now, steps, task.valid, gained)
+            gained = gained | task.progress.told
+        trails = self._trails.from_here(now, steps, task.valid, gained)
+        plan = self._planner.plan(task, trails, unedited)
+        if task.reserve and plan.detour is None:  # nothing is left to discover
+            return self._planned(now, dataclasses.replace(task, reserve=0))
+        return plan
 
     def _hear(self, now: Situation, candidates: tuple[Candidate, ...]) -> None:
         """Keep the model's opinion of the actions here: it makes untried ones more or less promising."""

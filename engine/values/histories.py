@@ -9,7 +9,7 @@ random numbers of its own, this probability soon falls.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
@@ -34,6 +34,7 @@ class Histories:
         self._led: dict[tuple[int, str], _Known] = {}
         self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
         """By history, the most that was still gained after it, the episode, and the step; the best first."""
+        self._refused: set[tuple[int, str]] = set()
         self._as_before, self._otherwise = numbers.as_before, numbers.otherwise
 
     @property
@@ -63,6 +64,25 @@ class Histories:
         """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
         known = self._led.get((self._now, action)) if self._now is not None else None
         return known is not None and (known.state_digest, known.reward) == (state_digest, reward)
+
+    def along(self, actions: Iterable[str]) -> Iterator[int]:
+        """Yield the known histories before each of these actions, from the beginning of episodes on."""
+        now = 0
+        for action in actions:
+            yield now
+            known = self._led.get((now, action))
+            if known is None:
+                return
+            now = known.history
+
+    def was_taken(self, history: int, action: str) -> bool:
+        """Return whether an action was ever taken after a history, or was not possible when it was to be taken."""
+        return (history, action) in self._led or (history, action) in self._refused
+
+    def refuse(self, action: str) -> None:
+        """Take note that an action is not possible now."""
+        if self._now is not None:
+            self._refused.add((self._now, action))
 
     def lose(self) -> None:
         """Take note that a step of this episode is not known: it is no known history any more."""

@@ -43,6 +43,9 @@ class Progress:
         gained: Where points were gained already.
         told: Where nothing was gained, but persons say that there were points; they are gained once, too.
         tried: How often each action was taken at each place.
+        score: Points gained and lost in all.
+        new_points: Points of what was gained that never was before.
+        place_found: Whether it came to a place that nobody had been to.
         failed: Goals that turned out to be impossible; a place and "" stands for bringing things there.
         idle: How often each action did nothing.
         planned: How often a plan for this goal was made in this situation.
@@ -55,6 +58,9 @@ class Progress:
     failed: set[Key] = field(default_factory=set)
     idle: Counter[Key] = field(default_factory=Counter)
     planned: Counter[tuple[Situation, Key]] = field(default_factory=Counter)
+    score: float = 0.0
+    new_points: float = 0.0
+    place_found: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,7 @@ class Task:
         valid: What can be done here and now; empty if that is not known.
         curiosity: Factor on what discoveries are worth at present; 0 only repeats known gains.
         to_gain: Points until the maximum score, None if there is none.
+        reserve: Steps at the end that known gains may not take: they are left for discoveries.
     """
 
     now: Imagined
@@ -76,6 +83,7 @@ class Task:
     curiosity: float = 1.0
     liking: Liking = field(default_factory=dict)
     to_gain: float | None = None
+    reserve: int = 0
 
 
 class Reached(NamedTuple):

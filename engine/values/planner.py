@@ -12,10 +12,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo
+from engine.values.counts import Memo, Tally
 from engine.values.detours import Explorer
 from engine.values.edited import held, retold
 from engine.values.model import Model
@@ -34,6 +35,12 @@ class Planner:
         self._n = numbers
         self._ways = Ways(model)
         self._answers: Answers = Memo(1 << 15)
+        self.kept: defaultdict[str, Tally] = defaultdict(Tally)
+        """By kind of plan, the points that it brought, of those that it was expected to bring."""
+
+    def trust(self, kind: str) -> float:
+        """Return how many points a kind of plan brings, per point that is expected of it."""
+        return self.kept[kind].rate(1.0, self._n.trust)
 
     def plan(self, task: Task, trails: Sequence[Trail], unedited: Sequence[Trail] | None = None) -> Plan:
         """Return the best route with its detours; `NOTHING` if nothing is worth doing.
@@ -53,6 +60,15 @@ class Planner:
         plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
         return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
 
+    def following(self, trail: Trail, task: Task) -> Plan:
+        """Return the plan to do as a trail did."""
+        route = Router(self._m, self._n, self.paths(task), self._ways).follow(trail)
+        return Plan(route.value, route.value, route.actions, route.goal, route)
+
+    def is_complete(self, plan: Plan, task: Task) -> bool:
+        """Return whether a plan likely gains all points that are left."""
+        return plan.route is not None and self._is_complete(plan.route, task)
+
     def _plans(
         self, paths: Paths, trails: Sequence[Trail], is_complete: bool | None = None
     ) -> tuple[list[Plan], bool]:
@@ -61,12 +77,15 @@ class Planner:
         Args:
             is_complete: Whether nothing is; None if that hangs on the route that is found.
         """
-        router = Router(self._m, self._n, paths, self._ways)
-        best = router.best(trails)
-        if self._is_complete(best, paths.task) if is_complete is None else is_complete:
+        router, task = Router(self._m, self._n, paths, self._ways), paths.task
+        best = router.best(trails, {exact: self.trust(kind_of(exact)) for exact in (True, False)})
+        if task.reserve:
+            free = task.steps - router.nowhere.left
+            best, router.nowhere = (dataclasses.replace(r, left=r.left + free) for r in (best, router.nowhere))
+        if self._is_complete(best, task) if is_complete is None else is_complete:
             return [Plan(best.value, best.value, best.actions, best.goal, best)], True
         offers = Offers(self._m, self._n, paths)
-        shut = offers.shut_ways(self._ways.of(paths.task.now.place))
+        shut = offers.shut_ways(self._ways.of(task.now.place))
         before = router.nowhere if best.ends else best
         routes = (best, *(router.through(before, move) for move in shut))
         return [self._with_detours(route, paths, offers) for route in routes if route is not None], False
@@ -102,6 +121,14 @@ class Planner:
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
 
 
+_FULL: Mapping[bool, float] = {True: 1.0, False: 1.0}
+
+
+def kind_of(exact: bool) -> str:
+    """Return the kind of a plan by whether it repeats an episode exactly."""
+    return "repeated" if exact else "joined"
+
+
 class Router:
     """Finds routes for one task.
 
@@ -116,12 +143,16 @@ class Router:
         self._ways = ways
         task, now = paths.task, paths.task.now
         marks = ((0, now.place, now.have),)
-        self.nowhere = Route(now, float(task.steps), gained=frozenset(paths.gained), marks=marks)
+        self.nowhere = Route(now, float(max(0, task.steps - task.reserve)), gained=frozenset(paths.gained), marks=marks)
 
-    def best(self, trails: Sequence[Trail]) -> Route:
-        """Return the best route: of equal ones the shortest, which may be the one that goes nowhere."""
+    def best(self, trails: Sequence[Trail], trust: Mapping[bool, float] = _FULL) -> Route:
+        """Return the best route: of equal ones the shortest, which may be the one that goes nowhere.
+
+        Args:
+            trust: How many points are had of each that is expected, by whether an episode is repeated exactly.
+        """
         trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
-        found = [self.nowhere, *map(self._follow, trails)]
+        found = [self.nowhere, *map(self.follow, trails)]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
             longer = [further for route in beam for further in self._further(route)]
@@ -130,11 +161,11 @@ class Router:
             unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
-        return max(found, key=lambda route: route.value + self._n.spare * route.left)
+        return max(found, key=lambda r: r.value * trust[r.needs_exact_replay] + self._n.spare * r.left)
 
     # ----------------------------------------------------------------------------------------- trails
 
-    def _follow(self, trail: Trail) -> Route:
+    def follow(self, trail: Trail) -> Route:
         """Return the route that is a trail."""
         start, steps, end = self.nowhere, trail.steps, trail.steps[-1].then
         extra = start.at.have - steps[0].now.have

@@ -174,23 +174,48 @@ class Trails:
         for _, index, number in known[: 2 * self._n.kept_trails]:
             begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
-                found += self._parts(-number, index, steps, gained)
+                found += self._parts(self._episodes[-number][index : index + steps], gained)
+        exact: list[Trail] = []
         for number, index in self.histories.continued():
             if self._episodes[number][index].action in valid:
-                found += self._parts(number, index, steps, gained, self.histories.repeat_probability)
-        chosen: dict[tuple[str, ...], Trail] = {}
-        for trail in sorted(found, key=lambda trail: (-trail.worth, -trail.repeat_probability)):
-            chosen.setdefault(trail.actions, trail)
-            if len(chosen) >= self._n.trails:
-                break
-        return list(chosen.values())
+                part = self._episodes[number][index : index + steps]
+                exact += self._parts(part, gained, self.histories.repeat_probability)
+        # Trails that are wrong about what is needed must not crowd out those that count on nothing but luck.
+        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-self._n.trails :])
+        chosen = {trail.actions: trail for trail in sorted(best, key=_worth)}
+        return sorted(chosen.values(), key=_worth, reverse=True)
+
+    def without_a_block(self) -> Trail | None:
+        """Return the best episode from its beginning without steps that led back to a place and gained nothing.
+
+        Whether the rest needs them shows when it is lived. What was lived is not returned again. None if nothing is
+        left to leave out, or this episode has begun.
+        """
+        number, index = next(self.histories.continued(), (0, -1))
+        if index:
+            return None
+        steps = self._episodes[number]
+        passed = list(self.histories.along(step.action for step in steps))
+        blocks, since = list[tuple[int, int]](), 0
+        for end, after in enumerate(steps[: len(passed)]):
+            if end and steps[end - 1].most > 0:
+                since = end  # no block has a gain in it
+            for begin in range(since, end):
+                back = steps[begin].now.place == after.now.place
+                if back and not self.histories.was_taken(passed[begin], after.action):
+                    blocks.append((end - begin, begin))
+        if not blocks:
+            return None
+        length, begin = max(blocks)
+        rest = [*steps[:begin], *steps[begin + length :]]
+        *_, whole = (None, *self._parts(rest, (), self.histories.repeat_probability))
+        return whole
 
     def _parts(
-        self, number: int, start: int, steps: int, gained: Container[Key], repeat_probability: float = 0.0
+        self, part: list[TrailStep], gained: Container[Key], repeat_probability: float = 0.0
     ) -> Iterator[Trail]:
-        """Yield the parts of an episode from a step to each gain within so many steps."""
+        """Yield the parts of steps of an episode from their beginning to each gain."""
         total, counted, earned, said = 0.0, 1.0, tuple[Earned, ...](), set[Key]()
-        part = self._episodes[number][start : start + steps]
         for taken, step in enumerate(part, 1):
             if step.terminated:
                 break
@@ -211,6 +236,10 @@ class Trails:
             if points > 0:
                 earned = (*earned, Earned(taken, key, points * sure))
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
+
+
+def _worth(trail: Trail) -> tuple[float, float]:
+    return trail.worth, trail.repeat_probability
 
 
 def _up_to_gain(steps: list[TrailStep]) -> list[TrailStep]:

@@ -16,7 +16,7 @@ Scores are divided by the best score that any arm had on the story in any episod
 episodes with the same actions as an earlier one of the run, `frozen` the same within the first three quarters of a
 run and where the maximum was not reached, `alike` the longest row of equal episodes without the maximum, `idle` the
 share of steps that changed nothing, `turns` the longest row of steps in an episode without a gain among at most
-three situations, on average. Zork I is shown, and no mean counts it.
+three situations, on average, and `ms` the processor time of a decision. Zork I is shown, and no mean counts it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOT_COUNTED = "zork1"
 SUFFIXES = (".z3", ".z4", ".z5", ".z8")
 COMPARED = ("average", "last", "repeated")
 KEY = ("arm", "story", "seed", "episodes", "steps")
-FIGURES = ("deaths", "repeated", "frozen", "alike", "idle", "turns")
+FIGURES = ("deaths", "repeated", "frozen", "alike", "idle", "turns", "ms")
 _Row = dict[str, Any]
 _Lived = list[dict[str, Any]]
 
@@ -56,11 +56,18 @@ def listen() -> _Lived:
     from engine.agents.jitrl import JitrlAgent
 
     lived: _Lived = []
-    begin, observe = JitrlAgent.begin_episode, JitrlAgent.observe
+    begin, decide, observe = JitrlAgent.begin_episode, JitrlAgent.decide, JitrlAgent.observe
 
     def began(self: Any, state: Any) -> None:
-        lived.append({"actions": [], "rewards": [], "idle": 0, "lost": False, "max": None, "at": [state.tokens]})
+        lived.append({"actions": [], "rewards": [], "idle": 0, "lost": False, "max": None, "s": 0.0,
+                      "at": [state.tokens]})  # fmt: skip
         begin(self, state)
+
+    def decided(self: Any, *args: Any, **options: Any) -> Any:
+        begun = time.process_time()
+        decision = decide(self, *args, **options)
+        lived[-1]["s"] += time.process_time() - begun
+        return decision
 
     def observed(self: Any, step: Any, then: Any, *, observation: Any, terminated: bool, lost: bool) -> None:
         episode, same = lived[-1], step.state.tokens == then.tokens and not step.env_reward
@@ -72,7 +79,8 @@ def listen() -> _Lived:
         episode["max"] = observation.max_score or episode["max"]
         observe(self, step, then, observation=observation, terminated=terminated, lost=lost)
 
-    JitrlAgent.begin_episode, JitrlAgent.observe = began, observed  # type: ignore[method-assign]
+    JitrlAgent.begin_episode, JitrlAgent.decide = began, decided  # type: ignore[method-assign]
+    JitrlAgent.observe = observed  # type: ignore[method-assign]
     return lived
 
 
@@ -104,13 +112,16 @@ def measured(lived: _Lived) -> _Row:
         "deaths": sum(episode["lost"] for episode in lived), "repeated": statistics.fmean(again),
         "frozen": statistics.fmean(again[n] and not top[n] for n in early), "alike": alike,
         "idle": sum(episode["idle"] for episode in lived) / max(1, sum(map(len, actions))),
-        "turns": statistics.fmean(in_turns(episode["at"], episode["rewards"]) for episode in lived), "scores": scores,
+        "turns": statistics.fmean(in_turns(episode["at"], episode["rewards"]) for episode in lived),
+        "ms": 1000.0 * sum(episode["s"] for episode in lived) / max(1, sum(map(len, actions))), "scores": scores,
+        "way": actions[scores.index(max(scores))],
     }  # fmt: skip
 
 
 def play(job: _Row) -> _Row:
     """Play a run in this process."""
     from engine.environments import profile
+    from engine.session.recording import Recorder
     from engine.settings.planning import PlanNumbers
     from engine.values import opening
     from jitrl_tui import cli
@@ -125,6 +136,7 @@ def play(job: _Row) -> _Row:
                       settings=profile("default", **settings), numbers=PlanNumbers(**numbers))  # fmt: skip
         return measured(lived)
     opening.PlanNumbers = partial(PlanNumbers, **numbers)  # type: ignore[misc,assignment]
+    Recorder.write = lambda *_: None  # type: ignore[method-assign,assignment]  # a third of the time, and read by nobody
     changes = [part for name, one in settings.items() for part in ("--set", f"{name}={one}")]
     with tempfile.TemporaryDirectory() as home:
         Path(home, "cache").symlink_to(Path(job["cache"]))

@@ -132,7 +132,7 @@ def test_a_route_that_follows_a_trail_has_a_mark_at_its_end():
     lamp = frozenset({"have:lamp"})
     told = trails.from_here(hall._replace(have=lamp), 9, ("east",))
     # What is in hand beyond what was in hand then stays in hand.
-    route = router(x, Imagined(hall.place, lamp, {}), ("east",), steps=9)._follow(told[0])
+    route = router(x, Imagined(hall.place, lamp, {}), ("east",), steps=9).follow(told[0])
     assert route.actions == ("east", "take gold")
     assert route.marks == ((0, hall.place, lamp), (1, den.place, lamp), (2, den.place, lamp | rich.have))
 

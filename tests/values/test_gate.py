@@ -12,7 +12,8 @@ from tests.bench import gate
 
 def episode(actions: str, rewards: list[float], at: str, *, most: float = 9.0) -> dict[str, object]:
     """Return an episode with an action and a situation a letter; it begins in the first situation."""
-    return {"actions": list(actions), "rewards": rewards, "idle": 0, "lost": False, "max": most, "at": list(at)}
+    counts = {"idle": 0, "lost": False, "max": most, "s": 0.0}
+    return {"actions": list(actions), "rewards": rewards, "at": list(at), **counts}
 
 
 def test_equal_episodes_count_where_the_maximum_is_not_reached() -> None:
