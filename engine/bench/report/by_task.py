@@ -16,6 +16,9 @@ def table(results: Results) -> Table:
     """Return score, share of the highest score, speed and deaths of each task and arm."""
     notes: list[str] = []
     rows = []
+    played = [results.finished(arm, place) for arm in results.arms for place in results.places]
+    scores = [mean(values(MEASURES[name], units)) for name in ("avg", "final") for units in played if units]
+    behind = numbers.digits(MEASURES["avg"], scores)
     for arm in results.arms:
         name = f"{arm.name} ({arm.model})" if arm.model else arm.name
         doubt = [text for text in (words.invalid(results, arm),) if text]
@@ -23,7 +26,7 @@ def table(results: Results) -> Table:
             told = [*_errors(results, arm, place), *(f"{name}: {text}" for text in doubt)]
             notes += told
             marks = tuple(range(len(notes) - len(told) + 1, len(notes) + 1))
-            cells = _cells(results, arm, place)
+            cells = _cells(results, arm, place, behind)
             rows.append(Row(place.name, cells, name, marks, arm.name, arm.model, place.name))
     columns = (
         Column("Avg", "Score", "avg", "all"),
@@ -41,7 +44,7 @@ def table(results: Results) -> Table:
     )  # fmt: skip
 
 
-def _cells(results: Results, arm: Arm, place: Place) -> tuple[Cell, ...]:
+def _cells(results: Results, arm: Arm, place: Place, behind: int) -> tuple[Cell, ...]:
     units = results.finished(arm, place)
     of = len(results.planned(arm, place))
     if not units:
@@ -50,8 +53,7 @@ def _cells(results: Results, arm: Arm, place: Place) -> tuple[Cell, ...]:
     known = all(row.max_score for row in rows)
     found = {name: mean(values(MEASURES[name], units)) for name in ("avg", "final", "auc")}
     score, last = (
-        numbers.cell(found[name], MEASURES[name], numbers.digits(MEASURES[name], [found["avg"]]), range=False, of=of)
-        for name in ("avg", "final")
+        numbers.cell(found[name], MEASURES[name], behind, range=False, of=of) for name in ("avg", "final")
     )
     share = found["auc"].mean
     deaths = sum(row.outcome == "lost" for row in rows)
@@ -59,11 +61,15 @@ def _cells(results: Results, arm: Arm, place: Place) -> tuple[Cell, ...]:
         score,
         last,
         Cell(f"{rows[0].max_score:g}") if known else _UNKNOWN,
-        Cell(f"{100 * share:.1f}", value=found["auc"], of=of) if known and share is not None else _UNKNOWN,
+        Cell(_percent(share), value=found["auc"], of=of) if known and share is not None else _UNKNOWN,
         Cell(str(deaths), value=Value(float(deaths), n=len(units)), of=of),
         Cell(str(len(rows))),
         _speed(list(units.values())),
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-", numbers.MINUS)
 
 
 def _speed(units: list[Played]) -> Cell:

@@ -24,7 +24,7 @@ from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.prompt import Prompt
 from engine.games.zmachine.story import StoryFile
-from engine.games.zmachine.trial import Trial
+from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
 SCHEME = 15
@@ -37,10 +37,11 @@ _FOLLOW = "follow me"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What searches found out: what words mean, and what commands do."""
+    """What searches found out: what words mean, what commands do, and which menus nothing comes of."""
 
     known: Known = field(default_factory=Known)
     experience: Experience = field(default_factory=Experience)
+    screens: set[Screen] = field(default_factory=set)
 
 
 class ActionFinder:
@@ -215,7 +216,9 @@ class Search:
             finder = self._finder
             hand = finder.hand(self._machine, self._world, self._shown, self._saved, self._memory)
             prompt = Prompt(self._machine, self._world.story, finder.bearings)
-            self._trial = Trial(self._machine, self._world, self._saved, prompt, finder.idle, hand.looked)
+            self._trial = Trial(
+                self._machine, self._world, self._saved, prompt, finder.idle, hand.looked, self._memory.screens
+            )
             self._attempts = finder.attempts(self._trial, hand, self._saved, self._memory)
         for _ in itertools.islice(self._attempts, commands):
             pass

@@ -24,7 +24,7 @@ TOKEN_SCHEME = 3
 """Version of the tokens. Increase it when an observation gives other tokens than before."""
 
 _MOST_NOUNS = 40
-_HEADING = re.compile(r"^\W*you (?:are|have|'re)\b[^:]*(?::|$)", re.I)
+_HEADING = re.compile(r"^\W*you(?: are| have|['’](?:re|ve))\b[^:]*(?::|$)", re.I)
 _ENDS = ".!?\"')"
 _BANNER = re.compile(r"copyright|trademark|release|revision|serial|version|rights reserved|\bby\b", re.I)
 

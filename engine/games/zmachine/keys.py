@@ -26,7 +26,7 @@ _LEAVING = ("q", "escape", "x", "0", "enter", "space")
 _CODES = {"enter": 13, "space": 32, "escape": 27, "up": 129, "down": 130, "left": 131, "right": 132, "delete": 8}
 _MOST_PAGES = 12
 _MOST_SCREENS = 8
-"""Screens on which a way out is looked for."""
+"""Screens on which a way out is looked for, and whose keys are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,17 @@ def keys_in(command: str) -> tuple[str, ...]:
 
 def choices(machine: Machine) -> tuple[Key, ...]:
     """Return the keys that do different things now, without those that do nothing; the situation stays."""
-    saved, groups = machine.take(), list[list[Key]]()
+    saved = machine.take()
+    found: tuple[Key, ...] | None = machine.screens.get(saved)
+    if found is None:
+        if len(machine.screens) >= _MOST_SCREENS:
+            machine.screens.clear()
+        found = machine.screens[saved] = _choices(machine, saved)
+    return found
+
+
+def _choices(machine: Machine, saved: Snapshot) -> tuple[Key, ...]:
+    groups = list[list[Key]]()
     before = Key("", saved)
     named = {letter.lower() for letter in _LETTER.findall(machine.text)}
     usual = (*_USUAL, *(name for name in _NAMES if name in named and name not in _USUAL))
@@ -69,9 +79,9 @@ def choices(machine: Machine) -> tuple[Key, ...]:
             if machine.halted:
                 continue
             key = Key(name, machine.take())
-            stays = _alike(key, before)  # then only what it prints can tell it from others
+            stays = _alike(key, before)  # then only what it prints can tell it from others; a space may be left over
             for group in groups:
-                if _alike(group[0], key) and not (stays and group[0].after.text != key.after.text):
+                if _alike(group[0], key) and not (stays and group[0].after.text.strip() != key.after.text.strip()):
                     group.append(key)
                     break
             else:

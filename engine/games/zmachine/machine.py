@@ -89,6 +89,7 @@ class Machine:
 
     Attributes:
         probe: Said before each command in the guard's note while commands are only run to look, "" otherwise.
+        screens: What keys do on the last screens that waited for one; see `engine.games.zmachine.keys`.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Machine:
         self.env = env
         self.characters = characters
         self.probe = ""
+        self.screens: dict[Snapshot, Any] = {}
         self._shunned = shunned
         self._operations = lib.operations
         self._begin = lib.operations.begin

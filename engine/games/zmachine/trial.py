@@ -14,6 +14,9 @@ _Seen = tuple[str, bytes]
 """A world state: hash of the objects, and facts without the changes that time makes."""
 Effect = tuple[_Seen, int, str]
 """What a command leads to: a world state, the score, and how the story ended."""
+Screen = tuple[tuple[int, int, int], bytes, bool, tuple[tuple[int, int], ...]]
+"""A menu or a question: where the story waits for input, what it shows, whether all things are as they were, and the
+facts that have changed."""
 _Rank = tuple[int, bool, int, bool, int, int]
 """How usual a command is; the lowest is the most usual."""
 _CHANCE = (
@@ -36,6 +39,7 @@ class Trial:
         idle: Commands that only pass time (some more than others), if any is known. Changes after them do not count as
             effects of commands; the first of them is the command for the effect of passing time.
         alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
+        screens: Menus and questions that nothing comes of; added to.
     """
 
     def __init__(
@@ -46,7 +50,9 @@ class Trial:
         prompt: Prompt,
         idle: Sequence[str],
         alike: Iterable[bytes] = (),
+        screens: set[Screen] | None = None,
     ) -> None:
+        self._screens = screens if screens is not None else set()
         self._machine = machine
         self._world = world
         self._prompt = prompt
@@ -116,10 +122,18 @@ class Trial:
         if self._world.end(text) or self._prompt.kind() == COMMAND:
             return self._effect(command, things, attempt, text)
         result: tuple[Effect | None, bool] = None, False
+        objects, facts = self._now()
+        stay = objects == self._here[0]
+        pairs = enumerate(zip(facts, self._here[1], strict=True))
+        screen = machine.stand, text, stay, tuple((i, now) for i, (now, was) in pairs if now != was)
+        if screen in self._screens:
+            return result
         for _ in self._prompt.ways():  # what comes of it shows behind what the story asks
             result = self._effect(command, things, attempt, machine.printed)
             if result[0] is not None:
-                break
+                return result
+        if stay:
+            self._screens.add(screen)
         return result
 
     def _effect(self, command: str, things: int, attempt: int, text: bytes) -> tuple[Effect | None, bool]:

@@ -379,7 +379,7 @@ def _command(args: argparse.Namespace) -> str:
     for name in ("tasks", "arms", "models"):
         for text in getattr(args, name) or ():
             words += [f"--{name}", text]
-    for name in ("seeds", "episodes", "steps", "profile", "memory"):
+    for name in ("seeds", "episodes", "steps", "profile", "memory", "games"):
         if getattr(args, name) is not None:
             words += [f"--{name}", str(getattr(args, name))]
     for text in args.changes:
