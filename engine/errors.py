@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class JitrlError(Exception):
     """Base class of all errors that are shown to people.
@@ -88,3 +90,11 @@ def cause_and_remedy(message: str, kind: str = "") -> tuple[str, str]:
     if not remedy and isinstance(known, type) and issubclass(known, JitrlError):
         remedy = known.remedy
     return cause, remedy
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the most similar known name, as the end of a sentence; "" if none is similar."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(known), n=1, cutoff=0.5) if len(name) < 100 else []
+    return f" (did you mean {found[0]!r}?)" if found else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, Protocol, TypeVar
 
-from engine.errors import UsageError
+from engine.errors import UsageError, meant
 
 
 class Named(Protocol):
@@ -60,7 +60,8 @@ class Registry(Generic[T]):
         for entry in self._entries():
             if entry.name == name:
                 return self._loaded(entry)
-        raise UsageError(f"there is no {self.what} {name!r}; choose one of: {', '.join(self.all())}")
+        known = self.all()
+        raise UsageError(f"there is no {self.what} {name!r}{meant(name, known)}; choose one of: {', '.join(known)}")
 
     def broken(self) -> Mapping[str, str]:
         """Return the error of each package that does not load, by name."""

@@ -14,18 +14,25 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
-from jitrl_tui.output import guard
+from jitrl_tui.arguments import EVERYWHERE, Parser
+from jitrl_tui.output import guard, silence
 
 if TYPE_CHECKING:
     from engine.trust import NotConfirmed
 
-COMMANDS = (
-    "watch", "play", "run", "race", "bench", "train", "replay", "whatif", "serve", "sessions", "compare", "curves",
-    "export", "memory", "games", "models", "web", "up", "config", "doctor",
-)  # fmt: skip
-"""In the order of the help. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
+GROUPS: dict[str, Sequence[str]] = {
+    "play and watch": ("watch", "play", "run", "race", "serve"),
+    "look back": ("sessions", "replay", "compare", "curves", "whatif", "export"),
+    "learn and compare": ("memory", "bench", "train"),
+    "set up": ("games", "models", "web", "up", "config", "doctor", "completion"),
+}
+"""Commands as the help groups them. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
+COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
+_FLAGS = ("-h", "--help", "-v", "--verbose", "-q", "--quiet", "--version")
+"""Options without a value that may stand before the command."""
 
 SESSIONS = ("watch", "play", "run")
 """Commands that begin sessions. They refuse a config file with a mistake."""
@@ -36,17 +43,9 @@ _GARBAGE = 100_000
 never freed, and plans make many that need no collector, so frequent runs would only cost time."""
 
 DESCRIPTION = """\
-Watch a frozen language model get better at text adventures, episode after episode,
-with Just-In-Time Reinforcement Learning. Without a command, jitrl shows what can be
+Watch a frozen language model get better at text adventures, episode after episode, \
+with Just-In-Time Reinforcement Learning. Without a command, jitrl shows what can be \
 resumed, played and looked at."""
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that reports errors in one sentence, without the usage."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        """Exit with 2."""
-        self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
 
 
 class Version(argparse.Action):
@@ -64,27 +63,29 @@ class Version(argparse.Action):
 def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     """Return the parser with these subcommands."""
     common = argparse.ArgumentParser(add_help=False)
-    where = common.add_argument_group("places")
-    # SUPPRESS, so that a place given before the subcommand is not overwritten by the subcommand's default.
-    where.add_argument(
-        "--saves", metavar="DIR", default=argparse.SUPPRESS, help="folder of all that persists"
-    )
-    where.add_argument("--games", metavar="DIR", default=argparse.SUPPRESS, help="folder with more stories")
-    where.add_argument(
-        "--config", metavar="FILE", default=argparse.SUPPRESS, help="config file (the usual one: `jitrl config path`)"
-    )
-    common.add_argument("--trust", metavar="PLACE", action="append", default=argparse.SUPPRESS,
-                        help="use a server or file that a session, run or suite of somebody else names")  # fmt: skip
-    common.add_argument("--theme", metavar="NAME", default=argparse.SUPPRESS, help="colours of the screen")
-    parser = Parser(prog="jitrl", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter,
-                    parents=[common])  # fmt: skip
+    where = common.add_argument_group(EVERYWHERE)
+
+    def add(*names: str, **given: Any) -> None:
+        # SUPPRESS, so that a place given before the subcommand is not overwritten by the subcommand's default.
+        where.add_argument(*names, default=argparse.SUPPRESS, **given)
+
+    add("--saves", metavar="DIR", help="folder of all that persists")
+    add("--games", metavar="DIR", help="folder with more stories")
+    add("--config", metavar="FILE", help="config file (default: that of `jitrl config path`)")
+    add("--trust", metavar="PLACE", action="append",
+        help="use a server or file that a session, run or suite of somebody else names")  # fmt: skip
+    add("--theme", metavar="NAME", help="colours of the screen")
+    add("-q", "--quiet", action="store_true", help="no progress and no hints, only results, warnings and errors")
+    add("-v", "--verbose", action="store_true", help="also tell on stderr what goes to the log, with tracebacks")
+    parser = Parser(prog="jitrl", description=DESCRIPTION, parents=[common])
     parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     parser.set_defaults(handler=None, name_of_command="", preferences=None)
-    subparsers = parser.add_subparsers(
-        metavar="COMMAND", parser_class=Parser, title="commands", dest="name_of_command"
-    )
+    subparsers = parser.add_subparsers(metavar="COMMAND", parser_class=Parser, dest="name_of_command")
     for name in commands:
         import_module(f"jitrl_tui.commands.{name}").register(subparsers, common)
+    told = subparsers.add_parser("help", parents=[common], help="show the help of a command")
+    told.add_argument("words", nargs="*", metavar="COMMAND", help="a command, such as bench run")
+    parser.group({**GROUPS, "set up": (*GROUPS["set up"], "help")})
     return parser
 
 
@@ -92,7 +93,7 @@ def _command_at(words: Sequence[str]) -> int:
     """Return the index of the command in the arguments, behind the places that may stand before it."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
-        at += 1 if "=" in words[at] else 2
+        at += 1 if "=" in words[at] or words[at] in _FLAGS else 2
     return at
 
 
@@ -106,9 +107,14 @@ def _needed(words: Sequence[str]) -> Sequence[str]:
 
 
 def _expanded(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with `bench SUITE` written as `bench run SUITE`, and actions on sessions as one word."""
+    """Return the arguments as the parsers know them.
+
+    `help COMMAND` becomes `COMMAND --help`, `bench SUITE` becomes `bench run SUITE`, and actions on sessions one word.
+    """
     words = list(argv)
     at = _command_at(words)
+    if words[at : at + 1] == ["help"]:
+        words = [*words[:at], *words[at + 1 :], "--help"]
     if words[at : at + 1] == ["bench"] and at + 1 < len(words):
         actions = import_module("jitrl_tui.commands.bench").ACTIONS
         if not words[at + 1].startswith("-") and words[at + 1] not in actions:
@@ -133,8 +139,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     guard()
     gc.set_threshold(_GARBAGE, 20, 10)
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line can go on
+        from jitrl_tui.completing import complete
+
+        complete(make_parser())
     words = _expanded(sys.argv[1:] if argv is None else argv)
     args = make_parser(_needed(words)).parse_args(words)
+    args.quiet, args.verbose = getattr(args, "quiet", False), getattr(args, "verbose", False)
+    silence(args.quiet)
     import logging
 
     from engine import trust
@@ -149,7 +161,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         _follow_preferences(args)
-        logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version())
+        logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version(), told=args.verbose)
         trust.confirm(*getattr(args, "trust", ()))
         trust.confirm(*filter(None, [args.games]), keep=False)
         while True:

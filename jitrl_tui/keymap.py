@@ -14,9 +14,8 @@ from textual.binding import Binding, BindingsMap
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 from textual.widget import Widget
 
-from engine.errors import UsageError
+from engine.errors import UsageError, meant
 from jitrl_tui.preferences import used
-from jitrl_tui.preferences.schema import nearest
 from jitrl_tui.widgets.pane import Pane, PaneKind
 
 _SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
@@ -167,6 +166,8 @@ HOME = (
     Key("3", "3", "section('web')", "web tasks", "web tasks to start, and what is missing for others", SHEET),
     Key("4", "4", "section('recordings')", "recordings", "recordings, to look at", SHEET),
     Key("5", "5", "section('benches')", "benchmarks", "runs of benchmarks, to look at", SHEET),
+    Key("slash", "/", "filter", "filter", "show only rows that have the words that are typed; esc ends it", 2),
+    Key("s", "s", "sort", "sort", "resume, recordings: sort by the next column", 2),
     Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
     Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
     Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
@@ -322,7 +323,7 @@ def mistakes(tables: Mapping[str, Sequence[Key]], chosen: Mapping[str, str]) -> 
         chosen: Keys by SCREEN.ACTION.
     """
     names = [f"{screen}.{key.name}" for screen, keys in tables.items() for key in keys]
-    unknown = [f"there is no action {name!r}{nearest(name, names)}" for name in chosen if name not in names]
+    unknown = [f"there is no action {name!r}{meant(name, names)}" for name in chosen if name not in names]
     return unknown + [text for screen, keys in tables.items() for _, text in _mistakes(keys, screen, chosen)]
 
 

@@ -1,7 +1,8 @@
 """The log file: what was started, what was warned of, and which errors there were, with tracebacks.
 
 It is `log/jitrl.log` in the saves folder, private, and rotates. Secrets are hidden in it. Nothing of it reaches
-stderr. If it cannot be written, jitrl goes on without it. It is written only where the saves folder exists.
+stderr, unless `--verbose` is given. If it cannot be written, jitrl goes on without it. It is written only where the
+saves folder exists.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -37,27 +39,29 @@ def where() -> str:
     return shown(file.baseFilename) if file is not None and os.path.exists(file.baseFilename) else ""
 
 
-def start(saves: Path, words: Sequence[str], version: str) -> None:
+def start(saves: Path, words: Sequence[str], version: str, *, told: bool = False) -> None:
     """Write records of this process to the log file. What other packages warn of is written there too.
 
     Args:
         saves: The saves folder.
         words: The arguments of the command, for the line that says what was started.
         version: Version of jitrl.
+        told: Whether the records are told on stderr, too.
     """
     stop()
     handler = LogFile(file_in(saves), f"started: jitrl {' '.join(words)} (version {version})")
-    handler.setFormatter(_Form(_FORM, "%Y-%m-%d %H:%M:%S"))
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
-    _LOGGER.addHandler(handler)
-    logging.getLogger().addHandler(handler)
+    for one in (handler, Told()) if told else (handler,):
+        one.setFormatter(_Form(_FORM, "%Y-%m-%d %H:%M:%S"))
+        _LOGGER.addHandler(one)
+        logging.getLogger().addHandler(one)
 
 
 def stop() -> None:
-    """Close the log file."""
+    """Close the log file, and tell nothing more on stderr."""
     for logger in (_LOGGER, logging.getLogger()):
-        for handler in [handler for handler in logger.handlers if isinstance(handler, LogFile)]:
+        for handler in [handler for handler in logger.handlers if isinstance(handler, (LogFile, Told))]:
             logger.removeHandler(handler)
             with contextlib.suppress(OSError):
                 handler.close()
@@ -98,6 +102,15 @@ class LogFile(RotatingFileHandler):
         with contextlib.suppress(OSError, ValueError):
             if stream is not None:
                 stream.close()
+
+
+class Told(logging.Handler):
+    """Tells records on stderr, whatever that is at the time: a screen takes it from here."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"{self.format(record)}\n")
 
 
 class _Form(logging.Formatter):

@@ -149,3 +149,19 @@ def rewrite(line: str) -> None:
     stream = sys.stderr if isinstance(sys.stderr, SafeStream) else SafeStream(sys.stderr)
     stream.draw(f"\r\x1b[K{one_line(line)}")
     stream.flush()
+
+
+_silent = False
+
+
+def silence(quiet: bool) -> None:
+    """Say whether `note` prints in this process."""
+    global _silent
+    _silent = quiet
+
+
+def note(text: str) -> None:
+    """Print a hint or what was done on stderr, unless `--quiet` was given. Warnings and errors are no notes."""
+    if not _silent:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from engine.pages import page
 from jitrl_tui.cli import main
 from jitrl_tui.commands.running import FORMAT
-from tests import draw_imports, write_formats, write_settings
+from tests import draw_imports, write_formats, write_schemas, write_settings
 from tests.arena.made_runs import games
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -96,6 +97,8 @@ def test_a_command_prints_the_fields_that_the_page_lists(command, played, sessio
         capsys.readouterr()
         assert main(["--saves", str(played), *arguments]) in (0, 3)
         printed = capsys.readouterr().out
+    schemas = json.loads((write_schemas.FOLDER / "outputs.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schemas["$defs"][command]).validate(json.loads(printed))
     found = fields(json.loads(printed), known)
     for name, value in found:
         assert name in known, f"`{name}` is not on the page"
@@ -112,6 +115,25 @@ def test_the_page_about_recordings_is_what_the_code_says():
     assert write_formats.FILE.read_text(encoding="utf-8") == write_formats.page(), "python -m tests.write_formats"
     export = write_formats.EXPORT.read_text(encoding="utf-8")
     assert export == write_formats.export_page(), "python -m tests.write_formats"
+
+
+@pytest.mark.parametrize("name", write_schemas.SCHEMAS)
+def test_the_schemas_are_what_the_code_and_the_page_say(name):
+    shipped = (write_schemas.FOLDER / name).read_text(encoding="utf-8")
+    assert shipped == write_schemas.text(name), "python -m tests.write_schemas"
+    Draft202012Validator.check_schema(json.loads(shipped))
+
+
+def test_each_line_of_a_recording_is_as_the_schema_says_and_other_lines_are_not(session, other):
+    schema = Draft202012Validator(json.loads((write_schemas.FOLDER / "recording.json").read_text(encoding="utf-8")))
+    lines = [json.loads(line) for each in (session, other) for line in (each / "events.jsonl").read_text().splitlines()]
+    assert {line["event"] for line in lines} >= {"SessionStarted", "Decided", "Stepped", "EpisodeEnded", "SessionEnded"}
+    for line in lines:
+        schema.validate(line)
+    step = next(line for line in lines if line["event"] == "Stepped")
+    for wrong in ({"reward": "much"}, {"event": "Flown"}, {"observation": {"text": 3}}):
+        assert not schema.is_valid(step | wrong)
+    assert not schema.is_valid({name: value for name, value in step.items() if name != "action"})
 
 
 def test_the_page_about_settings_is_what_the_code_says():

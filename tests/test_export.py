@@ -6,13 +6,14 @@ import csv
 import dataclasses
 import io
 import json
+import zipfile
 from xml.etree import ElementTree
 
 import pytest
 
 from engine.bench.report.shapes import Figure, Line, Panel
 from engine.bench.report.svg import svg
-from engine.records import Decided, EpisodeEnded
+from engine.records import Decided, EpisodeEnded, Stepped
 from engine.session import recording, tables
 from engine.session.candidates import CandidateRow, candidate_rows
 from engine.texts import cell
@@ -88,8 +89,8 @@ def test_a_run_has_the_rows_of_its_cells(tmp_path, capsys):
 
 @pytest.mark.parametrize(("given", "said"), [
     (["nothing"], "there is no session or run 'nothing'"),
-    (["x", "-o", "x.xls"], "--to is needed: x.xls does not end with .csv, .jsonl, .parquet"),
-    (["x", "--to", "parquet"], "Parquet is no text: name a file with -o"),
+    (["x", "-o", "x.xls"], "--to is needed: x.xls does not end with .csv, .jsonl, .parquet or .eval"),
+    (["x", "--to", "parquet"], "parquet is no text for a terminal: say with -o where it goes"),
 ])  # fmt: skip
 def test_what_cannot_be_exported_is_said(tmp_path, capsys, given, said):
     assert main(["--saves", str(tmp_path), "export", *given]) != 0
@@ -125,3 +126,91 @@ def test_no_name_is_a_formula_in_a_table_or_breaks_a_picture():
     out = curves.table([curves.Curve("", "=1", "", (("@x", (played,)),))])
     assert [*csv.reader(io.StringIO(out))][1][:2] == ["'=1", "'@x"]
     assert [*map(cell, ("-0.5", "-north", "+1", "@a", 3, None))] == ["-0.5", "'-north", "+1", "'@a", 3, None]
+
+
+def test_a_dataset_has_a_card_and_the_rows_and_replaces_nothing(saves, tmp_path, capsys):
+    folder = tmp_path / "set"
+    line = ["--saves", str(saves), "export", "last", "--to", "datasets", "-o", str(folder)]
+    assert main(line) == 0
+    (session,) = (saves / "sessions").iterdir()
+    rows = [dataclasses.asdict(row) for row in candidate_rows(session)]
+    (data,) = (folder / "data").iterdir()
+    card = (folder / "README.md").read_text().split("---\n")[1]
+    assert card.startswith('pretty_name: "Decisions of last"\n')  # in quotes, so that any name is one text of YAML
+    assert f"path: data/{data.name}\n" in card
+    assert [name.split()[-1] for name in card.splitlines() if "- name: " in name] == list(rows[0])
+    if data.suffix == ".jsonl":
+        assert [json.loads(text) for text in data.read_text().splitlines()] == rows
+    assert main(line) == 2
+    assert "is there already; name a new folder" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["set"]
+
+
+@pytest.fixture(scope="module")
+def logs(saves, tmp_path_factory):
+    """The session as logs of Inspect: as an archive and as JSON."""
+    folder = tmp_path_factory.mktemp("logs")
+    for name in ("x.eval", "x.json"):
+        assert main(["--saves", str(saves), "export", "last", "--to", "inspect", "-o", str(folder / name)]) == 0
+    return folder
+
+
+def test_a_log_of_inspect_has_the_episodes_and_both_forms_say_the_same(saves, logs):
+    (session,) = (saves / "sessions").iterdir()
+    events = [event for _, event in recording.read(session)]
+    ended = [event for event in events if isinstance(event, EpisodeEnded)]
+    log = json.loads((logs / "x.json").read_text())
+    samples = log.pop("samples")
+    assert [sample["scores"]["environment"]["value"] for sample in samples] == [event.score for event in ended]
+    assert log["results"]["scores"][0]["metrics"]["mean"]["value"] == sum(event.score for event in ended) / 2
+    acted = [[one["content"] for one in sample["messages"] if one["role"] == "assistant"] for sample in samples]
+    assert acted == [[e.action for e in events if isinstance(e, Stepped) and e.episode == n] for n in (1, 2)]
+    with zipfile.ZipFile(logs / "x.eval") as archive:
+        assert json.loads(archive.read("header.json")) == log
+        names = [f"samples/{sample['id'].replace('/', '_')}_epoch_{sample['epoch']}.json" for sample in samples]
+        assert [json.loads(archive.read(name)) for name in names] == samples
+        assert {*archive.namelist()} == {*names, "header.json", "summaries.json", "_journal/start.json"}
+
+
+NEEDED = {
+    (): "version status eval plan stats invalidated tags metadata",
+    ("eval",): "eval_id run_id created task task_id task_version task_attribs task_args task_args_passed dataset model "
+               "model_generate_config model_args config packages",
+    ("plan",): "name steps config",
+    ("plan", "steps", 0): "solver params params_passed",
+    ("results",): "total_samples completed_samples scores",
+    ("results", "scores", 0): "name scorer params metrics",
+    ("results", "scores", 0, "metrics", "mean"): "name value params",
+    ("stats",): "started_at completed_at model_usage role_usage connection_limit_history",
+    ("samples", 0): "id epoch input target messages output metadata store events model_usage role_usage attachments",
+    ("samples", 0, "output"): "model choices completion",
+    ("samples", 0, "output", "choices", 0): "message stop_reason",
+    ("samples", 0, "scores", "environment"): "value history",
+    ("samples", 0, "messages", 1): "role content",
+}  # fmt: skip
+"""What the JSON Schema of inspect_ai 0.3.285 requires (`inspect log schema`), by the place in a log."""
+
+
+@pytest.mark.parametrize("place", NEEDED)
+def test_a_log_of_inspect_has_the_fields_that_its_schema_requires(logs, place):
+    at = json.loads((logs / "x.json").read_text())
+    for part in place:
+        at = at[part]
+    assert {*NEEDED[place].split()} - {*at} == set()
+
+
+def test_inspect_opens_its_logs(logs):
+    reader = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed; it needs 100 packages")
+    for name in ("x.eval", "x.json"):
+        log = reader.read_eval_log(str(logs / name))
+        assert (log.status, log.eval.model, len(log.samples)) == ("success", "prior/verbs", 2)
+        assert log.samples[1].epoch == 2
+        assert log.results.scores[0].metrics["final"].value == log.samples[1].scores["environment"].value
+
+
+def test_datasets_opens_its_folder(saves, tmp_path):
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    assert main(["--saves", str(saves), "export", "last", "--to", "datasets", "-o", str(tmp_path / "set")]) == 0
+    (session,) = (saves / "sessions").iterdir()
+    rows = datasets.load_dataset(str(tmp_path / "set"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert rows.to_list() == [dataclasses.asdict(row) for row in candidate_rows(session)]

@@ -57,7 +57,7 @@ def test_help_names_every_command_and_wrong_ones_are_one_sentence():
     )
     assert result.returncode == 0
     for command in ("watch", "play", "run", "replay", "sessions", "memory", "games", "models", "doctor"):
-        assert f"\n    {command} " in result.stdout
+        assert f"\n  {command} " in result.stdout
     result = subprocess.run(
         [sys.executable, "-m", "jitrl_tui.cli", "fly"], capture_output=True, text=True, cwd=ROOT
     )

@@ -43,7 +43,8 @@ optional field may be missing. Formats 1 and {number} are read; a recording of a
 itself.
 
 The formats of memory and of its exports are in [memory-format.md](memory-format.md), the output of commands in
-[json.md](json.md).
+[json.md](json.md). [schemas/recording.json](schemas/recording.json) is a JSON Schema of a line; `python -m
+tests.write_schemas` writes it from the same records.
 
 ## Events
 """
@@ -57,7 +58,18 @@ export RUN` does so for all cells of a benchmark's run. The formats are CSV, JSO
 jitrl export last-week --to csv -o decisions.csv
 jitrl export 20261126-quick-19e0 --to jsonl | head
 jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: jitrl up parquet
+jitrl export last --to datasets -o decisions               # a folder that load_dataset("decisions") opens
+jitrl export last -o session.eval                          # a log of Inspect
 ```
+
+`--to datasets` writes the rows in the layout of Hugging Face datasets: a new folder with a card (`README.md`, which has
+the types of the columns) and `data/train.parquet`, or `data/train.jsonl` where pyarrow is not installed.
+
+`--to inspect` writes the episodes as a log of [Inspect](https://inspect.aisi.org.uk), as `.eval` or `.json`; for a
+benchmark's run a folder with a log for each session. The game is the only sample, and each finished episode an epoch of
+it: what was shown are the messages of the user, what was done those of the assistant, and the score is that of the
+environment. `inspect view` shows it. Tokens are those of the decisions. It was tried with inspect_ai 0.3.285 and
+datasets 5.2.
 
 Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
 ([formats.md](formats.md)), with all digits. Screens show the value of a plan in one unit, cut to what is left to gain;

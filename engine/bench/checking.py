@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from engine.agents import AGENTS
-from engine.errors import UsageError
+from engine.errors import UsageError, meant
 from engine.settings import PROFILES, Settings
 
 _MISSING: Any = object()
 _MOST_SEEDS = 1000
 _SETTINGS = {spec.name: spec for spec in dataclasses.fields(Settings)}
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint at the most similar known name, as the end of a sentence; "" if none is similar."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 class Table:
@@ -45,7 +38,7 @@ class Table:
         """
         for key in self._data:
             if key not in self._read:
-                raise UsageError(f"{self._where}: there is no key {key!r}{nearest(str(key), self._read)}")
+                raise UsageError(f"{self._where}: there is no key {key!r}{meant(str(key), self._read)}")
 
     def text(self, key: str, default: str = _MISSING) -> str:
         """Return a text. Without a default, it must be there and not be empty."""
@@ -144,7 +137,7 @@ class Table:
     def _value(self, key: str, name: str, value: Any) -> Any:
         """Return a setting's value as the setting's type. Its range is checked with the profile."""
         if name not in _SETTINGS:
-            self._refuse(key, f"there is no setting {name!r}{nearest(name, _SETTINGS)}")
+            self._refuse(key, f"there is no setting {name!r}{meant(name, _SETTINGS)}")
         kind = type(_SETTINGS[name].default)
         if kind is float and type(value) is int:
             return float(value)
@@ -157,7 +150,7 @@ class Table:
         names = tuple(known)
         if value not in names:
             listed = f"; it can be {', '.join(names)}" if len(names) <= 12 else ""
-            self._refuse(key, f"there is no {value!r}{nearest(value, names)}{listed}")
+            self._refuse(key, f"there is no {value!r}{meant(value, names)}{listed}")
         return value
 
     def _get(self, key: str, default: Any) -> Any:

@@ -21,7 +21,7 @@ from engine.bench.suite import plain, read
 from engine.codec import to_plain
 from engine.disk import open_binary, shown, take_lock, write_private
 from engine.environments import kind_of
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, StorageError, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 from engine.session.sharing import experience
@@ -51,7 +51,8 @@ def find(saves: Path, name: str) -> Path:
     for folder in (saves / "bench" / name, Path(name)) if "/" not in name else (Path(name),):
         if (folder / MANIFEST).is_file():
             return folder
-    raise UsageError(f"there is no run {name!r}; `jitrl bench ls` lists them")
+    near = meant(name, [folder.name for folder in runs(saves)])
+    raise UsageError(f"there is no run {name!r}{near}; `jitrl bench ls` lists them")
 
 
 def create(saves: Path, plan: Plan, name: str, command: str) -> Path:

@@ -12,9 +12,9 @@ from typing import Any
 
 from engine import trust
 from engine.agents import AGENTS
-from engine.bench.checking import Table, nearest
+from engine.bench.checking import Table
 from engine.disk import read_text, shown
-from engine.errors import BadFile, UsageError
+from engine.errors import BadFile, UsageError, meant
 
 PROTOCOLS = ("consecutive", "cross-task", "split")
 """How the episodes of a cell follow one another.
@@ -157,7 +157,7 @@ def load(name: str) -> Suite:
         return parse(text, name, name)
     path = Path(name)
     if "/" not in name and not name.endswith(".toml"):
-        raise UsageError(f"there is no suite {name!r}{nearest(name, shipped())}; `jitrl bench ls` lists them")
+        raise UsageError(f"there is no suite {name!r}{meant(name, shipped())}; `jitrl bench ls` lists them")
     try:
         text = read_text(path, LARGEST)
     except FileNotFoundError:
@@ -259,7 +259,7 @@ def changed(suite: Suite, where: str = "the command line", **changes: Any) -> Su
         known = {arm.name: arm for arm in suite.arms}
         for name in given["arms"]:
             if name not in known:
-                raise UsageError(f"{where}: the suite {suite.name} has no arm {name!r}{nearest(name, known)}")
+                raise UsageError(f"{where}: the suite {suite.name} has no arm {name!r}{meant(name, known)}")
         chosen = [known[name] for name in given["arms"]]
         given["arms"] = [
             dataclasses.asdict(arm) | {"against": arm.against if known.get(arm.against) in chosen else ""}

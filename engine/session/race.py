@@ -14,7 +14,7 @@ from pathlib import Path
 
 from engine import limits
 from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, StorageError, UsageError, meant
 from engine.paths import ensure_folder
 from engine.records import Decided, Event, Notice
 from engine.session import recording
@@ -105,16 +105,19 @@ def create(saves: Path, arms: Sequence[tuple[str, SessionConfig]]) -> SavedRace:
 
 
 def load(saves: Path, name: str) -> SavedRace:
-    """Return the race of this name.
+    """Return the race of this name; the newest for "last".
 
     Raises:
         UsageError: There is none.
         BadFile: It is damaged, of a newer version, or one of its sessions is missing.
     """
+    there = saved(saves)
+    if name == "last" and there:
+        name = there[0]
     file = saves / _FOLDER / f"{name}.json"
     if "/" in name or not file.is_file():
-        there = ", ".join(saved(saves))
-        raise UsageError(f"there is no race {name!r}; " + (f"there are: {there}" if there else "none was run"))
+        known = f"there are: {', '.join(there)}" if there else "none was run"
+        raise UsageError(f"there is no race {name!r}{meant(name, there)}; {known}")
     try:
         data = limits.parsed(read_bytes(file))
         newer = data["format"] > _FORMAT

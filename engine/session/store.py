@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
-from engine.disk import open_binary, read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.disk import open_binary, read_bytes, shown, write_private
+from engine.errors import BadFile, StorageError, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session import recording
 from engine.settings import SessionConfig
@@ -191,6 +191,46 @@ def load(folder: Path) -> SavedSession:
     if made is None:
         raise BadFile(f"the session in {folder} was made by a newer jitrl (format {number}); update jitrl")
     return SavedSession(folder.name, folder, made, kind, origin)
+
+
+def find(saves: Path, name: str) -> SavedSession:
+    """Return the session of this name; the one that was played last for "last".
+
+    Raises:
+        UsageError: There is none.
+        BadFile: It is damaged, or of a newer version.
+    """
+    folder = saves / "sessions" / name
+    if name == "last" and not folder.is_dir():
+        newest = next(saved(saves), None)
+        if newest is None:
+            raise UsageError("there is no session yet; jitrl watch and jitrl run make one")
+        return newest
+    if not name or "/" in name or not folder.is_dir():
+        raise UsageError(f"there is no session {name!r}{meant(name, _names(saves))}; `jitrl sessions` lists them")
+    return load(folder)
+
+
+def recorded(saves: Path, name: str) -> Path:
+    """Return the place of a recording that a person names: a path, or a session by its name or as "last".
+
+    Raises:
+        UsageError: There is none.
+    """
+    path, folder = Path(name), saves / "sessions" / name
+    if path.exists():
+        return path
+    if name == "last":
+        return find(saves, name).folder
+    if name and path.name == name and folder.is_dir():
+        return folder
+    near = meant(name, _names(saves))
+    raise UsageError(f"there is no recording at {shown(path)} and no session of that name{near}")
+
+
+def _names(saves: Path) -> list[str]:
+    root = saves / "sessions"
+    return [folder.name for folder in root.iterdir()] if root.is_dir() else []
 
 
 def saved(saves: Path) -> Iterator[SavedSession]:

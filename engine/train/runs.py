@@ -11,7 +11,7 @@ from typing import Any
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
 from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, StorageError, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session import store as sessions
 from engine.texts import clipped
@@ -41,15 +41,18 @@ class Run:
 
 
 def load(saves: Path, name: str) -> Run:
-    """Return a run.
+    """Return a run by its name; the newest for "last".
 
     Raises:
         UsageError: There is none with this name.
         BadFile: It is damaged.
     """
+    names = _names(saves)
+    if name == "last" and names:
+        name = names[0]
     folder = runs_folder(saves) / name
     if "/" in name or not (folder / JOB).is_file():
-        raise UsageError(f"there is no training run {name!r}; `jitrl train ls` lists them")
+        raise UsageError(f"there is no training run {name!r}{meant(name, names)}; `jitrl train ls` lists them")
     try:
         job = from_plain(Job, limits.parsed(read_bytes(folder / JOB)))
     except (OSError, TypeError, LookupError, ValueError, BadFile, UsageError) as error:
@@ -67,13 +70,18 @@ def places(job: Job) -> list[str]:
 
 def runs(saves: Path) -> Iterator[Run]:
     """Yield the readable runs, the newest first."""
-    root = runs_folder(saves)
-    found = [folder for folder in root.iterdir() if (folder / JOB).is_file()] if root.is_dir() else []
-    for folder in sorted(found, key=lambda folder: (folder / JOB).stat().st_mtime, reverse=True):
+    for name in _names(saves):
         try:
-            yield load(saves, folder.name)
+            yield load(saves, name)
         except BadFile:
             continue
+
+
+def _names(saves: Path) -> list[str]:
+    """Return the names of all runs, the newest first."""
+    root = runs_folder(saves)
+    found = [folder for folder in root.iterdir() if (folder / JOB).is_file()] if root.is_dir() else []
+    return [one.name for one in sorted(found, key=lambda folder: (folder / JOB).stat().st_mtime, reverse=True)]
 
 
 def begin(job: Job) -> Job:

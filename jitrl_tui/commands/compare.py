@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 
@@ -15,7 +14,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     for name in ("a", "b"):
         parser.add_argument(
-            name, metavar=name.upper(), type=Path, help="name of a session, its folder, or an events.jsonl"
+            name, metavar="SESSION", help="name of a session, last, its folder, or an events.jsonl"
         )
     parser.add_argument("--plain", action="store_true", help="lines instead of a screen")
     parser.add_argument("--json", action="store_true", help="an object on stdout")
@@ -25,11 +24,12 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the comparison on the screen, or print it; return the exit code."""
     from engine.paths import saves_folder
+    from engine.session.store import recorded
     from jitrl_tui import comparing, plain
     from jitrl_tui.output import clean
 
     saves = saves_folder(args.saves)
-    paths = recorded(args.a, saves), recorded(args.b, saves)
+    paths = recorded(saves, args.a), recorded(saves, args.b)
     names = [path.name if path.is_dir() else path.parent.name for path in paths]
     comparison = comparing.compared(*paths)
     if args.json:
@@ -43,9 +43,3 @@ def run(args: argparse.Namespace) -> int:
 
         return run_app(lambda: CompareScreen(comparison, names))
     return 0
-
-
-def recorded(given: Path, saves: Path) -> Path:
-    """Return the recording that a user means: a path, or the folder of the session of this name."""
-    named = saves / "sessions" / given
-    return named if not given.exists() and len(given.parts) == 1 and named.is_dir() else given

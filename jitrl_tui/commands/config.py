@@ -10,12 +10,14 @@ import sys
 import textwrap
 from typing import Any
 
+from jitrl_tui.output import note
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("config", parents=[common], help="show and change settings, and compare profiles")
     parser.set_defaults(handler=lambda args: _help(parser))
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    commands = parser.add_subparsers(metavar="COMMAND")
     show = commands.add_parser(
         "show", parents=[common], help="what is set, and by what; or the settings of a profile",
         description="Without a profile: every value, and where it comes from. A flag comes before an environment "
@@ -29,18 +31,18 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     diff.add_argument("one", nargs="?", default=None)
     diff.add_argument("other", nargs="?", default=None)
     put = commands.add_parser("set", parents=[common], help="write a setting to the config file")
-    put.add_argument("name", help="such as theme, model, beta, or keys.watch.step_once")
-    put.add_argument("value")
+    put.add_argument("name", metavar="SETTING", help="such as theme, model, beta, or keys.watch.step_once")
+    put.add_argument("value", metavar="VALUE")
     put.set_defaults(handler=_set)
     take = commands.add_parser("unset", parents=[common], help="take a setting out of the config file")
-    take.add_argument("name")
+    take.add_argument("name", metavar="SETTING")
     take.set_defaults(handler=_unset)
     path = commands.add_parser("path", parents=[common], help="where the config file is")
     path.set_defaults(handler=_path)
     schema = commands.add_parser("schema", parents=[common], help="every setting as JSON schema")
     for command in (show, diff):
         command.add_argument(
-            "--kind", default="game", metavar="NAME", help="the profile for this kind of environment (%(default)s)"
+            "--kind", default="game", metavar="NAME", help="profile for this kind of environment (default: %(default)s)"
         )
         command.add_argument("--web", action="store_const", const="web", dest="kind", help="short for --kind web")
         command.add_argument("--json", action="store_true", help="as JSON")
@@ -144,10 +146,10 @@ def _set(args: argparse.Namespace) -> int:
         if wrong:
             raise UsageError(wrong[0])
     config.set_value(made.config.file, key, value)
-    print(shown(f"{key} = {_text(value)} in {made.config.file}"), file=sys.stderr)
+    note(shown(f"{key} = {_text(value)} in {made.config.file}"))
     first = made.fixed(key) if not key.startswith("keys.") else None
     if first is not None and first.source == "environment":
-        print(f"the {first.told} comes before it", file=sys.stderr)
+        note(f"the {first.told} comes before it")
     return 0
 
 

@@ -23,13 +23,14 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "session", nargs="?", default="last", metavar="SESSION",
-        help="a session's name, its folder or recording, or last (%(default)s)",
+        help="a session's name, its folder or recording, or last (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--with", action="append", default=[], dest="others", metavar="SESSION",
         help="another session of the same game as a curve of its own, whatever its settings; repeatable",
     )  # fmt: skip
-    parser.add_argument("--export", type=Path, metavar="FILE", help="write FILE.svg, FILE.png or FILE.csv")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write FILE.svg, FILE.png or FILE.csv")
+    parser.add_argument("--export", dest="output", type=Path, help=argparse.SUPPRESS)  # as it was called before
     parser.add_argument("--json", action="store_true", help="every episode on stdout")
     parser.set_defaults(handler=run)
 
@@ -52,12 +53,12 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         raise UsageError(f"no episode of {own.name} has ended, so there is no curve yet")
     found = curves.collect(own, rows, history.earlier(saves, own.name, own.started), added)
-    if args.export is not None:
-        curves.export(args.export, f"Learning curves of {own.started.environment.title}", found)
+    if args.output is not None:
+        curves.export(args.output, f"Learning curves of {own.started.environment.title}", found)
     if args.json:
         told = {"format": FORMAT, "game": own.started.environment.name, "curves": list(map(_plain, found))}
         print(json.dumps(told, indent=1))
-    elif args.export is None:
+    elif args.output is None:
         print("\n".join(_lines(found)))
     return 0
 
@@ -65,16 +66,10 @@ def run(args: argparse.Namespace) -> int:
 def _session(name: str, saves: Path) -> Past:
     """Return a session by its name, its folder or its recording, with its finished episodes."""
     from engine.errors import UsageError
-    from engine.session import recording
+    from engine.session import recording, store
     from jitrl_tui import history
 
-    if name == "last":
-        found = next(history.played(saves), None)
-        if found is None:
-            raise UsageError("there is no session yet; jitrl watch and jitrl run make one")
-        return found, history.rows_of(found.recording)
-    path = saves / "sessions" / name if Path(name).name == name else Path(name)
-    path = path if path.exists() else Path(name)
+    path = store.recorded(saves, name)
     file = path / recording.FILE_NAME if path.is_dir() else path
     started = history.started_of(file)
     if started is None:

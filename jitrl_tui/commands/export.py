@@ -1,29 +1,36 @@
-"""`jitrl export SESSION|RUN`: one row for each candidate of each decision, for other programs."""
+"""`jitrl export SESSION|RUN`: decisions and episodes in the formats of other programs."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.output import note
+
 if TYPE_CHECKING:
     from engine.session.candidates import CandidateRow
 
-FORMATS = ("csv", "jsonl", "parquet")
+TABLES = ("csv", "jsonl", "parquet")
+FORMATS = (*TABLES, "datasets", "inspect")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
-        "export", parents=[common], help="one row for each candidate of each decision: CSV, JSON lines, Parquet",
+        "export", parents=[common], help="decisions as CSV, JSON lines, Parquet or a dataset; logs of Inspect",
         description="Write one row for each candidate of each decision of a session, or of all sessions of a "
-                    "benchmark's run. Parquet takes: jitrl up parquet.",
+                    "benchmark's run: as a table, or with --to datasets as a folder that Hugging Face's load_dataset "
+                    "opens. --to inspect writes the episodes as a log of Inspect (.eval or .json); for a run, a "
+                    "folder of logs. Parquet needs pyarrow (jitrl up parquet).",
     )  # fmt: skip
-    parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: its name, its folder or its recording")
-    parser.add_argument("--to", choices=FORMATS, help="the format (that of FILE's name, or csv)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where it goes (stdout)")
+    parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: name, folder or recording, or last")
+    parser.add_argument("--to", choices=FORMATS, metavar="FORMAT",
+                        help=f"{', '.join(FORMATS)} (default: that of FILE's name, or csv)")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="file or folder that is written (default: stdout)")
     parser.set_defaults(handler=run)
 
 
@@ -32,27 +39,47 @@ def run(args: argparse.Namespace) -> int:
     from engine.disk import shown
     from engine.errors import UsageError
     from engine.paths import saves_folder
-    from engine.session import tables
+    from engine.session import dataset, tables
 
     target = None if args.output in (None, "-") else Path(args.output)
-    form = args.to or (target.suffix.removeprefix(".") if target is not None else "csv")
+    ending = target.suffix.removeprefix(".") if target is not None else "csv"
+    form = args.to or ("inspect" if ending == "eval" else ending)
     if form not in FORMATS:
-        raise UsageError(f"--to is needed: {shown(str(args.output))} does not end with .{', .'.join(FORMATS)}")
-    if form == "parquet" and target is None:
-        raise UsageError("Parquet is no text: name a file with -o")
-    rows = _rows(args.name, saves_folder(args.saves))
+        raise UsageError(f"--to is needed: {shown(str(args.output))} does not end with .{', .'.join(TABLES)} or .eval")
+    if target is None and form not in ("csv", "jsonl"):
+        raise UsageError(f"{form} is no text for a terminal: say with -o where it goes")
+    found = recordings(args.name, saves_folder(args.saves))
+    if target is not None and form == "inspect":
+        return _inspect(found, target)
+    rows = _rows(found)
     if target is None:
         tables.write(rows, form, sys.stdout)
-    else:
-        count = tables.save(rows, form, target)
-        print(f"wrote {count:,} rows to {shown(target)}", file=sys.stderr)
+        return 0
+    title = f"Decisions of {args.name}"
+    count = dataset.save(rows, target, title) if form == "datasets" else tables.save(rows, form, target)
+    note(f"wrote {count:,} rows to {shown(target)}")
     return 0
 
 
-def _rows(name: str, saves: Path) -> Iterator[CandidateRow]:
+def _inspect(found: list[tuple[Path, str]], target: Path) -> int:
+    """Write a log of Inspect for a session, or a folder with one for each cell of a run."""
+    from engine.disk import shown
+    from engine.paths import ensure_folder
+    from engine.session import inspect_log
+
+    files = [(path, target) for path, _ in found]
+    if found and found[0][1]:
+        ensure_folder(target, private=False)
+        files = [(path, target / f"{cell}-{number}.eval") for number, (path, cell) in enumerate(found, 1)]
+    count = sum(inspect_log.save(path, file) for path, file in files)
+    note(f"wrote {count:,} episodes to {shown(target)}")
+    return 0
+
+
+def _rows(found: list[tuple[Path, str]]) -> Iterator[CandidateRow]:
     from engine.session.candidates import candidate_rows
 
-    return (row for path, cell in recordings(name, saves) for row in candidate_rows(path, cell))
+    return (row for path, cell in found for row in candidate_rows(path, cell))
 
 
 def recordings(name: str, saves: Path) -> list[tuple[Path, str]]:
@@ -63,13 +90,13 @@ def recordings(name: str, saves: Path) -> list[tuple[Path, str]]:
     """
     from engine.bench import folder as runs
     from engine.errors import UsageError
-    from engine.session import recording
+    from engine.session import recording, store
 
-    for path in (saves / "sessions" / name, Path(name)) if "/" not in name else (Path(name),):
-        if path.is_file():
-            return [(path, "")]
-        if (path / recording.FILE_NAME).is_file():
-            return [(path / recording.FILE_NAME, "")]
+    with contextlib.suppress(UsageError):
+        path = store.recorded(saves, name)
+        file = path / recording.FILE_NAME if path.is_dir() else path
+        if file.is_file():
+            return [(file, "")]
     try:
         run = runs.find(saves, name)
     except UsageError:

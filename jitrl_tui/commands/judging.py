@@ -7,6 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.output import note
+
 if TYPE_CHECKING:
     from engine.session.judging import Agreement, Judged
 
@@ -19,8 +21,9 @@ def register(actions: Any, common: argparse.ArgumentParser) -> None:
                     "points and some did not, and tell how far it goes with the score. Nothing is played.",
     )  # fmt: skip
     parser.add_argument("model", metavar="MODEL", help="local/smollm2, or any name of litellm's")
-    parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: its name, its folder or its recording")
-    parser.add_argument("--episodes", type=int, default=10, metavar="N", help="how many, evenly chosen (%(default)s)")
+    parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: name, folder or recording, or last")
+    parser.add_argument("--episodes", type=int, default=10, metavar="N",
+                        help="how many, evenly chosen (default: %(default)s)")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting, such as judged_steps or deadline_s; repeatable")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="an object on stdout")
@@ -72,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _say(one: Judged) -> None:
     why = f": {one.note}" if one.note else ""
-    print(f"{one.source}, episode {one.episode}: {len(one.rewards)} of {one.steps} steps{why}", file=sys.stderr)
+    note(f"{one.source}, episode {one.episode}: {len(one.rewards)} of {one.steps} steps{why}")
 
 
 def _sentences(whole: Agreement) -> str:

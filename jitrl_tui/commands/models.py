@@ -24,7 +24,7 @@ s: seconds a decision; read by: string (likelihood of each action), token (of it
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("models", parents=[common], help="list and test language models")
-    commands = parser.add_subparsers(metavar="ACTION", title="actions")
+    commands = parser.add_subparsers(metavar="ACTION")
     listing = commands.add_parser("ls", parents=[common], help="list the models of this machine")
     form = listing.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="a list on stdout")
@@ -35,8 +35,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     test.add_argument("model", metavar="MODEL", help="local/smollm2, or any name of litellm's")
     test.add_argument("--reading", choices=READINGS, help="only this way of reading it")
-    test.add_argument("--seed", type=int, default=1, help="for the order of the actions (%(default)s)")
-    test.add_argument("--threads", type=int, default=0, help="of a local model (all cores but one)")
+    test.add_argument("--seed", type=int, metavar="N", default=1, help="order of the actions (default: %(default)s)")
+    test.add_argument("--threads", type=int, metavar="N", default=0,
+                      help="of a local model (default: all cores but one)")  # fmt: skip
     test.add_argument("--json", action="store_true", help="a list on stdout")
     test.set_defaults(handler=_test)
     judging.register(commands, common)

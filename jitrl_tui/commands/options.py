@@ -37,29 +37,32 @@ def add_session_options(
         help="; ".join(kind.about for kind in environments.BUILT_IN),
     )
     methods = ", ".join(method.name for method in agents.BUILT_IN)
-    parser.add_argument("--agent", default=None, help=f"who plays: {methods} (jitrl)")
-    parser.add_argument("--model", default=None,
+    parser.add_argument("--agent", default=None, metavar="NAME", help=f"who plays: {methods} (default: jitrl)")
+    parser.add_argument("--model", default=None, metavar="NAME",
                         help="local/smollm2, prior/verbs, prior/uniform, any litellm name, "
-                             "or two joined by + (local/smollm2)")  # fmt: skip
+                             "or two joined by + (default: local/smollm2)")  # fmt: skip
     parser.add_argument("--episodes", type=int, default=None, metavar="N",
-                        help=f"episodes ({episodes or 50}; of each task of a suite 5)")  # fmt: skip
+                        help=f"episodes (default: {episodes or 50}; of each task of a suite 5)")  # fmt: skip
     parser.set_defaults(usual_episodes=episodes)
     parser.add_argument("--steps", type=int, default=None, metavar="M",
-                        help=f"steps an episode at most ({_usual('step_limit')})")  # fmt: skip
+                        help=f"steps an episode at most (default: {_usual('step_limit')})")  # fmt: skip
     parser.add_argument(
-        "--seed", type=int, default=None, metavar="S", help="seed of game and choices (1)"
+        "--seed", type=int, default=None, metavar="S", help="seed of game and choices (default: 1)"
     )
     parser.add_argument(
-        "--profile", default=None, help=f"settings: {', '.join(PROFILES)} (default); `jitrl config` tells them"
+        "--profile", default=None, metavar="NAME",
+        help=f"settings to begin with: {', '.join(PROFILES)}; `jitrl config show` tells them (default: default)",
     )
     estimators = "; ".join(f"{estimator.name}, {estimator.about}" for estimator in values.BUILT_IN)
     parser.add_argument(
-        "--estimator", default=None, help=f"where V and Q come from: {estimators} ({_usual('estimator')})"
+        "--estimator", default=None, metavar="NAME",
+        help=f"where V and Q come from: {estimators} (default: {_usual('estimator')})",
     )
     parser.add_argument(
         "--rewards",
         default=None,
-        help=f"who judges the steps: score, llm, hybrid or llm_or_score ({_usual('rewards')})",
+        metavar="NAME",
+        help=f"who judges the steps: score, llm, hybrid or llm_or_score (default: {_usual('rewards')})",
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="any setting, for instance --set beta=4 --set lam=0.3; repeatable")  # fmt: skip
@@ -71,9 +74,10 @@ def add_session_options(
 
 def add_screen_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a screen that shows a run."""
-    parser.add_argument("--speed", default=None, metavar="N", help="steps per second; 0 for no pause between steps (1)")
+    parser.add_argument("--speed", default=None, metavar="N",
+                        help="steps per second; 0 for no pause between steps (default: 1)")  # fmt: skip
     parser.add_argument("--layout", default=None, metavar="NAME",
-                        help="arrangement of the panes: auto, narrow, side, normal, wide (auto)")  # fmt: skip
+                        help="arrangement of the panes: auto, narrow, side, normal, wide (default: auto)")  # fmt: skip
 
 
 def add_plain(parser: argparse.ArgumentParser) -> None:
@@ -198,10 +202,12 @@ def change(text: str) -> tuple[str, object]:
     Raises:
         UsageError: There is no such setting, or its value has another type.
     """
-    from engine.errors import UsageError
+    from engine.errors import UsageError, meant
 
     name, separator, value = text.partition("=")
     if not separator or name not in _NAMES:
+        if separator and (near := meant(name, _NAMES)):
+            raise UsageError(f"there is no setting {name!r}{near}")
         raise UsageError(f"--set takes NAME=VALUE with one of these names: {', '.join(sorted(_NAMES))}")
     kind = type(_NAMES[name].default)
     try:

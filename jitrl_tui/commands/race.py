@@ -35,18 +35,19 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         help="a racer: an agent, with settings, model or profile of its own: --arm static --arm "
         "'jitrl:estimator=knn,beta=1' --arm 'big=jitrl:model=openai/gpt-4o'; two to four times",
     )
-    parser.add_argument("--model", default="local/smollm2", help="model of the arms that name none (%(default)s)")
-    parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (%(default)s)")
+    parser.add_argument("--model", default="local/smollm2", help="model of arms that name none (default: %(default)s)")
+    parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting of all arms; repeatable")  # fmt: skip
-    parser.add_argument("--episodes", type=int, default=10, metavar="N", help="episodes (%(default)s)")
+    parser.add_argument("--episodes", type=int, default=10, metavar="N", help="episodes (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=None, metavar="M", help="steps an episode at most")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S",
+                        help="seed of game and choices (default: %(default)s)")  # fmt: skip
     parser.add_argument("--shared", action="store_true",
                         help="all use the game's shared memory, instead of each an empty one of its own")  # fmt: skip
-    parser.add_argument("--resume", metavar="NAME", help="go on with this race")
-    parser.add_argument("--replay", metavar="NAME", help="show this race again, without model or game")
-    parser.add_argument("--speed", type=float, default=2.0, help="steps a second on the screen (%(default)s)")
+    parser.add_argument("--resume", metavar="RACE", help="go on with this race, or last")
+    parser.add_argument("--replay", metavar="RACE", help="show this race again, or last, without model or game")
+    parser.add_argument("--speed", type=float, default=2.0, metavar="N", help="steps per second (default: %(default)s)")
     parser.add_argument("--plain", action="store_true", help="lines instead of a screen")
     parser.add_argument("--json", action="store_true", help="run it without a screen; an object on stdout")
     parser.set_defaults(handler=run)
@@ -179,7 +180,9 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
 
 def _say_how_to_go_on(race: SavedRace) -> None:
     """Say on stderr how the race is shown again or, unless all have finished, resumed."""
+    from jitrl_tui.output import note
+
     finished = all(racer.session.finished() for racer in race.racers)
     again = "show it again with" if finished else "go on with"
     option = "--replay" if finished else "--resume"
-    print(f"{again}: jitrl race {option} {shlex.quote(race.name)}", file=sys.stderr)
+    note(f"{again}: jitrl race {option} {shlex.quote(race.name)}")

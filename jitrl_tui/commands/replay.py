@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from jitrl_tui.commands.options import add_plain, add_screen_options
@@ -13,7 +12,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("replay", parents=[common], help="show a recorded session again")
     parser.add_argument(
-        "file", metavar="FILE", type=Path, help="an events.jsonl, its folder, or a session's name"
+        "file", metavar="SESSION", help="a session's name, last, its folder, or an events.jsonl"
     )
     add_screen_options(parser)
     add_plain(parser)
@@ -24,12 +23,10 @@ def run(args: argparse.Namespace) -> int:
     """Open the watch screen on the recording; return the exit code."""
     from engine.paths import saves_folder
     from engine.session import recording
+    from engine.session.store import recorded
 
-    path: Path = args.file
     saves = saves_folder(args.saves)
-    named = saves / "sessions" / path
-    if not path.exists() and len(path.parts) == 1 and named.is_dir():
-        path = named
+    path = recorded(saves, args.file)
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 

@@ -11,6 +11,7 @@ from typing import Any
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
 from jitrl_tui.commands.running import play, result_of, tracked, verdict, write
+from jitrl_tui.output import note
 from jitrl_tui.ready import check_game
 from jitrl_tui.tracking import TOOLS, check
 
@@ -19,16 +20,15 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser("run", parents=[common], help="play episodes without a screen")
     add_session_options(parser)
-    parser.add_argument("--json", metavar="FILE", help="write the result there; - is stdout")
-    parser.add_argument("--resume", metavar="NAME", help="go on with this session instead of a new one")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the result there, as JSON")
+    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="the result on stdout, or in FILE")
+    parser.add_argument("--resume", metavar="SESSION", help="go on with this session, or last, instead of a new one")
     parser.add_argument("--track", choices=TOOLS, help="write the episodes for this tool, too, to saves/track")
     parser.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. On Ctrl-C, finished steps are stored, and the command to resume is printed."""
-    from engine.errors import UsageError
     from engine.paths import saves_folder
     from engine.session import changing, suites
     from engine.session import store as sessions
@@ -36,15 +36,12 @@ def run(args: argparse.Namespace) -> int:
     check(args.track)
     config = session_config(args)
     saves = saves_folder(args.saves)
-    target = _json_target(args.json)
+    target = _target(args.output or args.json)
     suite = suites.find(saves, args.resume) if args.resume else None
     if suite is not None:
         check_game(suite.config, saves)
     elif args.resume:
-        folder = saves / "sessions" / args.resume
-        if "/" in args.resume or not folder.is_dir():
-            raise UsageError(f"there is no session {args.resume!r}; `jitrl sessions` lists them")
-        saved = sessions.load(folder)
+        saved = sessions.find(saves, args.resume)
         config = saved.config
         check_game(config, saves)
     else:
@@ -65,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
     if session.error is not None:
         print(f"jitrl: {session.error}", file=sys.stderr)
         if not changing.discard_unplayed(saved) and progress.started is not None:
-            print(f"what was played is kept; {again}", file=sys.stderr)
+            note(f"what was played is kept; {again}")
         return session.error.exit_code
     return verdict(session.results, config, progress)
 
 
-def _json_target(name: str | None) -> Path | None:
+def _target(name: str | None) -> Path | None:
     """Return the path of the result file. A missing folder is reported before the run starts."""
     from engine.errors import UsageError
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jitrl_tui.commands.running import Progress, play, result_of, tracked, verdict, write
+from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -41,7 +42,7 @@ def run_suite(
             results.append(_before(saved))
             continue
         if not quiet:
-            print(f"task {number}/{len(suite.tasks)}: {name}", file=sys.stderr)
+            note(f"task {number}/{len(suite.tasks)}: {name}")
         session, progress, interrupted = play(saved, saves, quiet=quiet)
         result = result_of(session.results, saved.config, progress)
         if session.error is not None:

@@ -25,8 +25,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         description="Serve the app to browsers (it takes: jitrl up serve). Each visitor gets a process of their own, "
                     "with the memory and the sessions of this saves folder.",
     )  # fmt: skip
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
-    parser.add_argument("--port", type=int, default=0, help="port, 0 for any that is free (%(default)s)")
+    parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1",
+                        help="address to listen at (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--port", type=int, default=0, metavar="N",
+                        help="port, 0 for any that is free (default: %(default)s)")  # fmt: skip
     parser.add_argument(
         "--token-file", metavar="FILE",
         help=f"file with the secret part of the address, 16 to 128 letters and digits; or set {TOKEN}; else a new one",
@@ -36,7 +38,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "--name", action="append", default=[], metavar="HOST",
         help="a name of this machine by which visitors come, such as that of a proxy",
     )  # fmt: skip
-    parser.add_argument("--visitors", type=int, default=4, metavar="N", help="most visitors at a time (%(default)s)")
+    parser.add_argument("--visitors", type=int, default=4, metavar="N",
+                        help="most visitors at a time (default: %(default)s)")  # fmt: skip
     parser.add_argument("--yes", action="store_true", help="listen where other machines can reach it")
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="COMMAND",

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.output import note
+
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
 
@@ -23,7 +25,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
                     "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name, and "
                     "`jitrl sessions export NAME` writes its transcript.",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", metavar="NAME", help="take up this session, or load this save")
+    parser.add_argument("name", nargs="?", metavar="SESSION", help="take up this session, load this save, or last")
     parser.add_argument(
         "--branch",
         metavar="[EPISODE:]STEP",
@@ -38,24 +40,24 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "--episodes",
         type=int,
         metavar="N",
-        help="episodes that the branch plays, the one it begins in included (as many as the session; with --yes 1)",
+        help="episodes of the branch, the one it begins in included (default: as many as the session; with --yes 1)",
     )
     parser.add_argument("--yes", action="store_true", help="play the branch at once, without a screen or a pause")
     parser.add_argument("--json", action="store_true", help="a list on stdout")
     parser.set_defaults(handler=run)
     # The command line writes `sessions rm` with a hyphen, because NAME stands in the place of an action.
     remove = subparsers.add_parser("sessions-rm", parents=[common], prog="jitrl sessions rm")
-    remove.add_argument("names", nargs="+", metavar="NAME", help="delete these sessions with their recordings")
+    remove.add_argument("names", nargs="+", metavar="SESSION", help="delete these sessions with their recordings")
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(handler=_remove)
     rename = subparsers.add_parser("sessions-rename", parents=[common], prog="jitrl sessions rename")
-    rename.add_argument("name", metavar="NAME", help="give this session")
+    rename.add_argument("name", metavar="SESSION", help="give this session")
     rename.add_argument("new", metavar="NEW", help="this name")
     rename.set_defaults(handler=_rename)
     export = subparsers.add_parser("sessions-export", parents=[common], prog="jitrl sessions export")
-    export.add_argument("name", metavar="NAME", help="write the transcript of this session")
-    export.add_argument("--format", choices=FORMATS, help="its format (that of FILE's name, or txt)")
-    export.add_argument("-o", "--output", metavar="FILE", help="where it goes (stdout)")
+    export.add_argument("name", metavar="SESSION", help="write the transcript of this session")
+    export.add_argument("--format", choices=FORMATS, help="its format (default: that of FILE's name, or txt)")
+    export.add_argument("-o", "--output", metavar="FILE", help="where it goes (default: stdout)")
     export.set_defaults(handler=_export)
 
 
@@ -112,22 +114,18 @@ def _export(args: argparse.Namespace) -> int:
         return 0
     target = Path(args.output)
     export(recording, target, format_of(target, args.format))
-    print(f"wrote {shown(target)}", file=sys.stderr)
+    note(f"wrote {shown(target)}")
     return 0
 
 
 def _named(name: str, saves: Path) -> SavedSession:
     """Return the session of this name, or a new session that continues from the save of this name."""
-    from engine.errors import UsageError
     from engine.session import branches as keeping
     from engine.session import store as sessions
 
-    folder = saves / "sessions" / name
-    if "/" not in name and folder.is_dir():
-        return sessions.load(folder)
-    if any(save.name == name for save in keeping.named(saves)):
+    if any(save.name == name for save in keeping.named(saves)) and not (saves / "sessions" / name).is_dir():
         return keeping.load(saves, name)
-    raise UsageError(f"there is no session {name!r}; `jitrl sessions` lists them")
+    return sessions.find(saves, name)
 
 
 def _branch(args: argparse.Namespace, saves: Path) -> int:
@@ -140,10 +138,7 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
 
     if not args.name:
         raise UsageError("--branch needs the name of a session; `jitrl sessions` lists them")
-    folder = saves / "sessions" / args.name
-    if "/" in args.name or not folder.is_dir():
-        raise UsageError(f"there is no session {args.name!r}; `jitrl sessions` lists them")
-    session, (episode, step) = sessions.load(folder), _place(args.branch)
+    session, (episode, step) = sessions.find(saves, args.name), _place(args.branch)
     if args.episodes is not None and args.episodes < 1:
         raise UsageError(f"--episodes must be at least 1, not {args.episodes}")
     keeping.until(session, (episode, step))  # report a step that is not there before anything is written
@@ -159,26 +154,11 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
     last = None if count is None else episode + count - 1
     branch = keeping.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)
     if args.yes:
-        print(f"branch: {branch.name}", file=sys.stderr)
+        note(f"branch: {branch.name}")
         return plain.run_saved_plain(branch, saves, play=False)
     from jitrl_tui.app import run_saved
 
     return run_saved(branch, saves, paused=True)
-
-
-def _found(saves: Path, name: str) -> SavedSession:
-    """Return the session with a name.
-
-    Raises:
-        UsageError: There is none.
-    """
-    from engine.errors import UsageError
-    from engine.session import store as sessions
-
-    folder = saves / "sessions" / name
-    if not name or "/" in name or not folder.is_dir():
-        raise UsageError(f"there is no session {name!r}; `jitrl sessions` lists them")
-    return sessions.load(folder)
 
 
 def _remove(args: argparse.Namespace) -> int:
@@ -186,21 +166,21 @@ def _remove(args: argparse.Namespace) -> int:
     from engine.disk import shown
     from engine.errors import UsageError
     from engine.paths import saves_folder
-    from engine.session import changing
+    from engine.session import changing, store
 
     saves = saves_folder(args.saves)
-    doomed = [_found(saves, name) for name in dict.fromkeys(args.names)]
+    doomed = list({found.name: found for found in (store.find(saves, name) for name in args.names)}.values())
     if not args.yes:
         if not sys.stdin.isatty():
             raise UsageError("sessions rm asks before it deletes; without a terminal, add --yes")
-        names = shown(", ".join(args.names))
+        names = shown(", ".join(session.name for session in doomed))
         print(f"Delete {names} with their recordings? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
-            print("nothing was deleted", file=sys.stderr)
+            note("nothing was deleted")
             return 1
     for session in doomed:
         changing.delete(saves, session)
-        print(f"deleted {shown(session.name)}", file=sys.stderr)
+        note(f"deleted {shown(session.name)}")
     return 0
 
 
@@ -208,11 +188,12 @@ def _rename(args: argparse.Namespace) -> int:
     """Give a session another name."""
     from engine.disk import shown
     from engine.paths import saves_folder
-    from engine.session import changing
+    from engine.session import changing, store
 
     saves = saves_folder(args.saves)
-    renamed = changing.rename(saves, _found(saves, args.name), args.new)
-    print(f"{shown(args.name)} is {shown(renamed.name)} now", file=sys.stderr)
+    session = store.find(saves, args.name)
+    renamed = changing.rename(saves, session, args.new)
+    note(f"{shown(session.name)} is {shown(renamed.name)} now")
     return 0
 
 

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jitrl_tui.output import note
+
 if TYPE_CHECKING:
     from engine.web.sites.manager import Sites, Status
 
@@ -19,7 +21,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its actions."""
     parser = subparsers.add_parser("web", parents=[common], help="start local web sites and list web tasks")
     parser.set_defaults(handler=_status, json=False, sites=[])
-    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    actions = parser.add_subparsers(metavar="ACTION")
 
     up = actions.add_parser("up", parents=[common], help="start local sites on 127.0.0.1")
     _sites(up)
@@ -159,4 +161,4 @@ def _ls_browsergym(saves: Path, args: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(f"{text} ...", file=sys.stderr, flush=True)
+    note(f"{text} ...")

@@ -6,8 +6,9 @@ import argparse
 import dataclasses
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.session.retold import Again
@@ -23,11 +24,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         "was at each step. Without --set, it checks that every decision comes out as it was recorded.",
     )  # fmt: skip
     parser.add_argument(
-        "recording", metavar="RECORDING", type=Path, help="an events.jsonl, its folder, or a session's name"
+        "recording", metavar="SESSION", help="a session's name, last, its folder, or an events.jsonl"
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting, for instance --set beta=0.5; repeatable")  # fmt: skip
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="choices listed at most (%(default)s)")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="choices at most (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="data on stdout, with all choices that would differ")
     parser.set_defaults(handler=run)
 
@@ -36,13 +37,11 @@ def run(args: argparse.Namespace) -> int:
     """Print what would differ; return the exit code."""
     from engine.paths import saves_folder
     from engine.session import whatif
+    from engine.session.store import recorded
     from jitrl_tui.commands.options import change
 
     saves = saves_folder(args.saves)
-    path: Path = args.recording
-    named = saves / "sessions" / path
-    if not path.exists() and len(path.parts) == 1 and named.is_dir():
-        path = named
+    path = recorded(saves, args.recording)
     with whatif.opened(path, saves) as recorded:
         settings = dataclasses.replace(recorded.settings, **dict(change(text) for text in args.changes))
         asks = True if not args.changes and recorded.scope is not None else None
@@ -79,7 +78,7 @@ def _tell(outcome: Outcome, limit: int) -> None:
             f"  ->  {now.action!r} ({now.posterior[now.chosen]:.0%})"
         )
     if len(outcome.differing) > max(0, limit):
-        print(f"... and {len(outcome.differing) - max(0, limit)} more; --limit N shows more", file=sys.stderr)
+        note(f"... and {len(outcome.differing) - max(0, limit)} more; --limit N shows more")
 
 
 def _share(one: Again, action: str) -> float:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.disk import read_text, shown, write_private
-from engine.errors import StorageError, UsageError
-from jitrl_tui.preferences.schema import BY_KEY, BY_NAME, OPTIONS, SECTIONS, find, nearest
+from engine.errors import StorageError, UsageError, meant
+from jitrl_tui.preferences.schema import BY_KEY, BY_NAME, OPTIONS, SECTIONS, find
 
 VARIABLE = "JITRL_CONFIG"
 KEYS = "keys"
@@ -81,7 +81,7 @@ def read(file: Path, *, must_exist: bool = False) -> Config:
             if option is None:
                 elsewhere = BY_NAME.get(name)
                 names = [one.name for one in OPTIONS if one.section == section]
-                hint = f"; it belongs into [{elsewhere.section}]" if elsewhere else nearest(name, names)
+                hint = f"; it belongs into [{elsewhere.section}]" if elsewhere else meant(name, names)
                 problems.append(f"there is no setting {name!r} in [{section}]{hint}")
                 continue
             try:
@@ -97,7 +97,7 @@ def _unknown(section: str, table: Any) -> str:
     option = BY_NAME.get(section)
     if option is not None and not isinstance(table, dict):
         return f"{section} belongs into the table [{option.section}]"
-    return f"there is no table [{section}]{nearest(section, [*SECTIONS, KEYS])}"
+    return f"there is no table [{section}]{meant(section, [*SECTIONS, KEYS])}"
 
 
 def _flat(table: Any, problems: list[str], before: str = "") -> Iterator[tuple[str, str]]:

@@ -6,13 +6,12 @@ The config file, environment variables, the settings screen, `jitrl config` and 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.errors import UsageError
+from engine.errors import UsageError, meant
 from engine.settings import GROUPS, PROFILES
 
 THEMES = (
@@ -200,11 +199,5 @@ def find(name: str) -> Option:
     """
     option = BY_KEY.get(name) or BY_NAME.get(name)
     if option is None:
-        raise UsageError(f"there is no setting {name!r}{nearest(name, [*BY_NAME, *BY_KEY])}")
+        raise UsageError(f"there is no setting {name!r}{meant(name, [*BY_NAME, *BY_KEY])}")
     return option
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a question about the name that is most like `name`, "" if none is."""
-    found = difflib.get_close_matches(name, list(names), 1, 0.5) if len(name) < 100 else []
-    return f"; is {found[0]!r} meant?" if found else ""

@@ -60,7 +60,7 @@ def test_flags_that_are_not_typed_leave_the_file_its_word(file):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[settings]\ngama = 1", "there is no setting 'gama' in [settings]; is 'gamma' meant?"),
+        ("[settings]\ngama = 1", "there is no setting 'gama' in [settings] (did you mean 'gamma'?)"),
         ("[settings]\nbeta = 5000", "in [settings], beta must lie between 0 and 1000, not 5000"),
         ('[settings]\nk = "ten"', "in [settings], k must be a whole number, not 'ten'"),
         ("[settings]\nk = true", "in [settings], k must be a whole number, not True"),
@@ -71,7 +71,7 @@ def test_flags_that_are_not_typed_leave_the_file_its_word(file):
         ),
         ('[app]\nmodel = "x"', "there is no setting 'model' in [app]; it belongs into [session]"),
         ('theme = "jitrl-light"', "theme belongs into the table [app]"),
-        ("[sesion]\nseed = 1", "there is no table [sesion]; is 'session' meant?"),
+        ("[sesion]\nseed = 1", "there is no table [sesion] (did you mean 'session'?)"),
         ("[app\n", "is no TOML"),
         ("[keys]\nwatch.help = 3", "in [keys], watch.help must be a key in quotes"),
     ],
@@ -98,7 +98,7 @@ def test_the_doctor_tells_mistakes(file):
     file.write_text("[settings]\ngama = 1\n")
     args = argparse.Namespace(preferences=preferences.load(str(file), environment={}))
     assert [(check.state, check.found) for check in doctor._config(args)] == [
-        ("ok", str(file)), ("fail", f"{file}: there is no setting 'gama' in [settings]; is 'gamma' meant?")
+        ("ok", str(file)), ("fail", f"{file}: there is no setting 'gama' in [settings] (did you mean 'gamma'?)")
     ]  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def test_keys_are_remapped_by_name():
     assert table["look_back"].written == "←"  # ? is taken
     told = keymap.mistakes(keymap.tables(kinds()), {**keys, "watch.step_one": "x", "home.help": "hyper"})
     assert told == [
-        "there is no action 'watch.step_one'; is 'watch.step_once' meant?",
+        "there is no action 'watch.step_one' (did you mean 'watch.step_once'?)",
         "watch.look_back cannot be '?': that is the key of watch.help; give that another key, too",
         "home.help: 'hyper' is no key; a key is for instance x, ?, ctrl+n, f5, space or comma",
     ]

@@ -98,7 +98,7 @@ def test_mistakes_of_the_file_are_on_the_screen(file, size):
 
     async def go(pilot, app):
         text = " ".join((await settled(pilot)).split())
-        assert "there is no setting 'gama' in [settings]; is 'gamma' meant?" in text
+        assert "there is no setting 'gama' in [settings] (did you mean 'gamma'?)" in text
         assert "watch.help cannot be 'q': that is the key of watch.leave" in text
 
     with_settings(file, go, size)

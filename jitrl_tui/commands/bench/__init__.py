@@ -47,9 +47,11 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     report.add_argument(
         "--format", action="append", default=None, dest="formats", metavar="FORMAT",
-        help="md, csv, tex, html, svg or png; repeatable (all; png where matplotlib is installed)",
+        help="md, csv, tex, html, svg or png; repeatable (default: all; png where matplotlib is installed)",
     )  # fmt: skip
-    report.add_argument("--out", type=Path, metavar="DIR", help="folder of the files (report in the run's folder)")
+    report.add_argument("-o", "--output", type=Path, metavar="DIR",
+                        help="folder of the files (default: report in the run's folder)")  # fmt: skip
+    report.add_argument("--out", dest="output", type=Path, help=argparse.SUPPRESS)  # as it was called before
     report.add_argument("--print", action="store_true", dest="show", help="the report as Markdown on stdout, no files")
     report.add_argument("--json", action="store_true", help="the numbers as an object on stdout, no files")
     report.add_argument(
@@ -163,9 +165,9 @@ def report_one(args: argparse.Namespace) -> int:
     found = [folders.find(saves_folder(args.saves), name) for name in args.names]
     if len({folder.resolve() for folder in found}) < len(found):
         raise UsageError(f"the same run is named twice: {', '.join(args.names)}")
-    if len(found) > 1 and args.out is None and not args.show and not args.json:
+    if len(found) > 1 and args.output is None and not args.show and not args.json:
         raise UsageError(
-            "several runs are joined; say with --out DIR where their report goes, or use --print or --json"
+            "several runs are joined; say with --output DIR where their report goes, or use --print or --json"
         )
     short = len({folder.name for folder in found}) == len(found)
     runs = {folder.name if short else str(folder): report.load(folder) for folder in found}
@@ -180,7 +182,7 @@ def report_one(args: argparse.Namespace) -> int:
         return 0
     without = "" if args.formats else report.png.missing()
     formats = args.formats or [one for one in report.FORMATS if one != "png" or not without]
-    for path in report.write(results, args.out or found[0] / "report", formats, args.per):
+    for path in report.write(results, args.output or found[0] / "report", formats, args.per):
         print(path)
     if without:
         print(f"jitrl: all but PNG was written; {without}", file=sys.stderr)

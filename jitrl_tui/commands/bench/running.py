@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import waits
 from jitrl_tui import closing
+from jitrl_tui.output import note
 from jitrl_tui.tracking import TOOLS, check
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def register_run(actions: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="another profile of settings")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting of all arms; repeatable")  # fmt: skip
-    parser.add_argument("--name", default="", metavar="RUN", help="name of the run (suite and time)")
+    parser.add_argument("--name", default="", metavar="RUN", help="name of the run (default: suite and time)")
     parser.add_argument("--memory", metavar="ADDRESS",
                         help="the memories of all cells, apart from each other, on a PostgreSQL server: "
                              "postgresql://HOST/DATABASE#SPACE")  # fmt: skip
@@ -64,18 +65,17 @@ def register_resume(actions: Any, common: argparse.ArgumentParser) -> None:
 
 def _add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, metavar="N",
-                        help="cells at a time (the number of cores; 1 with a model in this machine)")  # fmt: skip
+                        help="cells at a time (default: number of cores; 1 with a model in this machine)")  # fmt: skip
     parser.add_argument("--on", default="local", metavar="WHERE",
                         help="where cells are played: local (processes of this machine), ray (Ray, started here for "
                              "this run), ray:auto (the Ray cluster that this machine belongs to), or ray://HOST:PORT "
-                             "(the one with this head node)")  # fmt: skip
+                             "(the one with this head node) (default: %(default)s)")  # fmt: skip
     parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
     parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
     parser.add_argument("--track", choices=TOOLS,
                         help="write the episodes of each cell for this tool, too, to saves/track")  # fmt: skip
     parser.add_argument("--watch", action="store_true", help="a screen with all cells and their curves")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -184,7 +184,7 @@ def _executor(on: str, plan: Plan, args: argparse.Namespace, saves: Path) -> Ite
     from engine.bench.on_ray.opening import opened
 
     if not args.quiet:
-        print(f"{'starting' if on == 'ray' else 'joining'} Ray ...", file=sys.stderr)
+        note(f"{'starting' if on == 'ray' else 'joining'} Ray ...")
     with opened(on, plan, saves, _jobs(args.jobs, plan.cells) if on == "ray" else args.jobs) as executor:
         yield executor, executor.jobs
 
@@ -213,7 +213,7 @@ def _play(
     if stopped:
         print(f"jitrl: {stopped}", file=sys.stderr)
     if code:
-        print(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}", file=sys.stderr)
+        note(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}")
     _report(folder, quiet=args.quiet)
     if args.track is not None:
         _track(args.track, folder, saves)
@@ -277,7 +277,7 @@ def _report(folder: Path, *, quiet: bool) -> None:
         print(f"jitrl: {error}", file=sys.stderr)
     print(report.summary(results))
     if not quiet:
-        print(f"report: {out / 'report.html'}", file=sys.stderr)
+        note(f"report: {out / 'report.html'}")
 
 
 def _limits(args: argparse.Namespace) -> Limits:
@@ -347,7 +347,7 @@ def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
         *parts_of(expected),
     ]  # fmt: skip
     basis = "as in earlier runs" if expected.measured else "time is told after the first episodes"
-    print(f"{suite.title}: {', '.join(parts)} ({basis})", file=sys.stderr)
+    note(f"{suite.title}: {', '.join(parts)} ({basis})")
 
 
 def _agreed(expected: Estimate, limits: Limits, *, yes: bool) -> bool:

@@ -6,12 +6,12 @@ import argparse
 import json
 import shlex
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 from jitrl_tui.commands.games.make import register_make
 from jitrl_tui.commands.games.mapping import register_map
+from jitrl_tui.output import note
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     verify.add_argument("game", metavar="GAME")
     verify.add_argument(
-        "--solution", type=Path, metavar="FILE", help="commands, one a line or as a list in JSON (the known solution)"
+        "--solution", type=Path, metavar="FILE", help="its commands, in lines or as JSON (default: the known solution)"
     )
     verify.set_defaults(handler=check)
 
@@ -75,9 +75,9 @@ def list_all(args: argparse.Namespace) -> int:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-    print("What each is about, and what is supported how: jitrl games info NAME", file=sys.stderr)
+    note("What each is about, and what is supported how: jitrl games info NAME")
     if not any(story.name == "zork1" for story in stories):
-        print("More: jitrl games fetch zork1 zork3, or --games DIR with stories of yours", file=sys.stderr)
+        note("More: jitrl games fetch zork1 zork3, or --games DIR with stories of yours")
     return 0
 
 
@@ -142,7 +142,7 @@ def get(args: argparse.Namespace) -> int:
     from engine.paths import saves_folder
 
     for name in args.names:
-        fetch(name, saves_folder(args.saves), lambda text: print(text, file=sys.stderr), args.base or BASE)
+        fetch(name, saves_folder(args.saves), note, args.base or BASE)
     return 0
 
 
@@ -160,7 +160,7 @@ def put(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no file {shown(file)}")
         story = read_story(file)
         if story.shipped:
-            print(f"{shown(file)} comes with jitrl as {story.name}", file=sys.stderr)
+            note(f"{shown(file)} comes with jitrl as {story.name}")
             continue
         kept = folder / kept_name(file)
         try:
@@ -172,7 +172,7 @@ def put(args: argparse.Namespace) -> int:
             if beside is not None and beside.is_file():
                 shutil.copyfile(beside, target)
         name = read_story(kept).name
-        print(f"{name} is ready: jitrl watch {shlex.quote(name)}", file=sys.stderr)
+        note(f"{name} is ready: jitrl watch {shlex.quote(name)}")
     return 0
 
 
@@ -215,7 +215,7 @@ def check(args: argparse.Namespace) -> int:
     if theirs:
         print(f"{story.name}: in step with Jericho's environment for {steps} steps")
     else:
-        print("Jericho knows neither score nor places of this story; they are not compared", file=sys.stderr)
+        note("Jericho knows neither score nor places of this story; they are not compared")
     if not seen.max_score:  # a story without score: winning it is all there is to reach
         print(f"{story.name}: no score, {seen.moves} moves{end or ', not won'}")
     else:

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jitrl_tui.output import note
+
 
 def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -> None:
     """Add `make` to the actions of `jitrl games`. `common` has the options of all commands."""
@@ -21,15 +23,18 @@ def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -
         "--inform", type=Path, metavar="FILE.inf", help="compile this source with Inform 6 instead (needs inform6)"
     )
     parser.add_argument("--library", type=Path, metavar="DIR", help="with --inform: folder of the Inform 6 library")
-    parser.add_argument("--kind", choices=("cooking", "house"), default="house", help="default: house")
+    parser.add_argument("--kind", choices=("cooking", "house"), default="house",
+                        help="what it is about (default: house)")  # fmt: skip
     parser.add_argument(
-        "--size", choices=("small", "medium", "large"), default="small", help="default: small"
+        "--size", choices=("small", "medium", "large"), default="small", help="how large it is (default: small)"
     )
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="another seed, another story; default 1"
+        "--seed", type=int, default=1, metavar="N", help="another seed, another story (default: 1)"
     )
-    parser.add_argument("--name", metavar="NAME", help="name of the story; default KIND-SIZE-SEED")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: games in the saves folder")
+    parser.add_argument("--name", metavar="NAME",
+                        help="name of the story (default: KIND-SIZE-SEED)")  # fmt: skip
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR",
+                        help="folder for it (default: games in the saves folder)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="what was made, as an object on stdout")
     parser.set_defaults(handler=make)
 
@@ -54,7 +59,7 @@ def make(args: argparse.Namespace) -> int:
         difficulty={"small": "easy", "medium": "medium", "large": "hard"}[args.size],
         description=f"A {args.size} {args.kind} story, seed {args.seed}.",
     )
-    print("making the story; this takes about ten seconds", file=sys.stderr)
+    note("making the story; this takes about ten seconds")
     entry = make_story(recipe, folder)
     if args.json:
         print(json.dumps(entry, indent=1))
@@ -63,7 +68,7 @@ def make(args: argparse.Namespace) -> int:
             f"{folder / entry['file']}: {entry['rooms']} rooms, {entry['max_score']} points", file=sys.stderr
         )
     play = shlex.quote(str(name if args.output is None else folder / entry["file"]))
-    print(f"play it: jitrl watch {play}; check it: jitrl games verify {play}", file=sys.stderr)
+    note(f"play it: jitrl watch {play}; check it: jitrl games verify {play}")
     return 0
 
 
@@ -81,5 +86,5 @@ def compile_own(args: argparse.Namespace) -> int:
         print(json.dumps(entry, indent=1))
     play = shlex.quote(str(story.name if args.output is None else story.path))
     check = f"check its solution: jitrl games verify {play}" if made.solution else "its source names no solution"
-    print(f"{story.path} is ready; play it: jitrl watch {play}; {check}", file=sys.stderr)
+    note(f"{story.path} is ready; play it: jitrl watch {play}; {check}")
     return 0

@@ -23,7 +23,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     where = argparse.ArgumentParser(add_help=False)
     for place in (parser, where):
         place.add_argument("--memory", metavar="ADDRESS", default=argparse.SUPPRESS, help=f"that on {MEMORY_HELP}")
-    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    actions = parser.add_subparsers(metavar="ACTION")
     parser.set_defaults(handler=memory_look.ls, json=False, memory=None)
 
     def add(name: str, handler: Callable[[argparse.Namespace], int], text: str, *, data: bool = False) -> Any:
@@ -47,13 +47,13 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     show.add_argument("--entry", metavar="N", type=int)
     show.add_argument("--kept", metavar="N", nargs="?", const="all",
                       help="what methods have kept besides episodes: a number or uid; all without one")  # fmt: skip
-    show.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
+    show.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (default: %(default)s)")
     search = add("search", memory_look.search, "find steps and kept records that hold all the words", data=True)
     search.add_argument("words", nargs="+", metavar="TEXT")
     search.add_argument("--scope", metavar="SCOPE")
-    search.add_argument("--limit", type=int, default=20, metavar="N", help="hits at most (%(default)s)")
+    search.add_argument("--limit", type=int, default=20, metavar="N", help="hits at most (default: %(default)s)")
     search.add_argument(
-        "--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)"
+        "--gamma", type=float, default=0.5, help="discount of the returns shown (default: %(default)s)"
     )
     verify = add(
         "verify", memory_look.verify, "read every byte, say what is damaged; changes nothing", data=True
@@ -61,18 +61,19 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     verify.add_argument("scope", nargs="?", metavar="SCOPE")
     browse = add("browse", memory_look.browse, "open the memory screen: search, sort, edit, merge")
     browse.add_argument("scope", nargs="?", metavar="SCOPE")
-    browse.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (%(default)s)")
+    browse.add_argument("--gamma", type=float, default=0.5, help="discount of the returns shown (default: %(default)s)")
     _add_exchange(add)
     _add_upkeep(add)
 
 
 def _add_exchange(add: Callable[..., Any]) -> None:
     export = add("export", memory_change.export, "write a memory to a plain file, one JSON object a line")
-    export.add_argument("file", metavar="FILE", help="- is stdout")
+    export.add_argument("-o", "--output", dest="file", metavar="FILE", help="where it goes (default: stdout)")
+    export.add_argument("file", nargs="?", default=argparse.SUPPRESS, metavar="FILE", help="the same as -o FILE")
     export.add_argument("--scope", metavar="SCOPE", action="append", help="only this one; repeatable")
     take = add("import", memory_change.take, "take what an exported file holds, marked as imported")
     take.add_argument("file", metavar="FILE", type=Path)
-    take.add_argument("--as", dest="name", metavar="NAME", help="provenance imported:NAME (the file's name)")
+    take.add_argument("--as", dest="name", metavar="NAME", help="provenance imported:NAME (default: the file's name)")
     take.add_argument("--scope", metavar="NAME", help="put all of them into this scope")
     merge = add("merge", memory_change.merge, "take what another memory knows and this one does not")
     merge.add_argument("source", metavar="SOURCE", help="a saves folder, a memory, a journal, an export, or an address")
@@ -124,8 +125,9 @@ def _add_upkeep(add: Callable[..., Any]) -> None:
         "write a new journal with what is left in a damaged one, which is kept beside it", data=True,
     )  # fmt: skip
     recover.add_argument("source", metavar="FILE|SCOPE", help="a journal, its folder, or a scope")
-    recover.add_argument("--to", metavar="FILE", type=Path,
+    recover.add_argument("-o", "--output", dest="to", metavar="FILE", type=Path,
                          help="a new file for it; the damaged one then stays where it is")  # fmt: skip
+    recover.add_argument("--to", dest="to", type=Path, help=argparse.SUPPRESS)  # as it was called before
     compact = add("compact", memory_change.compact, "write the journals anew: damage mended, leftovers gone")
     compact.add_argument("scope", nargs="?", metavar="SCOPE")
     compact.add_argument("--purge", action="store_true",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jitrl_tui.commands.memory.text import counted, find_scope, memory_at, open_memory, scope_name, size
+from jitrl_tui.output import note
 
 
 def export(args: argparse.Namespace) -> int:
@@ -17,12 +18,12 @@ def export(args: argparse.Namespace) -> int:
 
     with open_memory(args) as memory:
         scopes = [find_scope(memory, name) for name in args.scope or memory.scopes()]
-        if args.file == "-":
+        if args.file in (None, "-"):
             exchange.export_episodes(sys.stdout, scopes)
             return 0
         target = Path(args.file)
         count, records = exchange.export_to(target, scopes)
-    print(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {shown(target)}", file=sys.stderr)
+    note(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {shown(target)}")
     return 0
 
 
@@ -102,7 +103,7 @@ def forget(args: argparse.Namespace) -> int:
     if args.undo and not (named or args.provenance):
         with open_memory(args) as memory:
             entries, records = upkeep.undo_last(memory)
-        print(f"put back {counted(entries, 'entry', 'entries')}{_and_kept(records)}", file=sys.stderr)
+        note(f"put back {counted(entries, 'entry', 'entries')}{_and_kept(records)}")
         return 0
     if args.undo or not (named or args.provenance):
         raise UsageError(
@@ -124,7 +125,7 @@ def forget(args: argparse.Namespace) -> int:
             print(f"{plan.scope}: {counted(len(plan.entries), 'entry', 'entries')}, among them "
                   f"{counted(len(plan.episodes), 'whole episode')}{_and_kept(len(plan.kept))}")  # fmt: skip
         if args.dry_run:
-            print("nothing was forgotten: this was a dry run", file=sys.stderr)
+            note("nothing was forgotten: this was a dry run")
             return 0
         entries, records = upkeep.forget_all(memory, plans)
     print(
@@ -152,7 +153,7 @@ def correct(args: argparse.Namespace) -> int:
         given = {"g": args.g, "gain": args.points, "pinned": args.pin}
         made = replace(known, **{name: value for name, value in given.items() if value is not None})
         store(scope, {args.entry: made})
-    print(f"entry {args.entry} of {scope.name}: {described(made)}", file=sys.stderr)
+    note(f"entry {args.entry} of {scope.name}: {described(made)}")
     return 0
 
 

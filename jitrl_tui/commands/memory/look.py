@@ -24,6 +24,7 @@ from jitrl_tui.commands.memory.text import (
     shown,
     size,
 )
+from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.memory import Memory
@@ -180,7 +181,7 @@ def search(args: argparse.Namespace) -> int:
     for hit in hits[: args.limit]:
         (print_kept if isinstance(hit, report.KeptHit) else print_hit)(hit, full=False)
     if len(hits) > args.limit:
-        print(f"... more than {args.limit}; --limit N shows more", file=sys.stderr)
+        note(f"... more than {args.limit}; --limit N shows more")
     elif not hits:
         print("nothing remembered holds all of that", file=sys.stderr)
     return 0

@@ -10,13 +10,14 @@ from typing import Any
 
 from jitrl_tui.commands.train import sweep
 from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
+from jitrl_tui.output import note
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command and its actions."""
     parser = subparsers.add_parser("train", parents=[common], help="train a model's weights: SFT and GRPO")
     parser.set_defaults(handler=_ls)
-    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    actions = parser.add_subparsers(metavar="ACTION")
     up = actions.add_parser(
         "up", parents=[common], help="tell whether the training environment is here, or make it"
     )
@@ -30,22 +31,22 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     sweep.register(actions, common)
     register_sft(actions, common)
     again = actions.add_parser("resume", parents=[common], help="go on with a run from its last checkpoint")
-    again.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    again.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`, or last")
     again.add_argument("--accelerate", metavar="FILE", default="", help="as for `jitrl train grpo`")
     again.set_defaults(handler=resume)
     result = actions.add_parser(
         "write", parents=[common], help="write adapter and model of the last checkpoint"
     )
-    result.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    result.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`, or last")
     result.set_defaults(handler=write)
     suite = actions.add_parser("suite", parents=[common], help="print a suite that compares runs, for `jitrl bench`")
     suite.add_argument("names", metavar="RUN", nargs="*", help="runs of `jitrl train ls`")
-    suite.add_argument("--episodes", type=int, default=10, metavar="L", help="episodes of each row (%(default)s)")
+    suite.add_argument("--episodes", type=int, default=10, metavar="L", help="episodes a row (default: %(default)s)")
     suite.set_defaults(handler=_suite)
     listing = actions.add_parser("ls", parents=[common], help="list the runs")
     listing.set_defaults(handler=_ls)
     show = actions.add_parser("show", parents=[common], help="show the curve of a run and what it took")
-    show.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`")
+    show.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`, or last")
     show.set_defaults(handler=_show)
 
 
@@ -60,7 +61,7 @@ def _up(args: argparse.Namespace) -> int:
 
     saves = _saves(args)
     if args.install:
-        install.install(saves, lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
+        install.install(saves, lambda text: note(f"{text} ..."))
     python = install.ready(saves)
     print(f"the training environment is ready: {python.parent.parent}")
     return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
+from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.settings import SessionConfig
@@ -48,7 +49,7 @@ def register_sft(actions: Any, common: argparse.ArgumentParser) -> None:
     parser = actions.add_parser("sft", parents=[common], help="train on recorded episodes")
     parser.add_argument("tasks", metavar="GAME", nargs=1, help="what was played")
     parser.add_argument("--from", metavar="SESSION", action="append", default=[], dest="sources",
-                        help="a session of `jitrl sessions`, or a folder with recordings; repeatable")  # fmt: skip
+                        help="a session, last, or a folder with recordings; repeatable")  # fmt: skip
     parser.add_argument("--walkthrough", action="store_true",
                         help="learn the game's known solution instead; the manifest says so")  # fmt: skip
     _add_common(parser, SftSettings)
@@ -62,16 +63,16 @@ def _add_common(
     parser.add_argument(
         "--model",
         default="local/smollm2",
-        help="local/smollm2, local:/path/to/file.gguf, or a folder of transformers (%(default)s)",
+        help="local/smollm2, local:/path/to/file.gguf, or a folder of transformers (default: %(default)s)",
     )
     parser.add_argument(
-        "--name", default="", help="name of the run and of its row in tables (made of game and method)"
+        "--name", default="", help="name of the run and of its row in tables (default: made of game and method)"
     )
     parser.add_argument("--steps", type=int, default=None, metavar="M", help="steps an episode at most")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of game and choices (%(default)s)"
+        "--seed", type=int, default=1, metavar="S", help="seed of game and choices (default: %(default)s)"
     )
-    parser.add_argument("--profile", default="default", help="settings of the episodes (%(default)s)")
+    parser.add_argument("--profile", default="default", help="settings of the episodes (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes",
                         help="a setting of the episodes; repeatable")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="only build the trainer and one batch")
@@ -85,7 +86,7 @@ def _add_common(
             type=type(spec.default),
             default=None,
             metavar="|".join(meta["choices"]) or ("N" if isinstance(spec.default, int) else "X"),
-            help=f"{meta['meaning']} ({_shown(spec.default)})".replace("%", "%%"),
+            help=f"{meta['meaning']} (default: {_shown(spec.default)})".replace("%", "%%"),
         )
 
 
@@ -208,10 +209,12 @@ def _source(saves: Path, name: str) -> Path:
     Raises:
         UsageError: It is not there, or has no recording.
     """
+    from engine.session.store import find
     from engine.train.data import recordings
 
     session = saves / "sessions" / name
-    folder = session if "/" not in name and session.is_dir() else Path(name).absolute()
+    inside = name == "last" or ("/" not in name and session.is_dir())
+    folder = find(saves, name).folder if inside else Path(name).absolute()
     recordings(folder)
     return folder
 
@@ -248,7 +251,7 @@ class _Telling:
         from jitrl_tui.commands.train.telling import HEAD, line
 
         if name == "say":
-            print(f"{value} ...", file=sys.stderr, flush=True)
+            note(f"{value} ...")
             return
         if not self._begun:
             print(HEAD)
@@ -266,4 +269,4 @@ def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
     if stopped:
         print(f"stopped; go on with: jitrl train resume {name}", file=sys.stderr)
     else:
-        print(f"written to {run.folder}; `jitrl train show {name}` tells how to play it", file=sys.stderr)
+        note(f"written to {run.folder}; `jitrl train show {name}` tells how to play it")

@@ -26,7 +26,7 @@ def register(actions: Any, common: argparse.ArgumentParser) -> None:
         description="Train with each setting of the paper's sweep in turn, and compare the scores of the episodes that "
                     "were played after each update. The same command goes on where it was stopped.",
     )  # fmt: skip
-    add_grpo(parser, "*", "what `jitrl run` plays (zork1, as in the paper)", without=SWEPT)
+    add_grpo(parser, "*", "what `jitrl run` plays (default: zork1, as in the paper)", without=SWEPT)
     parser.set_defaults(handler=_sweep)
 
 

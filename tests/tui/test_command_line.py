@@ -1,0 +1,214 @@
+"""The command line as a whole: its help, its suggestions, its options and its completion."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.session import store
+from jitrl_tui import cli
+from jitrl_tui.arguments import EVERYWHERE
+from jitrl_tui.commands.completion import SHELLS
+from jitrl_tui.examples import EXAMPLES, PAGES
+
+ROOT = Path(__file__).parents[2]
+PARSER = cli.make_parser()
+
+
+def parsers(parser: argparse.ArgumentParser = PARSER) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from parsers(inner)
+
+
+def parsed(line: str) -> argparse.Namespace:
+    return PARSER.parse_args(cli._expanded(shlex.split(line)))
+
+
+@pytest.fixture(scope="module")
+def saves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saves folder with two sessions."""
+    folder = tmp_path_factory.mktemp("saves")
+    for seed in ("1", "2"):
+        assert cli.main(["run", "pantry", "--model", "prior/verbs", "--episodes", "1", "--steps", "3", "--quiet",
+                         "--seed", seed, "--saves", str(folder)]) == 0  # fmt: skip
+    return folder
+
+
+def test_the_help_of_every_command_fits_80_columns_and_ends_with_what_all_have(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for parser in parsers():
+        text = parser.format_help()
+        lines = [line for line in text.splitlines() if len(line) > 80]
+        assert [line for line in lines if not line.startswith("  jitrl ")] == [], parser.prog
+        titles = [group.title for group in parser._action_groups if group._group_actions]
+        assert titles[-1] == EVERYWHERE, parser.prog
+        assert "usage: jitrl" in text
+
+
+def test_the_help_groups_all_commands_and_hides_internal_ones():
+    text = PARSER.format_help()
+    for title, names in cli.GROUPS.items():
+        listed = text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [name for name in names if f"  {name} " in listed] == list(names)
+    assert "sessions-" not in text
+
+
+def test_examples_are_commands_that_can_be_typed():
+    assert {*EXAMPLES} == {"", "help", *cli.COMMANDS}
+    lines = [line for name, told in EXAMPLES.items() for line in told if name != "completion"]
+    for line in lines:
+        if line.startswith("jitrl help"):
+            continue
+        parsed(line.partition(" | ")[0].removeprefix("jitrl "))
+    assert [page for page in PAGES.values() if not (ROOT / "docs" / f"{page}.md").is_file()] == []
+
+
+def test_defaults_are_labelled():
+    for parser in parsers():
+        for action in parser._actions:
+            assert "(%(default)s)" not in str(action.help), f"{parser.prog} {action.option_strings}"
+
+
+def test_help_of_a_command_is_the_same_both_ways(capsys):
+    said = []
+    for words in (["help", "bench", "run"], ["bench", "run", "--help"]):
+        with pytest.raises(SystemExit) as end:
+            cli.main(words)
+        assert end.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].startswith("usage: jitrl bench run")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("wach", "there is no command 'wach' (did you mean 'watch'?)"),
+        ("memory shwo", "there is no memory command 'shwo' (did you mean 'show'?)"),
+        ("help memry", "there is no command 'memry' (did you mean 'memory'?)"),
+        ("run --epsiodes 3", "there is no option '--epsiodes' (did you mean '--episodes'?)"),
+        ("run pantry --ep 3", "there is no option '--ep'"),
+        ("run pantry --profile papr", "there is no profile 'papr' (did you mean 'paper'?)"),
+        ("run pantry --agent jitlr", "there is no agent 'jitlr' (did you mean 'jitrl'?)"),
+        ("run pantry --set bta=3", "there is no setting 'bta' (did you mean 'beta'?)"),
+        ("config set betta 3", "there is no setting 'betta' (did you mean 'beta'?)"),
+        ("export x --to csvv", "'csvv' is none of: csv, "),
+        ("run pantry and more", "this is one argument too many: 'and'"),
+        ("completion tcsh", "'tcsh' is none of: bash, zsh, fish"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_the_nearest_name(line, sentence, capsys, tmp_path):
+    try:
+        code = cli.main([*line.split(), "--saves", str(tmp_path)])
+    except SystemExit as end:
+        code = end.code
+    said = capsys.readouterr()
+    assert (code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert sentence in said.err
+
+
+def test_a_wrong_session_is_told_with_the_nearest_name(saves, capsys):
+    name = next(store.saved(saves)).name
+    for line in ("sessions rm {} --yes", "replay {}", "curves {}", "run pantry --resume {}"):
+        assert cli.main([*line.format(f"{name}x").split(), "--saves", str(saves)]) == 2
+        assert f"did you mean '{name}'?" in capsys.readouterr().err
+
+
+def test_no_option_can_be_abbreviated():
+    assert [parser.prog for parser in parsers() if parser.allow_abbrev] == []
+
+
+def test_files_are_written_with_the_same_option_and_old_names_are_still_taken():
+    for parser in parsers():
+        for action in parser._actions:
+            if {"-o", "--output"} & {*action.option_strings}:
+                assert action.option_strings == ["-o", "--output"], parser.prog
+    assert parsed("curves --export x.svg").output == parsed("curves -o x.svg").output == Path("x.svg")
+    assert parsed("bench report last --out x").output == parsed("bench report last -o x").output == Path("x")
+    assert parsed("memory export x").file == parsed("memory export -o x").file == "x"
+    assert parsed("memory export").file is None
+    assert parsed("memory recover pantry --to x").to == parsed("memory recover pantry -o x").to == Path("x")
+    assert (parsed("run pantry --json").json, parsed("run pantry --json x").json) == ("-", "x")
+    assert parsed("run pantry -o x").output == "x"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["export {}", "curves {} --json", "whatif {} --json", "sessions export {}", "replay {} --plain",
+     "compare {} {} --json", "run pantry --resume {} --json"],
+)  # fmt: skip
+def test_last_is_the_session_that_was_played_last(line, saves, capsys):
+    name = max((saves / "sessions").iterdir(), key=lambda folder: (folder / "events.jsonl").stat().st_mtime).name
+    said = []
+    for named in (name, "last"):
+        assert cli.main([*line.format(named, named).split(), "--saves", str(saves), "--quiet"]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0]
+    assert said[0] == said[1]
+
+
+def test_quiet_says_nothing_of_what_went_well_and_verbose_tells_why_it_did_not(saves, capsys, tmp_path):
+    line = ["export", "last", "-o", str(tmp_path / "x.csv"), "--saves", str(saves)]
+    assert cli.main(line) == 0
+    assert "wrote" in capsys.readouterr().err
+    assert cli.main(["-q", *line]) == 0
+    assert capsys.readouterr() == ("", "")
+    broken = [*line[:3], str(tmp_path / "none" / "x.csv"), *line[4:]]
+    assert cli.main([*broken, "-q"]) == 1
+    plain = capsys.readouterr().err
+    assert plain.count("\n") == 1
+    assert cli.main(["--verbose", *broken]) == 1
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.endswith(plain)
+
+
+def completed(shell: str, line: str, saves: Path) -> list[str]:
+    """Return what a shell offers at the end of a line."""
+    program = Path(sys.executable).with_name("jitrl")
+    script = {
+        "bash": 'eval "$(jitrl completion bash)"; COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9; COMP_WORDS=($1); '
+                "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+                "_python_argcomplete jitrl; printf '%s\\n' \"${COMPREPLY[@]}\"",
+        "zsh": 'autoload -U compinit; compinit -D 2>/dev/null; eval "$(jitrl completion zsh)"; '
+               'print -r -- ${(k)_comps[jitrl]} ${_comps[jitrl]}',
+        "fish": "jitrl completion fish | source; complete -C $argv[1]",
+    }[shell]  # fmt: skip
+    words = [shell, "-c", script, line] if shell == "fish" else [shell, "-c", script, shell, line]
+    env = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": str(saves), "JITRL_SAVES": str(saves), "TERM": "dumb"}
+    result = subprocess.run(words, capture_output=True, text=True, env=env, cwd=saves, timeout=120)
+    return [each.split("\t")[0].strip() for each in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_completes_commands_options_and_names(shell, saves):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    if shell == "zsh":  # its completion works only in a line editor: only that it is registered can be seen here
+        assert "_python_argcomplete" in " ".join(completed(shell, "", saves))
+        return
+    assert completed(shell, "jitrl wat", saves) == ["watch"]
+    assert "--episodes" in completed(shell, "jitrl run --ep", saves)
+    assert "pantry" in completed(shell, "jitrl run pan", saves)
+    name = next(store.saved(saves)).name
+    assert name in completed(shell, f"jitrl replay {name[:6]}", saves)
+    assert "beta=" in " ".join(completed(shell, "jitrl run pantry --set bet", saves))
+
+
+def test_run_writes_the_same_result_wherever_it_goes(saves, capsys, tmp_path):
+    file = tmp_path / "result.json"
+    line = ["run", "pantry", "--resume", "last", "--saves", str(saves), "--quiet"]
+    assert cli.main([*line, "-o", str(file)]) == 0
+    assert cli.main([*line, "--json"]) == 0
+    assert json.loads(file.read_text()) == json.loads(capsys.readouterr().out)
