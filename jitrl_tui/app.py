@@ -27,7 +27,6 @@ from jitrl_tui.driver import sturdy
 from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.host import Host
 from jitrl_tui.output import clean
-from jitrl_tui.palette import KeyCommands
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.preferences import used
@@ -57,7 +56,6 @@ class JitrlApp(Host):
 
     TITLE = "jitrl"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = Host.COMMANDS | {KeyCommands}
     BINDINGS: ClassVar = [
         Binding("ctrl+q", "leave", "leave", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True),

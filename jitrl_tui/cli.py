@@ -49,11 +49,14 @@ resumed, played and looked at."""
 
 
 class Version(argparse.Action):
-    """Prints the version. It is only looked up when it is asked for, because that takes as long as all the rest."""
+    """Prints the version and its commit. Looking them up takes long, so it is done only for this."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Exit with 0."""
-        print(f"jitrl {version()}")
+        from engine.commit import commit
+
+        name = commit()
+        print(f"jitrl {version()} (commit {name})" if name else f"jitrl {version()}")
         parser.exit()
 
 

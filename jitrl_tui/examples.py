@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engine.pages import page
+
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
         "jitrl watch zork1",
@@ -79,18 +81,6 @@ def epilog(program: str) -> str:
     """Return what stands below the help of a command: its examples, and where to read more."""
     name = program.removeprefix("jitrl").strip()
     parts = ["examples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[name])] if name in EXAMPLES else []
-    if page := PAGES.get(name.partition(" ")[0]):
-        parts.append(f"more: {_address(page)}")
+    if about := PAGES.get(name.partition(" ")[0]):
+        parts.append(f"more: {page(about)}")
     return "\n\n".join(parts)
-
-
-def _address(page: str) -> str:
-    """Return where a page of the documentation is: the site that the package names, or the file of the sources."""
-    from importlib.metadata import PackageNotFoundError, metadata
-
-    try:
-        named = dict(entry.split(", ", 1) for entry in metadata("jitrl").get_all("Project-URL") or ())
-    except PackageNotFoundError:
-        named = {}
-    site = named.get("Documentation", "")
-    return f"{site.rstrip('/')}/{page}/" if site else f"docs/{page}.md"

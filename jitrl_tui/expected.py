@@ -27,11 +27,14 @@ def parts_of(expected: Estimate) -> list[str]:
 
 
 def before_paying(saved: SavedSession, saves: Path) -> str:
-    """Return what the episodes of a session that are left may take and cost; "" if its model costs nothing."""
+    """Return what the episodes of a session that are left may take and cost, and that its model is retired.
+
+    It is "" if the model costs nothing.
+    """
     from engine.agents import AGENTS
     from engine.bench.estimate import estimate
     from engine.bench.records import TEST, Cell, Leg
-    from engine.llm.listed import list_price
+    from engine.llm.listed import list_price, retirement
     from engine.session.suites import played
 
     config = saved.config
@@ -47,4 +50,5 @@ def before_paying(saved: SavedSession, saves: Path) -> str:
     expected = estimate([Cell(saved.name, config.agent, config.model, config.seed, (leg,))], saves, 1)
     episodes, steps = "" if left == 1 else "s", "" if expected.steps == 1 else "s"
     count = f"{left:,} episode{episodes}, up to {expected.steps:,} step{steps}"
-    return f"{config.model}: {', '.join([count, *parts_of(expected)])}"
+    costs = f"{config.model}: {', '.join([count, *parts_of(expected)])}"
+    return ". ".join(filter(None, (costs, retirement(config.model))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +11,12 @@ from engine import limits
 from engine.codec import event_from_line
 from engine.disk import open_binary
 from engine.errors import BadFile
-from engine.records import EpisodeEnded
+from engine.records import EpisodeEnded, Stepped
 
 _MARK = b'{"event":"EpisodeEnded"'
 _STEP = b'{"event":"Stepped"'
+_END = 512 * 1024
+"""Bytes at the end of a recording in which the last steps are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +68,23 @@ def facts(recording: Path) -> Facts:
     except (OSError, BadFile):
         pass
     return Facts(tuple(scores), top, begun, changed)
+
+
+def last_steps(recording: Path, count: int) -> list[Stepped]:
+    """Return the last steps of a recording that can be read, at most so many."""
+    steps: list[Stepped] = []
+    try:
+        with open_binary(recording) as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - _END))
+            lines = file.read(_END).split(b"\n")
+    except OSError:
+        return []
+    for line in reversed(lines):
+        if len(steps) == count:
+            break
+        if line.startswith(_STEP):
+            with contextlib.suppress(BadFile):
+                event = event_from_line(line)[1]
+                steps += [event] if isinstance(event, Stepped) else []
+    return steps[::-1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 
+from jitrl_tui.palette import KeyCommands
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.source import Source
 
@@ -22,6 +23,7 @@ class Host(App[int]):
         last_source: The source of the last shown run, None before the first.
     """
 
+    COMMANDS: ClassVar = {KeyCommands}
     graphics: Graphics
     last_source: Source | None = None
 

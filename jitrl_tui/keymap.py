@@ -27,6 +27,8 @@ _NAMED = {
 }  # fmt: skip
 """Names of actions whose own names would not tell what they do."""
 
+SHEET = 9
+"""Rank of keys that the help shows and the footer does not."""
 COSTS = (
     "toggle_pause", "step_once", "approve", "veto", "take_back", "redo", "keep", "put_back", "keep_trial",
 )  # fmt: skip
@@ -42,9 +44,12 @@ class Key:
         keys: Textual's names, separated by commas. A click in the footer presses the first one.
         written: The key as people write it.
         action: Name of its action, without the prefix `action_`.
-        label: Text in the footer, "" for keys that only the help shows.
+        label: What it does in one to three words, for the footer and the first page of the help.
         meaning: Text in the help.
-        rank: Keys with the highest rank are left out first if the footer is too short.
+        rank: Keys with the highest rank are left out first if the footer is too short. Those of rank `SHEET` are not
+            in the footer at all.
+        panes: Names of the panes in whose footer the key stands first.
+        live: Whether it needs a run that goes on, not a recording.
     """
 
     keys: str
@@ -53,6 +58,8 @@ class Key:
     label: str
     meaning: str
     rank: int = 1
+    panes: tuple[str, ...] = ()
+    live: bool = False
 
     @property
     def name(self) -> str:
@@ -66,59 +73,74 @@ class Key:
         return self.keys.split(",")[0]
 
 
-_SETTINGS = Key("comma", ",", "app.settings", "", "settings: every value, where it comes from, and what it means")
+_SETTINGS = Key("comma", ",", "app.settings", "settings",
+    "settings: every value, where it comes from, and what it means", SHEET)
+_ALL = Key("ctrl+p", "ctrl+p", "app.command_palette", "commands",
+    "everything that can be done here, found by its words", 3)
 _RUN = (
-    Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on"),
-    Key("full_stop", ".", "step_once", "step", "one step, then pause; with `→` you only look"),
+    Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on", 0),
+    Key("full_stop", ".", "step_once", "step", "one step, then pause; with `→` you only look", 0),
     Key(
-        "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command"
+        "o", "o", "overrule", "overrule", "overrule: pick a candidate or any valid action, or type a command", 0,
+        live=True,
     ),
-    Key("f", "f", "forward", "forward", "fast-forward to the end of the episode, N episodes or steps, or a breakpoint"),
-    Key("a", "a", "ask", "ask", "ask before each step; again: only where a breakpoint matches; again: not at all", 3),
-    Key("enter", "Enter", "approve", "", "approve the step that it asks about, as do space and `.`"),
-    Key("X", "X", "veto", "", "veto the action that waits: the agent chooses another one in this state"),
-    Key("x", "x", "breakpoints", "", "breakpoints: where the run stops"),
-    Key("E", "E", "end_episode", "", "end this episode here, after a question"),
+    Key("f", "f", "forward", "forward",
+        "fast-forward to the end of the episode, N episodes or steps, or a breakpoint", 2),
+    Key("a", "a", "ask", "ask",
+        "ask before each step; again: only where a breakpoint matches; again: not at all", 3, live=True),
+    Key("enter", "Enter", "approve", "approve",
+        "approve the step that it asks about, as do space and `.`", SHEET, live=True),
+    Key("X", "X", "veto", "veto",
+        "veto the action that waits: the agent chooses another one in this state", SHEET, live=True),
+    Key("x", "x", "breakpoints", "breakpoints", "breakpoints: where the run stops", SHEET),
+    Key("E", "E", "end_episode", "end the episode", "end this episode here, after a question", SHEET, live=True),
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 4),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 4),
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
-    Key("e", "e", "explain", "", "explain each number of this choice: equation, code, calculation"),
-    Key("question_mark", "?", "help", "help", "this page"),
+    Key("e", "e", "explain", "explain", "explain each number of this choice: equation, code, calculation", 2,
+        panes=("candidates", "why")),
+    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
     Key("q", "q", "leave", "leave", "leave, after a question; the session goes on from here next time", 0),
-    Key("h", "h", "home", "", "choose another game, after a question; this session ends in good order"),
-    Key("u", "u", "take_back", "", "undo: take the last step of this episode back, then pause"),
-    Key("U", "U", "redo", "", "redo: take the step again that was taken back last"),
-    Key("s", "s", "save", "", "save under a name (every session also saves itself, step by step)"),
-    Key("g", "g", "load", "", "go on from a save, in a session of its own"),
-    Key(
-        "b",
-        "b",
-        "branch",
-        "",
-        "branch: go on from before the step on show (`←` looks back), in a new session that begins paused",
-    ),
-    Key("V", "V", "compare", "", "compare this session with another, side by side: its branches first"),
-    Key("left", "←", "look(-1)", "", "look back at the step before (in a recording: go there)"),
-    Key("right", "→", "look(1)", "", "look at the step after"),
-    Key("f1", "F1", "pane_help", "", "help of the pane with the focus"),
-    Key("escape", "esc", "present", "", "back to the present; end the zoom"),
-    Key("H", "H", "hint", "", "a hint at the best-known action: one more word each time"),
-    Key("N", "N", "notes", "", "the notes of this session; a new one"),
-    Key("T", "T", "export", "", "write the transcript to a file: text, Markdown or JSON"),
-    Key("K", "K", "what_if", "", "what if: this choice and the whole run with other settings, without the model"),
-    Key("r", "r", "memories", "", "the memory screen: search, sort, forget, edit, merge, compare, export"),
-    Key("backspace", "backspace", "undo_trial", "", "in a trial of memory: undo its last change"),
-    Key("S", "S", "keep_trial", "", "in a trial of memory: keep its changes; only now memory changes"),
-    Key("slash", "/", "find", "", "find something in the transcript"),
-    Key("n", "n", "find_next", "", "the place before, of those that were found last"),
-    Key("z", "z", "zoom", "", "give the whole window to the pane with the focus, and back"),
+    Key("h", "h", "home", "another game",
+        "choose another game, after a question; this session ends in good order", SHEET),
+    Key("u", "u", "take_back", "undo",
+        "undo: take the last step of this episode back, then pause", SHEET, live=True),
+    Key("U", "U", "redo", "redo", "redo: take the step again that was taken back last", SHEET, live=True),
+    Key("s", "s", "save", "save",
+        "save under a name (every session also saves itself, step by step)", SHEET, live=True),
+    Key("g", "g", "load", "load", "go on from a save, in a session of its own", SHEET, live=True),
+    Key("b", "b", "branch", "branch",
+        "branch: go on from before the step on show (`←` looks back), in a new session that begins paused", 3,
+        panes=("transcript", "curve")),
+    Key("V", "V", "compare", "compare",
+        "compare this session with another, side by side: its branches first", 5, panes=("curve",)),
+    Key("left", "←", "look(-1)", "look back", "look back at the step before (in a recording: go there)", SHEET),
+    Key("right", "→", "look(1)", "look on", "look at the step after", SHEET),
+    Key("f1", "F1", "pane_help", "this pane", "help of the pane with the focus", SHEET),
+    Key("escape", "esc", "present", "the present", "back to the present; end the zoom", SHEET),
+    Key("H", "H", "hint", "hint", "a hint at the best-known action: one more word each time", SHEET),
+    Key("N", "N", "notes", "notes", "the notes of this session; a new one", SHEET),
+    Key("T", "T", "export", "export",
+        "write the transcript to a file: text, Markdown or JSON", SHEET),
+    Key("K", "K", "what_if", "what if",
+        "what if: this choice and the whole run with other settings, without the model",
+        3, panes=("candidates", "why")),
+    Key("r", "r", "memories", "all memory",
+        "the memory screen: search, sort, forget, edit, merge, compare, export", 5, panes=("memory",)),
+    Key("backspace", "backspace", "undo_trial", "undo trial", "in a trial of memory: undo its last change", SHEET),
+    Key("S", "S", "keep_trial", "keep trial", "in a trial of memory: keep its changes; only now memory changes", SHEET),
+    Key("slash", "/", "find", "find", "find something in the transcript", 5, panes=("transcript",)),
+    Key("n", "n", "find_next", "find earlier", "the place before, of those that were found last", SHEET),
+    Key("z", "z", "zoom", "zoom", "give the whole window to the pane with the focus, and back", 4),
 )
 _REST = (
-    Key("L", "L", "curves", "", "learning curves: scores, tokens, cost, times and memory of every episode"),
-    Key("y", "y", "copy", "", "copy the marked text, or the pane with the focus"),
-    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
-    Key("left_square_bracket", "[", "episode(-1)", "", "in a recording: the episode before"),
-    Key("right_square_bracket", "]", "episode(1)", "", "in a recording: the episode after"),
+    Key("L", "L", "curves", "curves",
+        "learning curves: scores, tokens, cost, times and memory of every episode", 4, panes=("curve",)),
+    Key("y", "y", "copy", "copy", "copy the marked text, or the pane with the focus", 6),
+    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
+    Key("left_square_bracket", "[", "episode(-1)", "episode before", "in a recording: the episode before", SHEET),
+    Key("right_square_bracket", "]", "episode(1)", "episode after", "in a recording: the episode after", SHEET),
+    _ALL,
     _SETTINGS,
 )
 
@@ -127,29 +149,34 @@ BENCH = (
     Key("slash", "/", "filter", "filter", "show only cells that have these words: a task, an arm, a state, `seed 2`"),
     Key("s", "s", "finish", "stop after these", "begin no more cells, after a question; those that are played are "
         "finished", 2),
-    Key("escape", "esc", "present", "", "show all cells again; the cursor goes to the first row and stays there"),
-    Key("question_mark", "?", "help", "help", "this page"),
-    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("escape", "esc", "present", "all cells",
+        "show all cells again; the cursor goes to the first row and stays there", SHEET),
+    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
+    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
     Key("q", "q", "leave", "leave", "leave, after a question if a run is stopped by it; it can be taken up again", 0),
+    _ALL,
     _SETTINGS,
 )
 """The keys of the bench screen, before users change them."""
 
 HOME = (
-    Key("enter", "Enter", "begin", "", "do what the line below the list says"),
-    Key("1", "1", "section('resume')", "", "sessions to resume"),
-    Key("2", "2", "section('start')", "", "games to start"),
-    Key("3", "3", "section('web')", "", "web tasks to start, and what is missing for others"),
-    Key("4", "4", "section('recordings')", "", "recordings, to look at"),
-    Key("5", "5", "section('benches')", "", "runs of benchmarks, to look at"),
+    Key("enter", "Enter", "begin", "begin", "do what the line below the list says", SHEET),
+    Key("1", "1", "section('resume')", "resume", "sessions to resume", SHEET),
+    Key("2", "2", "section('start')", "games", "games to start", SHEET),
+    Key("3", "3", "section('web')", "web tasks", "web tasks to start, and what is missing for others", SHEET),
+    Key("4", "4", "section('recordings')", "recordings", "recordings, to look at", SHEET),
+    Key("5", "5", "section('benches')", "benchmarks", "runs of benchmarks, to look at", SHEET),
+    Key("slash", "/", "filter", "filter", "show only rows that have the words that are typed; esc ends it", 2),
+    Key("s", "s", "sort", "sort", "resume, recordings: sort by the next column", 2),
     Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
     Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
     Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
-    Key("question_mark", "?", "help", "help", "this page", 2),
+    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
     Key("d", "d", "theme", "theme", "the next theme", 3),
     Key("q", "q", "app.leave", "leave", "leave", 0),
-    Key("escape", "esc", "to_list", "", "go to the list"),
-    dataclasses.replace(_SETTINGS, label="settings"),
+    Key("escape", "esc", "to_list", "to the list", "go to the list", SHEET),
+    _ALL,
+    dataclasses.replace(_SETTINGS, rank=1),
 )
 """The keys of the home screen, before users change them."""
 
@@ -158,10 +185,11 @@ COMPARE = (
     Key("N", "N", "difference(-1)", "one before", "the difference before", 2),
     Key("f", "f", "first", "first", "the first difference"),
     Key("right_square_bracket", "]", "episode(1)", "episode", "the first difference of the next episode", 2),
-    Key("left_square_bracket", "[", "episode(-1)", "", "the first difference of the episode before"),
-    Key("y", "y", "copy", "", "copy the marked text, or the step under the cursor"),
-    Key("question_mark", "?", "help", "help", "this page"),
-    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("left_square_bracket", "[", "episode(-1)", "episode before",
+        "the first difference of the episode before", SHEET),
+    Key("y", "y", "copy", "copy", "copy the marked text, or the step under the cursor", SHEET),
+    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
+    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
     Key("q,escape", "q", "leave", "leave", "go back", 0),
 )
 """The keys of the compare screen."""
@@ -169,14 +197,14 @@ COMPARE = (
 RACE = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next step, and go on"),
     Key("full_stop,right", ".", "step_once", "step", "one step of all racers, then pause"),
-    Key("left", "←", "step_back", "", "in a recording: the step before"),
+    Key("left", "←", "step_back", "step back", "in a recording: the step before", SHEET),
     Key("plus,equals_sign", "+", "faster", "faster", "less time between steps, down to none", 2),
     Key("minus,underscore", "-", "slower", "slower", "more time between steps", 2),
     Key("V", "V", "compare", "compare", "two of the racers side by side, step by step", 1),
-    Key("tab", "tab", "app.focus_next", "", "the next racer"),
-    Key("z", "z", "zoom", "", "give the whole width to the racer with the focus, and back"),
-    Key("question_mark", "?", "help", "help", "this page"),
-    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("tab", "tab", "app.focus_next", "next racer", "the next racer", SHEET),
+    Key("z", "z", "zoom", "zoom", "give the whole width to the racer with the focus, and back", SHEET),
+    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
+    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
     Key("q", "q", "leave", "leave", "leave, after a question while it is being run; it can be taken up again", 0),
 )
 """The keys of the race screen."""
@@ -189,20 +217,21 @@ MEMORY = (
     Key("v", "v", "reverse", "reverse", "reverse the order", 3),
     Key("delete,x", "del", "forget", "forget", "mark the step to be forgotten; again takes the mark away", 2),
     Key("equals_sign", "=", "edit", "edit", "give the step another return G", 2),
-    Key("plus", "+", "points", "", "give the step other points, for plans"),
+    Key("plus", "+", "points", "points", "give the step other points, for plans", SHEET),
     Key("p", "p", "pin", "pin", "pin the step, or take the pin away", 3),
     Key("backspace", "backspace", "undo", "undo", "undo the last change that is not kept", 2),
     Key("S", "S", "keep", "keep", "keep the changes: only now memory changes", 1),
-    Key("U", "U", "put_back", "", "put back what was forgotten last"),
-    Key("I", "I", "count", "", "count in the recordings how often steps were behind decisions, and decided them"),
+    Key("U", "U", "put_back", "put back", "put back what was forgotten last", SHEET),
+    Key("I", "I", "count", "count uses",
+        "count in the recordings how often steps were behind decisions, and decided them", SHEET),
     Key("M", "M", "merge", "merge", "take what another memory knows and this one does not", 4),
     Key("D", "D", "diff", "compare", "compare with another memory, episode by episode", 4),
     Key("X", "X", "export", "export", "write this game's memory to a file", 4),
-    Key("left_square_bracket", "[", "scope(-1)", "", "the game before"),
-    Key("right_square_bracket", "]", "scope(1)", "", "the game after"),
-    Key("escape", "esc", "present", "", "cancel the work; show all steps again; leave"),
-    Key("question_mark", "?", "help", "help", "this page"),
-    Key("d", "d", "theme", "", "dark, light, or the terminal's own colours"),
+    Key("left_square_bracket", "[", "scope(-1)", "game before", "the game before", SHEET),
+    Key("right_square_bracket", "]", "scope(1)", "game after", "the game after", SHEET),
+    Key("escape", "esc", "present", "cancel", "cancel the work; show all steps again; leave", SHEET),
+    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
+    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
     Key("q", "q", "leave", "leave", "leave; changes that are not kept are dropped, after a question", 0),
 )
 """The keys of the memory screen, besides those of the list."""
@@ -216,7 +245,7 @@ _FOLLOW = {
 """Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
 _FOLLOW_TOO = (
     "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "find_next", "zoom", "curves",
-    "copy", "theme", "app.settings", "undo_trial", "keep_trial",
+    "copy", "theme", "app.settings", "app.command_palette", "undo_trial", "keep_trial",
 )  # fmt: skip
 """Keys of the watch screen that mean the same there."""
 FOLLOW = (
@@ -225,8 +254,8 @@ FOLLOW = (
 """The keys that only the screen of a session that is followed has."""
 
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
-    "home": HOME, "bench": BENCH, "compare": (*COMPARE, _SETTINGS), "race": (*RACE, _SETTINGS),
-    "memory": (*MEMORY, _SETTINGS), "follow": FOLLOW,
+    "home": HOME, "bench": BENCH, "compare": (*COMPARE, _ALL, _SETTINGS), "race": (*RACE, _ALL, _SETTINGS),
+    "memory": (*MEMORY, _ALL, _SETTINGS), "follow": FOLLOW,
 }  # fmt: skip
 """Usual keys by the name of the screen; those of the watch screen depend on its panes."""
 
@@ -255,7 +284,7 @@ def _usual_watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
         names = [name for name in (kind.number, kind.letter) if name and name not in taken]
         taken.update(names)
         meaning = kind.about or f"go to the {kind.title}"
-        panes.append(Key(",".join(names), " ".join(names), f"pane({kind.name!r})", "", meaning))
+        panes.append(Key(",".join(names), " ".join(names), f"pane({kind.name!r})", kind.title, meaning, SHEET))
     return (*_RUN, *(key for key in panes if key.keys), *_REST)
 
 
@@ -357,19 +386,41 @@ Shown = tuple[str, str, str, int]
 """An entry of the footer: the key as written, its label, Textual's name of it, its rank."""
 
 
-def with_pane(keys: Sequence[Shown], focused: Widget | None) -> list[Shown]:
-    """Return entries of the footer with what can be done in the pane with the focus: its own keys come first."""
+def footer(
+    keys: Sequence[Key], focused: Widget | None = None, pane: str = "", labels: Mapping[str, str] | None = None
+) -> list[Shown]:
+    """Return the entries of a footer: what the pane with the focus does, what matters there, then the other keys.
+
+    A key of the screen is left out where the pane uses it for something else.
+
+    Args:
+        keys: Those of the screen that do something now.
+        focused: The widget with the focus.
+        pane: The name of its kind of pane, "" if it is none.
+        labels: Other labels by the names of actions.
+    """
+    own = own_keys(focused)
+    taken = {one for name, *_ in own for one in name.split(",")}
+    free = [key for key in keys if key.first not in taken]
+    shown = [key for key in free if pane in key.panes] + [
+        key for key in free if pane not in key.panes and key.rank < SHEET
+    ]
+    labels = labels or {}
+    return [
+        *((written, label, name.split(",")[0], 1) for name, written, label in own),
+        *(
+            (key.written, labels.get(key.action, key.label), key.first, 1 if pane in key.panes else key.rank)
+            for key in shown
+        ),
+    ]
+
+
+def own_keys(focused: Widget | None) -> list[tuple[str, str, str]]:
+    """Return what keys do in the pane with the focus alone: Textual's names, the key as written, a label."""
     if not isinstance(focused, Pane):
-        return list(keys)
-    bindings = [
-        Binding(*one) if isinstance(one, tuple) else one for one in type(focused).__dict__.get("BINDINGS", ())
-    ]
-    own = [
-        (one.key_display or one.key.split(",")[0], one.description, one.key.split(",")[0], 0)
-        for one in bindings
-        if one.description
-    ]
-    return [*own, *keys, ("z", "zoom", "z", 3), ("y", "copy", "y", 3)]
+        return []
+    bindings = [Binding(*one) if isinstance(one, tuple) else one for one in type(focused).__dict__.get("BINDINGS", ())]
+    return [(one.key, one.key_display or one.key.split(",")[0], one.description) for one in bindings if one.description]
 
 
 def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> BindingsMap:
@@ -377,7 +428,7 @@ def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> Bi
     remap them.
     """
     ours = [
-        Binding(key.keys, key.action, key.label or key.meaning, show=False, id=f"{screen}.{key.name}")
+        Binding(key.keys, key.action, key.label, show=False, id=f"{screen}.{key.name}")
         for key in keys
     ]
     return BindingsMap.from_keys({**before.key_to_bindings, **BindingsMap(ours).key_to_bindings})

@@ -1,35 +1,58 @@
-"""The actions of the screens in the command palette."""
+"""What can be done on the present screen, in the command palette."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
+from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from jitrl_tui.keymap import Key
+from jitrl_tui.widgets.lines import ACCENT
+
+_PICTURE = "save a picture of the screen, as SVG"
 
 
 class KeyCommands(Provider):
-    """Finds what the keys of the present screen do by the words of its help."""
+    """Finds what the keys of the present screen do by the words of its help. What was chosen last comes first."""
 
-    def _rows(self) -> Iterator[tuple[str, Key]]:
-        for key in getattr(self.screen, "key_table", ()):
-            yield f"{key.meaning}  ({key.written})", key
+    _chosen: ClassVar[list[str]] = []
+    """What was chosen in this process, the last first."""
+
+    def _rows(self) -> Iterator[tuple[str, str, str, Callable[[], object]]]:
+        """Yield a sentence for each command, its key, its name, and what runs it."""
+        rows = [(key.meaning, key.written, key.name, self._run(key)) for key in getattr(self.screen, "key_table", ())]
+        rows.append((_PICTURE, "", "screenshot", self._save_picture))
+        place = {meaning: at for at, meaning in enumerate(self._chosen)}
+        yield from sorted(rows, key=lambda row: place.get(row[0], len(place)))
 
     async def discover(self) -> Hits:
-        """Yield all actions, before anything is typed."""
-        for text, key in self._rows():
-            yield DiscoveryHit(Content(text), self._run(key), text, help=key.name)
+        """Yield all commands, before anything is typed."""
+        for meaning, written, _, run in self._rows():
+            yield DiscoveryHit(_line(Content(meaning), written), run, meaning)
 
     async def search(self, query: str) -> Hits:
-        """Yield the actions whose meaning or name is like the query."""
+        """Yield the commands whose sentence, key or name is like the query."""
         matcher = self.matcher(query)
-        for text, key in self._rows():
-            score = max(matcher.match(text), matcher.match(key.name))
+        for meaning, written, name, run in self._rows():
+            score = max(matcher.match(meaning), matcher.match(name), float(query == written))
             if score > 0:
-                yield Hit(score, matcher.highlight(text), self._run(key), help=key.name)
+                yield Hit(score, _line(matcher.highlight(meaning), written), run, meaning)
 
-    def _run(self, key: Key) -> partial[object]:
-        return partial(self.app.run_action, key.action, self.screen)
+    def _run(self, key: Key) -> Callable[[], object]:
+        app: App[object] = self.app
+        return lambda: (self._remember(key.meaning), app.run_action(key.action, self.screen))[1]
+
+    def _save_picture(self) -> None:
+        self._remember(_PICTURE)
+        self.app.set_timer(0.1, self.app.deliver_screenshot)
+
+    def _remember(self, meaning: str) -> None:
+        self._chosen[:] = [meaning, *(one for one in self._chosen if one != meaning)]
+
+
+def _line(meaning: Content, written: str) -> Content:
+    """Return the sentence with its key before it."""
+    return Content.assemble((f"{written:>9}  ", ACCENT), meaning)

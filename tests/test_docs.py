@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 
+from engine.pages import page
 from jitrl_tui.cli import main
 from jitrl_tui.commands.running import FORMAT
 from tests import draw_imports, write_formats, write_schemas, write_settings
@@ -142,11 +145,47 @@ def test_the_picture_of_the_imports_is_what_the_code_says():
     assert draw_imports.FILE.read_text(encoding="utf-8") == drawn, "python -m tests.draw_imports"
 
 
+def headings(page: Path) -> set[str]:
+    """Return what links to the headings of a page end with, as GitHub makes it."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), *sorted(DOCS.parent.glob("*.md"))])
 def test_links_between_pages_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
-    for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", text):
-        assert (page.parent / link).exists(), link
+    for link, heading in re.findall(r"\]\(([^)#:]*?)(?:#([^)]*))?\)", text):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not heading or heading in headings(target), f"{link}#{heading}"
+
+
+def test_the_site_has_every_page_once():
+    def pages(entry):
+        if isinstance(entry, str):
+            return [entry]
+        return [page for inner in (entry.values() if isinstance(entry, dict) else entry) for page in pages(inner)]
+
+    listed = pages(yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    generated = {"changelog.md", "contributing.md", "security.md", "conduct.md"}  # mkdocs_hooks.py
+    assert sorted(listed) == sorted({str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} | generated)
+
+
+def test_messages_name_pages_by_where_they_are():
+    """A wheel has no folder docs/ beside it: `engine.pages.page` says where a page is."""
+    for file in [*DOCS.parent.glob("engine/**/*.py"), *DOCS.parent.glob("jitrl_tui/**/*.py")]:
+        text = file.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        names = re.findall(r"\bpage\([\"']([\w/-]+)[\"']\)", text) if "from engine.pages import page" in text else []
+        for name in names:
+            assert Path(page(name)).is_file(), f"{file}: {name}"
+        documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+                assert not re.search(r"docs/[\w/-]+\.md", node.value), f"{file}: {node.value}"
+    for file in DOCS.parent.glob("engine/**/*.toml"):
+        assert "docs/" not in file.read_text(encoding="utf-8"), file
 
 
 def test_each_field_of_a_recording_has_a_meaning():

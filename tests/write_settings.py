@@ -69,7 +69,9 @@ the platform's folder for states); it may be deleted at any time.
 
 ## All settings
 
-`app.theme` stands for `theme` in the table `[app]`.
+`app.theme` stands for `theme` in the table `[app]`. Its variable is `JITRL_THEME`, and so on for all. A setting of the
+table `[settings]`, such as `settings.beta`, has the flag `--set beta=4`; where there is another flag, it is named in
+brackets. `whole, 1 to 9` allows whole numbers alone.
 """
 
 _KEYS = """
@@ -97,9 +99,13 @@ def _training(group: type[TrainingSettings], title: str, above: type | None = No
         if spec.name not in known:
             meta = spec.metadata
             one = Option("train", spec.name, spec.default, meta["meaning"], meta["low"], meta["high"], meta["choices"])
-            cells = (f"`--{spec.name.replace('_', '-')}`", _value(one.default), one.allowed, _cell(one.meaning))
+            cells = (f"`--{spec.name.replace('_', '-')}`", _value(one.default), _allowed(one), _cell(one.meaning))
             lines.append(f"| {' | '.join(cells)} |".replace("  |", " |"))
     return [*lines, ""]
+
+
+def _allowed(one: Option) -> str:
+    return one.allowed.strip(", ").replace("whole number from ", "whole, ").replace("number from ", "")
 
 
 def _cell(text: str) -> str:
@@ -116,13 +122,10 @@ def page() -> str:
     """Return the whole page."""
     lines = [_HEAD]
     for group, options in groupby(OPTIONS, key=lambda option: option.group):
-        lines += [f"### {group}", "", "| name | default | allowed | meaning | variable | flag |"]
-        lines.append("|---|---|---|---|---|---|")
+        lines += [f"### {group}", "", "| name | default | allowed | meaning |", "|---|---|---|---|"]
         for one in options:
-            cells = (
-                f"`{one.key}`", _value(one.default), one.allowed.strip(", "), _cell(one.meaning), f"`{one.variable}`",
-                f"`{one.flag}`" if one.flag else "",
-            )  # fmt: skip
+            flag = f" (`{one.flag}`)" if one.flag and not one.flag.startswith("--set ") else ""
+            cells = (f"`{one.key}`", _value(one.default), _allowed(one), _cell(one.meaning) + flag)
             lines.append(f"| {' | '.join(cells)} |".replace("  |", " |"))
         lines.append("")
     lines.append(_TRAINING)

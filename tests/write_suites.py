@@ -39,10 +39,9 @@ def shipped() -> str:
     lines = ["| suite | what it compares | tasks | seeds | episodes | models |", "|---|---|---|---|---|---|"]
     for name in suites.shipped():
         suite = suites.load(name)
-        about = " ".join(suite.about.split())
         tasks, models = (", ".join(f"`{each}`" for each in names) for names in (suite.tasks, suite.models))
         lines.append(
-            f"| `{name}` | **{suite.title}.** {about} | {tasks} | {len(suite.seeds)} | {suite.episodes} | {models} |"
+            f"| `{name}` | {suite.title} | {tasks} | {len(suite.seeds)} | {suite.episodes} | {models} |"
         )
     return "\n".join(lines) + "\n"
 

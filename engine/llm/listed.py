@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import UsageError
+from engine.pages import page
 from engine.records import total_cost
 
 PRIORS = {
@@ -79,17 +80,20 @@ def _providers() -> frozenset[str]:
     return frozenset(named | set(_read(_PROVIDERS).get("providers", {})))
 
 
-def retirement(name: str) -> str:
-    """Return a sentence about a model that its provider retires, "" for one of which that is not known."""
+def retirement(name: str, option: str = "") -> str:
+    """Return a sentence about a model that its provider retires, "" for one of which that is not known.
+
+    Args:
+        name: As for `open_model`.
+        option: The option of a command that chooses another model, "" where it can no longer be chosen.
+    """
     known = _models().get(name) or _models().get(name.partition("/")[2]) or {}
     day, instead = _RETIRED.get(name) or (str(known.get("deprecation_date") or ""), "")
     if not day:
         return ""
-    example = f", such as --models {instead}" if instead else ""
-    return (
-        f"{name} is retired from {day} on, and another model may then answer to its name; choose one with "
-        f"--models{example} (docs/paper.md)"
-    )
+    example = f", such as {option} {instead}" if instead else ""
+    advice = f"; choose one with {option}{example} ({page('paper')})" if option else ""
+    return f"{name} is retired from {day} on, and another model may then answer to its name{advice}"
 
 
 def list_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

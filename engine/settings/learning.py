@@ -9,7 +9,7 @@ from engine.settings.spec import Group, setting
 
 @dataclass(frozen=True)
 class LearningSettings(Group):
-    """How methods learn between episodes (docs/methods.md)."""
+    """How methods learn between episodes."""
 
     learning_temperature: float = setting(
         0.7,

@@ -2,7 +2,7 @@
 
 They are no settings of a session: nobody needs to change them, and all were chosen once, for all games. Unless another
 source is named, a number was chosen by hand before the first results and kept because dungeons made by a program did
-no better with other values (`python -m tests.bench.dungeons`, docs/results/jericho-rounds.md). The digest of this
+no better with other values (`python -m tests.bench.dungeons`, docs/results/ablations.md). The digest of this
 folder is in the manifest of each run.
 """
 

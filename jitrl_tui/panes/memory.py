@@ -19,8 +19,6 @@ from jitrl_tui.widgets.pane import How, PaneKind
 
 _EXCERPT = 3
 """Number of lines shown of a text, unless the pane has the whole window."""
-KEYS = "v view · del forget · = edit · p pin · i influence"
-"""What can be done in the pane, on its frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,11 @@ class MemoryPane(LinePane):
     BINDINGS: ClassVar = [
         Binding("down,j", "move(1)", show=False),
         Binding("up,k", "move(-1)", show=False),
-        Binding("v", "ask('open')", show=False),
-        Binding("delete,x", "ask('forget')", show=False),
-        Binding("equals_sign", "ask('edit')", show=False),
-        Binding("p", "ask('pin')", show=False),
-        Binding("i", "ask('influence')", show=False),
+        Binding("v", "ask('open')", "view", show=False),
+        Binding("delete,x", "ask('forget')", "forget", show=False, key_display="del"),
+        Binding("equals_sign", "ask('edit')", "edit", show=False, key_display="="),
+        Binding("p", "ask('pin')", "pin", show=False),
+        Binding("i", "ask('influence')", "influence", show=False),
         Binding("escape", "ask('drop')", show=False),
     ]
 
@@ -144,12 +142,10 @@ class MemoryPane(LinePane):
 
     def on_focus(self) -> None:
         """Show the cursor."""
-        self.border_subtitle = Content(KEYS)
         self.renew()
 
     def on_blur(self) -> None:
         """Hide the cursor."""
-        self.border_subtitle = ""
         self.renew()
 
     def _lines(self, width: int) -> list[Content]:

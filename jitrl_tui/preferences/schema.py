@@ -149,7 +149,7 @@ def _places() -> Iterable[Option]:
 
 def _session() -> Iterable[Option]:
     group = "Sessions"
-    yield Option("session", "agent", "jitrl", "method that plays (docs/methods.md)", flag="--agent", group=group)
+    yield Option("session", "agent", "jitrl", "method that plays, such as jitrl or static", flag="--agent", group=group)
     yield Option(
         "session", "model", "local/smollm2", "language model: local/smollm2, prior/verbs, or any litellm name",
         flag="--model", group=group,

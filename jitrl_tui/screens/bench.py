@@ -19,7 +19,7 @@ from jitrl_tui.bench_source import BenchSource, Over
 from jitrl_tui.bench_view import arm_curves, listed, models, tasks_of
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.screens.cell_recording import RecordingScreen, SessionDialog, recordings
 from jitrl_tui.screens.follow import followed
 from jitrl_tui.screens.running import RunningScreen
@@ -199,11 +199,7 @@ class BenchScreen(RunningScreen):
         if isinstance(self.focused, Input):
             return [("Enter", "keep", "enter", 0), ("esc", "all cells", "escape", 0)]
         going = self.source.live and self.over is None
-        keys = [
-            (key.written, key.label, key.keys.split(",")[0], key.rank)
-            for key in self._table
-            if key.label and (going or key.action != "finish")
-        ]
+        keys = keymap.footer([key for key in self._table if going or key.action != "finish"])
         return [("↑↓", "choose", "down", 3), *keys]
 
     def show_leaving(self) -> None:
@@ -301,8 +297,7 @@ class BenchScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("bench"), keymap.help_table(self._table), page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        self.app.push_screen(helping.of_screen("bench", self._table, text=[page("terminal")]))
 
     def action_theme(self) -> None:
         """Change to the next theme."""

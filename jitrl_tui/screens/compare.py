@@ -18,10 +18,10 @@ from engine.session import store as sessions
 from engine.session.compare import Comparison, Option, Row, Side, reason
 from jitrl_tui import history, keymap
 from jitrl_tui.comparing import MEANINGS, compared, differ_in, done, result_of, who
-from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
-from jitrl_tui.screens.dialogs import HelpDialog, PickDialog
+from jitrl_tui.screens import helping
+from jitrl_tui.screens.dialogs import PickDialog
 from jitrl_tui.screens.waiting import WaitDialog
 from jitrl_tui.view import points, signed
 from jitrl_tui.widgets.compare_rows import CompareRows
@@ -67,9 +67,7 @@ class CompareScreen(Screen[None]):
     def on_mount(self) -> None:
         """Show the first difference."""
         self.rows.focus()
-        self.query_one(KeyBar).show(
-            [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in self.key_table if key.label]
-        )
+        self.query_one(KeyBar).show(keymap.footer(self.key_table))
         self._arrange()
         self._show()
 
@@ -139,7 +137,7 @@ class CompareScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(HelpDialog("help", f"{page('compare')}\n\n{keymap.help_table(self.key_table)}"))
+        self.app.push_screen(helping.of_screen("compare", self.key_table))
 
     def action_leave(self) -> None:
         """Go back to the screen below, or end the app."""

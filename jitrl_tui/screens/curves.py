@@ -16,7 +16,8 @@ from jitrl_tui import curves, history
 from jitrl_tui.background import Background, Told
 from jitrl_tui.help import page
 from jitrl_tui.history import Past, Played
-from jitrl_tui.screens.dialogs import Dialog, HelpDialog, PickDialog
+from jitrl_tui.screens.dialogs import Dialog, PickDialog
+from jitrl_tui.screens.helping import HelpDialog
 from jitrl_tui.screens.waiting import WaitDialog
 from jitrl_tui.view import RunView
 from jitrl_tui.widgets.lines import MUTED, STRONG

@@ -333,23 +333,6 @@ class CallsDialog(Dialog[None]):
             yield _CallsPane(self._calls)
 
 
-class HelpDialog(Dialog[None]):
-    """A page of help."""
-
-    BINDINGS: ClassVar = [Binding("question_mark,q,f1", "dismiss(None)", show=False)]
-
-    def __init__(self, title: str, markdown: str) -> None:
-        super().__init__(classes="-page")
-        self._title, self._markdown = title, markdown
-
-    def compose(self) -> ComposeResult:
-        """Lay out the page."""
-        from textual.widgets import Markdown  # takes long to import, and is rarely needed
-
-        with self.box(self._title), VerticalScroll():
-            yield Markdown(self._markdown, open_links=False)
-
-
 class ErrorDialog(Dialog[str]):
     """An error: what happened, what can be done, where more is written, and the possible next steps.
 

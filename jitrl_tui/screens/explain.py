@@ -15,7 +15,8 @@ from engine import disk
 from jitrl_tui import deriving, hits
 from jitrl_tui.deriving import Derived
 from jitrl_tui.help import page
-from jitrl_tui.screens.dialogs import Dialog, HelpDialog
+from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.screens.helping import HelpDialog
 from jitrl_tui.view import Choice
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from jitrl_tui import keymap
 from jitrl_tui.following import FollowSource, Reach
-from jitrl_tui.help import page
 from jitrl_tui.preferences import used
 from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.screens.watch import WatchScreen
@@ -97,16 +97,18 @@ class FollowScreen(WatchScreen):
             return f"Its process is gone ({sign.place.told()}); what was played is kept, and it can be taken up again."
         return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
 
+    def keys_now(self) -> Sequence[keymap.Key]:
+        """Return the keys that do something now."""
+        steers = ("toggle_pause", "step_once", "stop_session", "overrule")
+        return [key for key in self._table if self.source.lives or key.action not in steers]
+
     def _keys(self) -> list[tuple[str, str, str, int]]:
-        held, live = self.source.held, self.source.lives
-        keys = []
-        for key in self._table:
-            label = "hand back" if key.action == "toggle_pause" and held else key.label
-            if label and (live or key.action not in ("toggle_pause", "step_once", "overrule", "stop_session")):
-                keys.append((key.written, label, key.first, key.rank))
+        kind = self.panes.kind_with_focus()
+        labels = {"toggle_pause": "hand back"} if self.source.held else {}
+        keys = keymap.footer(self.keys_now(), self.focused, kind.name if kind else "", labels)
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
-        return keymap.with_pane(keys, self.focused)
+        return keys
 
     # ------------------------------------------------------------------------------------- steering
 
@@ -195,8 +197,9 @@ class FollowScreen(WatchScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("follow"), keymap.help_table(self._table), page("terminal")))
-        self.app.push_screen(helping.HelpDialog("help", text))
+        self.app.push_screen(
+            helping.of_watching("follow", (), self.keys_now(), self.panes.kind_with_focus(), self.focused, "")
+        )
 
 
 def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
@@ -23,9 +23,11 @@ from jitrl_tui.host import Host
 from jitrl_tui.offer import BenchRow, Offer, SessionRow
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
-from jitrl_tui.screens import dialogs, home_rows
+from jitrl_tui.screens import dialogs, helping, home_rows
 from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
 from jitrl_tui.screens.home_form import HowForm
+from jitrl_tui.screens.home_preview import Preview
+from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED
 from jitrl_tui.widgets.options import Options
@@ -42,6 +44,13 @@ SECTIONS = {
 _FORM = ("start", "web")
 """Sections with the form: something is started there."""
 _SESSIONS = ("resume", "recordings")
+_PREVIEW = 100
+"""Columns from which the marked session is shown beside the list."""
+_FIRST = (
+    "It plays, remembers each step, and plays better from episode to episode. Nothing is downloaded and nothing costs.",
+    "space pauses, o takes an action of your own, e explains each number. 2 to 5 show the other lists here.",
+)
+"""Sentences for who has played nothing yet."""
 _EMPTY = {
     "resume": "There is nothing to resume. 2 starts a game.",
     "start": "No games were found; see --games DIR.",
@@ -106,6 +115,7 @@ class HomeScreen(Screen[int]):
         self._actions, self._games = actions, games
         self._offer: Offer | None = None
         self._section = ""
+        self._sort = next(iter(home_rows.SORTS))
         self._work = Background(self)
 
     def compose(self) -> ComposeResult:
@@ -124,11 +134,16 @@ class HomeScreen(Screen[int]):
             form = HowForm("form")
             form.border_title = Content("how it is played")
             yield form
+            yield Preview("preview")
+        told = "words of a row; Enter keeps the filter, esc ends it"
+        yield Entry(id="filter", placeholder=told, select_on_focus=False)
         yield Static(id="message", markup=False)
         yield KeyBar("homekeys")
 
     def on_mount(self) -> None:
         """Load the contents while the screen is already visible."""
+        self.query_one("#filter").display = False
+        self.query_one("#preview").border_title = Content("this session")
         self._open("start")
         self.listing.focus()
         self._section = ""  # The contents decide, unless a section is chosen before they are here.
@@ -137,6 +152,7 @@ class HomeScreen(Screen[int]):
     def on_resize(self) -> None:
         """Leave out lines if the window is low."""
         self.set_class(self.app.size.height < 28, "-short")
+        self._arrange()
         self.call_after_refresh(self._fill)
         self.call_after_refresh(self.query_one(HowForm).tell)
 
@@ -180,10 +196,16 @@ class HomeScreen(Screen[int]):
         form.display = name in _FORM
         form.turn_to("web" if name == "web" else "game")
         form.describe("")
-        self.set_class(name not in _FORM, "-whole")
+        self._arrange()
         self.listing.border_title = Content(SECTIONS[name])
         self._fill()
         self.call_after_refresh(self._fill)  # the list has its width only now
+
+    def _arrange(self) -> None:
+        """Give the room beside the list to the form, to the marked session, or to the list."""
+        preview = self._section in _SESSIONS and self.app.size.width >= _PREVIEW
+        self.query_one(Preview).display = preview
+        self.set_class(not preview and self._section not in _FORM, "-whole")
 
     def _fill(self) -> None:
         """Fill the list with the rows of the open section. The highlight stays where it was in this section."""
@@ -204,7 +226,9 @@ class HomeScreen(Screen[int]):
             same = [number for number in enabled if rows[number].id == at]
             listing.highlighted = (same or [self._preferred(rows, enabled)])[0]
         elif self._offer is not None:
-            self._say(self._offer.message or _EMPTY[name])
+            self.query_one(Preview).show(None)
+            none = "No row has these words." if self.query_one("#filter", Input).value else _EMPTY[name]
+            self._say(self._offer.message or none)
         self._show_keys()
 
     def _preferred(self, rows: Sequence[Option], enabled: Sequence[int]) -> int:
@@ -224,19 +248,21 @@ class HomeScreen(Screen[int]):
         offer = self._offer
         if offer is None:
             return [Option(Content.styled("looking for games and sessions …", MUTED), disabled=True)]
+        above: list[Option] = []
         if name == "start":
-            return [Option(home_rows.game_line(game, width), id=f"start:{game.name}") for game in offer.games]
-        if name == "web":
+            rows = [Option(home_rows.game_line(game, width), id=f"start:{game.name}") for game in offer.games]
+        elif name == "web":
             rows = [Option(home_rows.web_line(row, width), id=row.name) for row in offer.web]
-            notes = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
-            return [*notes, *rows]
-        if name == "benches":
-            return [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
-        sessions = offer.unfinished if name == "resume" else offer.sessions
-        if not sessions:
-            return []
-        head = Option(home_rows.session_head(width), disabled=True)
-        return [head, *(Option(home_rows.session_line(row, width), id=f"{name}:{row.saved.name}") for row in sessions)]
+            above = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
+        elif name == "benches":
+            rows = [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
+        else:
+            sessions = home_rows.ordered(offer.unfinished if name == "resume" else offer.sessions, self._sort)
+            rows = [Option(home_rows.session_line(row, width), id=f"{name}:{row.saved.name}") for row in sessions]
+            above = [Option(home_rows.session_head(width, self._sort), disabled=True)] if rows else []
+        words = self.query_one("#filter", Input).value.lower().split()
+        kept = [row for row in rows if all(word in f"{row.id} {row.prompt}".lower() for word in words)]
+        return [*above, *kept] if kept else []
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say what Enter does with the highlighted row."""
@@ -248,18 +274,21 @@ class HomeScreen(Screen[int]):
         task = next((row for row in offer.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
-            self._say(f"Press Enter to watch it learn {game.title or game.name}.")
+            first = () if offer.sessions or self.has_class("-short") else _FIRST
+            self._say("\n".join([f"Press Enter to watch it learn {game.title or game.name}.", *first]))
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
             self._say(f"Press Enter to watch it learn {task.name}.")
         elif session is not None:
             does = "go on where this session stood" if self._section == "resume" else "look at this recording"
-            self._say(f"Press Enter to {does}.\n{home_rows.session_about(session)}")
+            self.query_one(Preview).show(session)
+            about = "" if self.query_one(Preview).display else home_rows.session_about(session)
+            self._say(f"Press Enter to {does}.\n{about}".strip())
         elif option:
             self._say("Press Enter to look at this run.")
 
     def _show_keys(self) -> None:
-        keys = [(key.written, key.label, key.first, key.rank) for key in self.key_table if self._fits(key)]
+        keys = keymap.footer([key for key in self.key_table if self._fits(key)])
         does = {"resume": "resume", "start": "watch", "web": "watch"}.get(self._section, "look")
         first = next(key for key in self.key_table if key.action == "begin")
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
@@ -269,7 +298,7 @@ class HomeScreen(Screen[int]):
         """Return whether a key is in the footer of the open section."""
         if key.action == "change":
             return self._section == "resume"
-        return bool(key.label) and (key.action not in ("rename", "delete") or self._section in _SESSIONS)
+        return key.action not in ("rename", "delete", "sort") or self._section in _SESSIONS
 
     # ----------------------------------------------------------------------------------------- actions
 
@@ -285,17 +314,36 @@ class HomeScreen(Screen[int]):
         """Do what Enter does."""
         self.action_begin()
 
-    def on_input_submitted(self) -> None:
-        """Start, because Enter was pressed in a field."""
-        self.action_begin()
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Start, because Enter was pressed in a field; in the filter, go back to the list."""
+        if event.input.id == "filter":
+            self.listing.focus()
+            event.input.display = bool(event.value)
+        else:
+            self.action_begin()
 
     def on_picker_changed(self) -> None:
         """Show a description of the choice."""
         self.query_one(HowForm).tell()
 
-    def on_input_changed(self) -> None:
-        """Check again whether the model can do what the method needs."""
-        self.query_one(HowForm).tell()
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter the list, or check again whether the model can do what the method needs."""
+        if event.input.id == "filter":
+            self._fill()
+        else:
+            self.query_one(HowForm).tell()
+
+    def action_filter(self) -> None:
+        """Show only rows that have the words that are typed now."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def action_sort(self) -> None:
+        """Sort the sessions in the next order."""
+        orders = list(home_rows.SORTS)
+        self._sort = orders[(orders.index(self._sort) + 1) % len(orders)]
+        self._fill()
 
     def action_begin(self) -> None:
         """Start, resume or look at what is highlighted."""
@@ -375,13 +423,16 @@ class HomeScreen(Screen[int]):
         self.reload()
 
     def action_to_list(self) -> None:
-        """Move the focus to the list."""
+        """Move the focus to the list; from there, end the filter."""
+        field = self.query_one("#filter", Input)
+        if self.focused is field or self.focused is self.listing:
+            field.value, field.display = "", False
         self.listing.focus()
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("home"), keymap.help_table(self.key_table), page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        keys = [key for key in self.key_table if self._fits(key)]
+        self.app.push_screen(helping.of_screen("home", keys, text=[page("terminal")]))
 
     def action_theme(self) -> None:
         """Go to the next theme."""

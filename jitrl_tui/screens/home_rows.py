@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from textual.content import Content
 
@@ -10,8 +12,12 @@ from jitrl_tui.offer import BenchRow, GameRow, SessionRow, WebRow
 from jitrl_tui.view import points
 from jitrl_tui.widgets.lines import MUTED, STRONG, fit
 
-_WIDE = 110
+_WIDE = 125
 """Columns from which rows of sessions have the name of the session, too."""
+_CURVE = 12
+"""Columns of the scores as small bars."""
+_WITH_CURVE = 90
+"""Columns from which rows of sessions have them."""
 
 
 def game_line(game: GameRow, width: int) -> Content:
@@ -26,18 +32,35 @@ def game_line(game: GameRow, width: int) -> Content:
     )
 
 
-def session_head(width: int) -> Content:
-    """Return the headings over rows of sessions."""
-    cells = [fit(title, size) for title, size in zip(_TITLES, _sizes(width), strict=True) if size]
+SORTS: Mapping[str, Callable[[SessionRow], Any]] = {
+    "changed": lambda row: 0,
+    "game": lambda row: row.saved.config.game.rsplit("/", 1)[-1],
+    "model": lambda row: row.saved.config.model,
+    "last/avg/best": lambda row: -(row.facts.best if row.facts.best is not None else float("-inf")),
+}
+"""Orders of sessions, by the column that they go by: as they are offered (the one played last first), by the name of
+the game or the model, the best score first."""
+
+
+def ordered(rows: Sequence[SessionRow], sort: str) -> list[SessionRow]:
+    """Return sessions in one of `SORTS`."""
+    return sorted(rows, key=SORTS[sort])
+
+
+def session_head(width: int, sort: str) -> Content:
+    """Return the headings over rows of sessions, with a mark on the column that they are sorted by."""
+    titles = [f"{title} ▾" if title == sort else title for title in _TITLES]
+    cells = [fit(title, size) for title, size in zip(titles, _sizes(width), strict=True) if size]
     return Content.styled(" ".join(cells), MUTED)
 
 
-_TITLES = ("game", "agent", "model", "episode", "last/avg/best", "changed", "session")
+_TITLES = ("game", "agent", "model", "episode", "last/avg/best", "scores", "changed", "session")
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def _sizes(width: int) -> tuple[int, ...]:
     """Return the widths of the columns of a row of a session, and 0 for a column that is left out."""
-    fixed = (8, 7, 16, 11)
+    fixed = (8, 7, 16, _CURVE if width >= _WITH_CURVE else 0, 11)
     name = 30 if width >= _WIDE else 0
     left = min(70, max(20, width - sum(fixed) - name - 6))
     game = max(9, left * 2 // 5)
@@ -52,10 +75,19 @@ def session_line(row: SessionRow, width: int) -> Content:
         scores = f"{points(facts.last)}/{facts.average:.1f}/{points(facts.best)}"
     texts = (
         config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{row.episode}/{config.episodes}", scores,
-        when(facts.changed), row.saved.name,
+        sparkline(facts.scores, _CURVE), when(facts.changed), row.saved.name,
     )  # fmt: skip
     cells = [fit(text, size) if size else "" for text, size in zip(texts, _sizes(width), strict=True)]
     return Content.assemble((cells[0], STRONG), " " + " ".join(cells[1:]).rstrip())
+
+
+def sparkline(scores: Sequence[float], width: int) -> str:
+    """Return scores as bars, one for each episode; of more than fit, means of neighbouring ones."""
+    count = min(len(scores), width)
+    groups = [scores[at * len(scores) // count : (at + 1) * len(scores) // count] for at in range(count)]
+    means = [sum(group) / len(group) for group in groups]
+    low, high = min([0.0, *means]), max([0.0, *means])
+    return "".join(_BARS[round((mean - low) / ((high - low) or 1.0) * (len(_BARS) - 1))] for mean in means)
 
 
 def session_about(row: SessionRow) -> str:

@@ -18,9 +18,8 @@ from engine.memory.table import SORTS, Counts, Filter, listed, parsed
 from engine.session import whatif
 from jitrl_tui import keymap
 from jitrl_tui.background import STORING
-from jitrl_tui.help import page
 from jitrl_tui.output import one_line
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.screens.hit import HitDialog, about_step
 from jitrl_tui.screens.memory_changes import ChangingScreen
 from jitrl_tui.view import gained, signed
@@ -148,7 +147,7 @@ class MemoryScreen(ChangingScreen):
         self.query_one("#head", Static).update(
             Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
         )
-        keys = [(k.written, k.label, k.keys.split(",")[0], k.rank) for k in self.key_table if k.label]
+        keys = keymap.footer(self.key_table)
         self.query_one(KeyBar).show(keys)
         self._draw_state()
         self.list.refresh()
@@ -357,8 +356,7 @@ class MemoryScreen(ChangingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("hands"), keymap.help_table(self.key_table)))
-        self.app.push_screen(dialogs.HelpDialog("memory", text))
+        self.app.push_screen(helping.of_screen("hands", self.key_table))
 
     def action_theme(self) -> None:
         """Change to the next theme."""

@@ -20,7 +20,7 @@ from jitrl_tui.output import one_line
 from jitrl_tui.plotting import running_average
 from jitrl_tui.race_source import RaceSource
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.running import KEPT, RunningScreen
 from jitrl_tui.widgets.curves import ArmCurves
@@ -148,7 +148,7 @@ class RaceScreen(RunningScreen):
         if len(parted) > _PARTED:
             parted[_PARTED - 1 :] = [fit(" ".join(parted[_PARTED - 1 :]), max(1, width - 2))]
         self.query_one("#parted", Static).update(Content.assemble((mark, ACCENT), "\n  ".join(parted)))
-        keys = [(key.written, key.label, key.keys.split(",")[0], key.rank) for key in self._table if key.label]
+        keys = keymap.footer(self._table)
         if self._paused:
             keys[0] = (keys[0][0], "go on", *keys[0][2:])
         self.query_one(KeyBar).show(keys)
@@ -236,8 +236,7 @@ class RaceScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        text = "\n\n".join((page("race"), keymap.help_table(self._table), page("terminal")))
-        self.app.push_screen(dialogs.HelpDialog("help", text))
+        self.app.push_screen(helping.of_screen("race", self._table, text=[page("terminal")]))
 
     def action_theme(self) -> None:
         """Change to the next theme."""

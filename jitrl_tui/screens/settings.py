@@ -20,7 +20,7 @@ from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import Found, config, schema, use, used
-from jitrl_tui.screens import dialogs
+from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Options
@@ -323,7 +323,7 @@ class SettingsScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(dialogs.HelpDialog("help", page("settings")))
+        self.app.push_screen(helping.HelpDialog("help", page("settings")))
 
 
 def _line(row: Row, width: int) -> Content:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -275,19 +275,22 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         """Show what is waited for."""
         self._draw_status()
 
+    def keys_now(self) -> Sequence[keymap.Key]:
+        """Return the keys that do something now."""
+        useless = {"toggle_pause"} if self._play else set()
+        over = self.view.activity == "ended"
+        if over and self.app.has_home:
+            useless = {"toggle_pause", "step_once", "forward"}
+        live = self.source.live and not over
+        return [key for key in self._table if (live or not key.live) and key.action not in useless]
+
     def _keys(self) -> list[tuple[str, str, str, int]]:
-        keys = []
-        for key in self._table:
-            label = key.label
-            if key.action == "toggle_pause" and self.view.activity == "paused":
-                label = "yes" if self.view.asks else "go on"
-            if self._play and key.action == "toggle_pause":
-                continue
-            if not label or (key.action in ("overrule", "ask") and not self.source.live):
-                continue
-            keys.append((key.written, label, key.keys.split(",")[0], key.rank))
-        if self.view.activity == "ended" and self.app.has_home:
-            keys = [("h", "another game", "h", 0), *(k for k in keys if k[2] not in ("space", "full_stop", "o", "f"))]
+        over = self.view.activity == "ended"
+        labels = {"toggle_pause": "yes" if self.view.asks else "go on"} if self.view.activity == "paused" else {}
+        kind = self.panes.kind_with_focus()
+        keys = keymap.footer(self.keys_now(), self.focused, kind.name if kind else "", labels)
+        if over and self.app.has_home:
+            keys.insert(0, ("h", "another game", "h", 0))
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if self._play and isinstance(self.focused, CommandLine):
@@ -295,7 +298,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
         elif self._play:
             keys.insert(0, ("esc", "command line", "escape", 0))
-        return keymap.with_pane(keys, self.focused)
+        return keys
 
     def on_descendant_focus(self) -> None:
         """Update the footer, because the pane with the focus and the command line have their own keys."""

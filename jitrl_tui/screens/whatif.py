@@ -23,7 +23,8 @@ from engine.session.whatif import OpenRun, Outcome
 from engine.settings import Settings
 from jitrl_tui import hits
 from jitrl_tui.background import Background
-from jitrl_tui.screens.dialogs import Dialog, HelpDialog
+from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.screens.helping import HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.view import signed
 from jitrl_tui.widgets.bars import thin

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from jitrl_tui.keymap import Key
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.registry import PaneKind
 from jitrl_tui.screens import dialogs, explain, helping
@@ -21,6 +24,10 @@ class WindowsScreen(PlayingScreen):
     def panes(self) -> Panes:
         """The panes."""
         raise NotImplementedError
+
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something now."""
+        return self._table
 
     def action_calls(self) -> None:
         """Show the raw prompts and replies."""
@@ -64,7 +71,8 @@ class WindowsScreen(PlayingScreen):
     def action_help(self) -> None:
         """Show the help."""
         typed = help_list() if self._play else ""
-        self.app.push_screen(helping.of_screen(self._kinds, self._table, typed))
+        kind = self.panes.kind_with_focus()
+        self.app.push_screen(helping.of_watching("watch", self._kinds, self.keys_now(), kind, self.focused, typed))
 
     def action_pane_help(self) -> None:
         """Show the help of the pane with the focus, or the whole help if no pane has it."""

@@ -140,6 +140,9 @@ def test_what_costs_nothing_is_not_estimated(tmp_path: Path):
     paid = store.create(tmp_path, SessionConfig("pantry", model="openai/gpt-4o", episodes=3), "watch")
     assert "openai/gpt-4o: 3 episodes" in before_paying(paid, tmp_path)
     assert "about $" in before_paying(paid, tmp_path)
+    assert "retired" not in before_paying(paid, tmp_path)
+    retired = store.create(tmp_path, SessionConfig("pantry", model="gemini/gemini-2.5-flash", episodes=3), "watch")
+    assert ". gemini/gemini-2.5-flash is retired from 2026-12-01 on" in before_paying(retired, tmp_path)
 
 
 def test_an_unknown_cost_is_recorded_as_such():

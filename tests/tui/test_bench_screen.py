@@ -13,12 +13,13 @@ from engine.bench.progress import Limits
 from engine.bench.records import Began, Ended, Failed, Finished, Said, Stepped
 from engine.codec import event_to_line
 from engine.errors import MissingError, UsageError
-from jitrl_tui import bench_app
+from jitrl_tui import bench_app, keymap
 from jitrl_tui.bench_app import BenchApp, run_bench_app
 from jitrl_tui.bench_source import BenchInfo
 from jitrl_tui.screens.bench import BenchScreen
 from jitrl_tui.screens.cell_recording import RecordingScreen
-from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog, HelpDialog
+from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
+from jitrl_tui.screens.helping import HelpDialog
 from tests.arena import bench_stream as bench
 from tests.tui import stream
 from tests.tui.bench_driving import ScriptedBench
@@ -366,7 +367,10 @@ def test_help_names_every_key():
     async def look(pilot, app):
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
-        assert "Watching a benchmark" in await settled(pilot)
+        text = await settled(pilot)
+        assert all(key.label in text for key in keymap.of("bench"))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Watching a benchmark" in screen_text(app))
 
     drive(scripted(), look, (140, 60))
 

@@ -271,6 +271,37 @@ def test_recordings_and_benches_are_opened_and_left_for_the_home_screen(tmp_path
     at_home(opened, lambda: Offer(GAMES, rows, benches=[bench]), go)
 
 
+def test_sessions_are_filtered_and_sorted_and_the_marked_one_is_shown_beside_the_list(tmp_path):
+    opened, rows = Opened(), sessions_in(tmp_path)
+    recorder = Recorder(rows[0].saved.recording)
+    for at, event in stream.recorded(stream.run(1, 2)):
+        recorder.write(event, at)
+    recorder.close()
+
+    def listed(app):
+        return [line.split()[1] for line in screen_text(app).splitlines() if " jitrl   " in line.partition("││")[0]]
+
+    async def go(pilot, app):
+        await pilot.press("4")
+        await until(pilot, lambda: "last/avg/best" in screen_text(app))
+        text = screen_text(app)
+        assert "3 of 9 episodes played, best score 35 of 350" in text
+        assert "> read leaflet" in text  # the last step of the recording
+        given = [row.saved.config.game for row in rows]
+        column = [line for line in text.splitlines() if any(f"┃ {game} " in line for game in given)]
+        assert [next(game for game in given if f"┃ {game} " in line) for line in column] == given
+        await pilot.press("s")
+        await settled(pilot)
+        column = [line for line in screen_text(app).splitlines() if any(f"┃ {game} " in line for game in given)]
+        assert [next(game for game in given if f"┃ {game} " in line) for line in column] == sorted(given)
+        await pilot.press("slash", *"manor")
+        await until(pilot, lambda: "zork1 " not in screen_text(app).replace("this", ""))
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: "zork1 " in screen_text(app))
+
+    at_home(opened, lambda: Offer(GAMES, rows), go, (160, 45))
+
+
 def test_web_tasks_are_started_with_the_steps_of_the_web_and_what_is_missing_has_its_command():
     opened = Opened()
     tasks = [WebRow("web:local-3", "Find [b]the[/b] sword"), WebRow("web:local-9", "Buy it", "shop")]

@@ -9,6 +9,7 @@ import pytest
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.screens.helping import HelpDialog
 from tests.tui.driving import replay_app, until, watch
 from tests.tui.screen_text import screen_text
 
@@ -132,6 +133,8 @@ def test_the_help_shows_keys_and_typed_commands(tmp_path):
         async with app.run_test(size=(120, 240)) as pilot:
             await until(pilot, waiting(pilot, 0))
             await enter(pilot, "/help")
+            await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+            await pilot.press("question_mark")
             await until(pilot, lambda: "/save NAME" in screen_text(app))
             text = screen_text(app)
             for words in ("undo: take", "save under a name", "go on from a save", "branch: go on"):

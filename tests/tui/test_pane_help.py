@@ -12,9 +12,10 @@ from engine import explain
 from engine.records import Candidate
 from jitrl_tui import deriving, hits
 from jitrl_tui.help import page, pane_page
+from jitrl_tui.keymap import own_keys
 from jitrl_tui.panes import candidates
 from jitrl_tui.panes.registry import PANES
-from jitrl_tui.screens.dialogs import HelpDialog
+from jitrl_tui.screens.helping import HelpDialog
 from jitrl_tui.view import Choice
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
@@ -95,6 +96,26 @@ def test_f1_opens_the_help_of_the_pane_with_the_focus(key, title):
             await pilot.press("f1")
             await settled(pilot)
             assert app.screen is watch(pilot)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("key", ["1", "2", "4"])
+def test_all_keys_that_do_something_are_on_one_screen_of_80_columns(key):
+    async def go():
+        app, _ = live_app(stream.run(1, 2))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.choice)
+            screen = watch(pilot)
+            await pilot.press(key, "question_mark")
+            await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+            text = await settled(pilot)
+            assert "? what the screen shows" in text
+            own = own_keys(screen.focused)
+            taken = {one for names, *_ in own for one in names.split(",")}
+            others = [(k.written, k.label) for k in screen.keys_now() if k.first not in taken]
+            for words in [*others, *(one[1:] for one in own)]:
+                assert " ".join(words) in text
 
     asyncio.run(go())
 

@@ -139,6 +139,27 @@ def test_the_palette_does_what_keys_do():
             await until(pilot, lambda: "pause before the next action" in screen_text(app))
             await pilot.press("enter")
             await until(pilot, lambda: watch(pilot).view.activity == "paused")
+            await pilot.press("ctrl+p")  # what was chosen last comes first, and nothing of another program's words
+            await until(pilot, lambda: "less time between steps" in screen_text(app))
+            listed = [line for line in screen_text(app).splitlines() if "pause before" in line or "overrule: " in line]
+            assert "space  pause before" in listed[0]
+            assert "Maximize" not in screen_text(app)
+
+    asyncio.run(go())
+
+
+def test_the_footer_begins_with_the_keys_of_the_pane_and_never_shows_one_that_does_something_else_there():
+    async def go():
+        app, _ = replay_app()
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.ended)
+            bar = watch(pilot).query_one(KeyBar)
+            for pane, first in (("2", ["explain", "what if"]), ("5", ["branch", "compare"]), ("4", ["view", "forget"])):
+                await pilot.press(pane)
+                await settled(pilot)
+                assert [label for _, label, *_ in bar._keys][:2] == first
+            assert [label for written, label, *_ in bar._keys if written == "p"] == ["pin"]
+            assert "overrule" not in [label for _, label, *_ in bar._keys]  # this is a recording
 
     asyncio.run(go())
 

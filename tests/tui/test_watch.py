@@ -380,6 +380,8 @@ def test_help_and_prompt_windows_open_and_close():
             assert "1. open mailbox 72" in screen_text(app)
             assert "812 tokens in" in screen_text(app)
             await pilot.press("escape", "question_mark")
+            await until(pilot, lambda: "K what if" in screen_text(app))
+            await pilot.press("question_mark")
             await until(pilot, lambda: "Where values come from" in screen_text(app))
             await pilot.press("escape")
             await until(pilot, lambda: "learning curve" in screen_text(app))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadFile, MissingError
+from engine.pages import page
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -156,7 +157,7 @@ def _about(connection: Connection[Any], where: str) -> About | None:
         rows = []
     except errors.InsufficientPrivilege:
         raise MissingError(
-            f"this role must not read the schema jitrl of {where}; docs/scale.md has the rights that it needs"
+            f"this role must not read the schema jitrl of {where}; the rights that it needs: {page('scale')}"
         ) from None
     if len(rows) != 1 or rows[0][0] != FORMAT:
         raise BadFile(

@@ -21,6 +21,7 @@ from engine import trust
 from engine.disk import read_text, write_private
 from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
+from engine.pages import page
 from engine.paths import ensure_folder
 from engine.settings.address import parsed_address
 from engine.waits import DATABASE_ANSWER, DATABASE_CONNECT, DATABASE_HURRY
@@ -386,7 +387,7 @@ def translated(error: psycopg.Error, where: str) -> JitrlError:
     if state == "53100":
         return Away(f"the disk of {where} is full ({text}); nothing stored before is lost")
     if state == "42501":
-        return StorageError(f"this role must not write to {where} ({text}); docs/scale.md has the rights that it needs")
+        return StorageError(f"this role must not write to {where} ({text}); the rights that it needs: {page('scale')}")
     if state.startswith(_PASSING) or (
         not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     ):

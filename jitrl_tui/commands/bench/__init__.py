@@ -151,7 +151,7 @@ def about(suite: Any) -> str:
         what = [arm.agent, *(arm.models or suite.models), *workers, *changes]
         lines.append(f"  {arm.name:<{width}} {', '.join(what)}")
     models = dict.fromkeys(model for arm in suite.arms for model in arm.models or suite.models)
-    lines += filter(None, map(retirement, models))
+    lines += filter(None, (retirement(model, "--models") for model in models))
     return "\n".join(lines)
 
 

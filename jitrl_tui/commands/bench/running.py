@@ -69,7 +69,7 @@ def _add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on", default="local", metavar="WHERE",
                         help="where cells are played: local (processes of this machine), ray (Ray, started here for "
                              "this run), ray:auto (the Ray cluster that this machine belongs to), or ray://HOST:PORT "
-                             "(the one with this head node); see docs/ray.md (default: %(default)s)")  # fmt: skip
+                             "(the one with this head node) (default: %(default)s)")  # fmt: skip
     parser.add_argument("--max-usd", type=float, metavar="X", help="stop when the run has cost more US dollars")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when the run has used so many tokens")
     parser.add_argument("--max-minutes", type=float, metavar="T", help="stop after so many minutes")
@@ -85,7 +85,6 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench.estimate import estimate
     from engine.bench.plan import planned
     from engine.kinds import Places
-    from engine.llm.listed import retirement
     from engine.memory.opening import check_address
     from engine.paths import saves_folder
     from jitrl_tui.commands.options import address
@@ -100,8 +99,7 @@ def run(args: argparse.Namespace) -> int:
     jobs = _jobs(args.jobs, plan.cells)
     expected = estimate(plan.cells, saves, jobs)
     _tell_estimate(suite, expected, quiet=args.quiet)
-    for sentence in filter(None, map(retirement, dict.fromkeys(cell.model for cell in plan.cells))):
-        print(sentence, file=sys.stderr)
+    _tell_retired(plan, "--models")
     if args.dry_run:
         return 0
     if not _agreed(expected, limits, yes=args.yes):
@@ -138,8 +136,17 @@ def resume(args: argparse.Namespace) -> int:
         )
     change(folder, games, args.episodes)
     plan = folders.planned(folder)
+    _tell_retired(plan)
     with _executor(_on(args.on), plan, args, saves) as (executor, jobs):
         return _play(folder, plan, args, saves, limits, executor, jobs)
+
+
+def _tell_retired(plan: Plan, option: str = "") -> None:
+    """Say which models of a run their providers retire."""
+    from engine.llm.listed import retirement
+
+    for sentence in filter(None, (retirement(name, option) for name in dict.fromkeys(c.model for c in plan.cells))):
+        print(sentence, file=sys.stderr)
 
 
 def watch_stored(folder: Path) -> int:
