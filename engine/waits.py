@@ -67,6 +67,8 @@ SITE_STOP = Wait("a site that ends", 5.0, "it is killed")
 SITE_ANSWER = Wait("an answer of a site that starts, is asked for or prepared", 20.0, "a sentence says so")
 SITE_BUILD = Wait("the data of a site", 300.0, "it is killed, and a sentence says so")
 SITE_INSTALL = Wait("the packages of the sites", 1200.0, "it is killed, and a sentence says so")
+EXTRA_INSTALL = Wait("the packages of an extra", 1800.0, "it is killed, and a sentence says so")
+EXTRA_LOAD = Wait("the modules of an extra", 120.0, "a sentence says so")
 SYSTEM_LOOK = Wait("a look at limits, or by `ps` at processes", 20.0, "a sentence says so, or there are none")
 VERDICT = Wait("a verdict of WebArena-Verified", 60.0, "its process is killed; the episode is kept without it")
 

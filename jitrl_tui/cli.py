@@ -27,7 +27,7 @@ GROUPS: dict[str, Sequence[str]] = {
     "play and watch": ("watch", "play", "run", "race", "serve"),
     "look back": ("sessions", "replay", "compare", "curves", "whatif", "export"),
     "learn and compare": ("memory", "bench", "train"),
-    "set up": ("games", "models", "web", "config", "doctor", "completion"),
+    "set up": ("games", "models", "web", "up", "config", "doctor", "completion"),
 }
 """Commands as the help groups them. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
@@ -185,7 +185,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (MemoryError, ImportError) as error:
         if isinstance(error, ImportError) and "failed to map segment" not in str(error):
-            raise
+            return _not_loaded(error)
         print(f"jitrl: {_too_little_memory()}; what was stored is kept", file=sys.stderr)
         return 1
     except BrokenPipeError:
@@ -250,6 +250,19 @@ def _too_little_memory() -> str:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     limit = "" if most == resource.RLIM_INFINITY else f": this process may use {most // 2**20} MB (ulimit -v)"
     return f"there is not enough memory{limit}"
+
+
+def _not_loaded(error: ImportError) -> int:
+    """Say that a package is missing or broken, or belongs to another Python; return the exit code."""
+    if (error.name or "").partition(".")[0] in ("engine", "jitrl_tui"):
+        raise error
+    import logging
+
+    logging.getLogger("jitrl").error("a package does not load", exc_info=error)
+    others = ", of which PYTHONPATH may name a wrong one" if os.environ.get("PYTHONPATH") else ""
+    said = " ".join(str(error).split())[:200]
+    print(f"jitrl: a package does not load{others} ({said}); install jitrl anew", file=sys.stderr)
+    return 3
 
 
 def _refused(error: OSError) -> str:

@@ -59,6 +59,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "games": ("jitrl games ls", "jitrl games fetch zork1 zork3", "jitrl games add ~/stories/curses.z5"),
     "models": ("jitrl models ls", "jitrl models test local/smollm2", "jitrl models info gemini/gemini-2.5-flash"),
     "web": ("jitrl web up shop", "jitrl web ls --suite local", "jitrl web down"),
+    "up": ("jitrl up", "jitrl up report", "jitrl up semantic"),
     "config": ("jitrl config show", "jitrl config set theme jitrl-light", "jitrl config diff default paper"),
     "doctor": ("jitrl doctor", "jitrl doctor --model gemini/gemini-2.5-flash"),
     "completion": (
@@ -72,7 +73,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 PAGES = {
     "": "index", "watch": "first-hour", "play": "first-hour", "run": "running", "race": "running", "serve": "running",
     "sessions": "branches", "compare": "compare", "export": "export", "memory": "memory-format", "bench": "bench",
-    "train": "train", "games": "games", "models": "models", "web": "web", "config": "settings",
+    "train": "train", "games": "games", "models": "models", "web": "web", "up": "running", "config": "settings",
 }  # fmt: skip
 """By command, the page of the documentation about it."""
 

@@ -6,14 +6,14 @@ tool's own variables say so (`MLFLOW_TRACKING_URI`, `WANDB_MODE=online`).
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import MissingError, StorageError
+from engine import extras
+from engine.errors import StorageError
 
 if TYPE_CHECKING:
     from engine.bench.records import EpisodeRow
@@ -45,8 +45,8 @@ def check(tool: str | None) -> None:
     Raises:
         MissingError: It is not.
     """
-    if tool is not None and importlib.util.find_spec(tool) is None:
-        raise MissingError(f"--track {tool} needs its package: pip install 'jitrl[track-{tool}]'")
+    if tool is not None:
+        extras.require(f"track-{tool}")
 
 
 def track(tool: str, saves: Path, name: str, params: Mapping[str, Any], episodes: Sequence[Metrics]) -> Path:

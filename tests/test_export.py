@@ -66,7 +66,7 @@ def test_csv_has_the_same_rows_and_no_formulas(saves):
 
 
 def test_parquet_has_the_same_rows(saves, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install 'jitrl[parquet]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: jitrl up parquet")
     (session,) = (saves / "sessions").iterdir()
     rows = list(candidate_rows(session, "a cell"))
     tables.save(iter(rows), "parquet", tmp_path / "x.parquet")

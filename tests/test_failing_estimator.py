@@ -138,7 +138,7 @@ def test_a_waiting_decision_stands_if_it_cannot_be_made_again_from_the_changed_m
         if isinstance(event, Paused) and len(asked) == 1:
             asked.append(event)
             failing(monkeypatch, "_relive", set(range(100)))
-            failing(monkeypatch, "again", set(range(100)))
+            failing(monkeypatch, "decided", set(range(100)))
             failing(monkeypatch, "value", {1})
             session.control.reread()
             session.control.resume()

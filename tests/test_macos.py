@@ -1,8 +1,10 @@
-"""On a system without what only Linux has, games and local sites run, and `jitrl doctor` says what is missing."""
+"""On a system without what only Linux has, games, pages and sites run, and `jitrl doctor` says what is missing."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine import system
+from engine.web.browser import chromium
 
 AS_MACOS = [sys.executable, "-P", str(Path(__file__).with_name("as_macos.py"))]
 
@@ -69,3 +72,52 @@ def test_processes_are_known_by_ps_as_by_proc(monkeypatch: pytest.MonkeyPatch) -
         child.kill()
         child.wait()
         assert system.start_time(child.pid) is None
+
+
+def test_a_gym_environment_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gymnasium")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.join(AS_MACOS)} "$@"\n')
+    python.chmod(0o700)
+    monkeypatch.setenv("JITRL_GYM", str(python))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("gym")))
+    done = jitrl("--saves", tmp_path, "run", "gym:tinyworlds/tiny/Corridor-v0", "--model", "prior/verbs",
+                 "--episodes", "1", "--steps", "4")  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_a_page_is_read_and_a_button_pressed() -> None:
+    if why := chromium.missing():
+        pytest.skip(why)
+    script = (
+        "import sys; from tests.web import hostile_pages as h\n"
+        "with h.serving() as base:\n"
+        "    page = h.opened(sys.argv[1], base, 'plain')\n"
+        "    page.reset(1); (press,) = [a for a in page.valid_actions() if 'Press' in a]\n"
+        "    print('pressed' in page.step(press).description); page.close()\n"
+    )
+    done = subprocess.run(
+        [*AS_MACOS, "-c", script, chromium.require_browser()], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_a_visitor_of_serve_gets_the_app(tmp_path: Path) -> None:
+    pytest.importorskip("textual_serve")
+    import aiohttp
+
+    async def visit(address: str) -> bytes:
+        seen = b""
+        async with aiohttp.ClientSession() as client, client.ws_connect(f"{address}ws?width=80&height=24") as socket:
+            while b"jitrl" not in seen:
+                message = await socket.receive(timeout=120)
+                seen += message.data if isinstance(message.data, bytes) else str(message.data).encode()
+        return seen
+
+    words = ["-m", "jitrl_tui.cli", "--saves", str(tmp_path), "serve"]
+    with subprocess.Popen([*AS_MACOS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert b"jitrl" in asyncio.run(visit(process.stdout.readline().strip()))
+        finally:
+            process.terminate()

@@ -12,13 +12,16 @@ from engine.codec import event_to_line
 from engine.environments import profile
 from engine.memory import Memory
 from engine.memory.upkeep import forget_all, plan_forget
-from engine.records import Decided, EpisodeEnded, Notice, SessionEnded, SessionStarted, Stepped
+from engine.records import Decided, EpisodeEnded, Notice, SessionEnded, SessionStarted, Stepped, Valuation
+from engine.registry import Registry
 from engine.session import branches, recording
 from engine.session import store as sessions
 from engine.session.control import TakeBack
 from engine.session.loop import Session
 from engine.session.sharing import experience
 from engine.settings import SessionConfig
+from engine.values import EstimatorKind
+from engine.values.base import Estimator
 from tests.killed import Person, Trial, decided, differences, moments
 from tests.playing import only
 
@@ -106,6 +109,88 @@ def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_o
     assert differences(left, twice) == []
     assert ends == [0, 2, 2]
     assert [experience(1, others) for others in ends[:2]] == ["sequential", "asynchronous, workers as they come"]
+
+
+def test_what_a_frozen_session_has_tried_is_known_when_it_is_resumed(tmp_path):
+    """It goes into no memory, so only the recording tells of it."""
+    found = []
+    for name, until in (("whole", None), ("left", (3, 4))):
+        play(tmp_path / name, sessions.create(tmp_path / name, config(episodes=1), "run"))
+        saved = sessions.create(tmp_path / name, config(seed=5, frozen=True), "run")
+        play(tmp_path / name, saved, until)
+        if until is not None:
+            play(tmp_path / name, saved)
+        found.append({at: one["parts"][0]["valuation"]["n"] for at, one in decided(saved).items() if "end" not in at})
+    assert max(max(n) for n in found[0].values()) > 2
+    assert differences(*found) == []
+
+
+class Diary(Estimator):
+    """Writes down what it is told. A decision that it makes and one that it is told of are the same to it."""
+
+    def __init__(self, memory, settings, told):
+        self._told = told
+        told.append(("made", [first for first, _ in memory.entered()]))
+
+    def neighbours(self, state):
+        return ()
+
+    def value(self, query, rng):
+        self.decided(query, rng)
+        nothing = (0,) * len(query.candidates)
+        return Valuation(0.0, (0.0,) * len(nothing), nothing, ("optimistic",) * len(nothing))
+
+    def decided(self, query, rng):
+        actions = [one.action for one in query.candidates]
+        self._told.append(("decided", query.state, actions, query.steps_left, query.outlook, rng.random()))
+
+    def begin_episode(self, state):
+        self._told.append(("began", state))
+
+    def observe(self, step, then, *, terminated, lost):
+        self._told.append(("observed", step, then, terminated, lost))
+
+    def remembered(self, episode, first):
+        self._told.append(("remembered", [step.action for step in episode.steps], first))
+
+    def stored_elsewhere(self, episode, first):
+        self._told.append(("stored", [step.action for step in episode.steps], first))
+
+
+def test_a_replay_tells_an_estimator_what_the_session_told_it(tmp_path, monkeypatch):
+    """Steps that were overruled and taken back, and an episode of another session, included."""
+    told, find = [], Registry.find
+    diary = EstimatorKind("diary", "", lambda *memory: Diary(*memory, told[-1]), replayed=True)
+    monkeypatch.setattr(
+        Registry, "find", lambda registry, name: diary if name == "diary" else find(registry, name)
+    )
+
+    def person(saves, saved, until=None):
+        """Play as `play` does, with an overruled and a taken back step in episodes 1 and 3; return what was told."""
+        control = Person({(1, 2), (3, 1)}, {(1, 4), (3, 3)})
+
+        def emit(event):
+            control.see(event)
+            if isinstance(event, Stepped) and (event.episode, event.step + 1) == until:
+                control.stop()
+
+        told.append([])
+        session = Session(sessions.load(saved.folder), saves, emit, control=control)
+        session.run()
+        assert session.error is None
+        return told[-1]
+
+    diaries = []
+    for name, leaves in (("whole", []), ("left", [(3, 5)])):
+        settings = profile("default", step_limit=8, estimator="diary")
+        saved = sessions.create(tmp_path / name, config(settings=settings), "run")
+        other = sessions.create(tmp_path / name, config(settings=settings, seed=9, episodes=1), "run")
+        for one, until in ((saved, (2, 1)), (other, None), *((saved, left) for left in leaves)):
+            person(tmp_path / name, one, until)
+        diaries.append(person(tmp_path / name, saved))
+    whole, left = diaries
+    assert {entry[0] for entry in whole} == {"made", "began", "decided", "observed", "remembered", "stored"}
+    assert left == whole
 
 
 def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):

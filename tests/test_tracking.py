@@ -19,7 +19,7 @@ PLAY = ("run", "pantry", "--model", "prior/verbs", "--episodes", "2", "--steps",
 def test_a_missing_package_is_one_sentence_before_anything_is_played(tmp_path, monkeypatch, capsys, tool):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert main(["--saves", str(tmp_path), *PLAY, "--track", tool]) == 3
-    assert f"--track {tool} needs its package: pip install 'jitrl[track-{tool}]'" in capsys.readouterr().err
+    assert f"install it with: jitrl up track-{tool}\n" in capsys.readouterr().err
     assert not (tmp_path / "sessions").exists()
 
 
@@ -62,7 +62,7 @@ def test_a_run_has_its_settings_and_a_step_an_episode(tmp_path, monkeypatch, cap
 
 
 def test_tensorboard_reads_what_was_written(tmp_path):
-    pytest.importorskip("tensorboard", reason="pip install 'jitrl[track-tensorboard]'")
+    pytest.importorskip("tensorboard", reason="jitrl up track-tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     assert main(["--saves", str(tmp_path), *PLAY, "--track", "tensorboard"]) == 0

@@ -13,7 +13,7 @@ from engine.memory.search import Lens
 from engine.records import Decided
 from engine.session import recording, whatif
 from engine.session import store as sessions
-from engine.session.retold import RecordedRun
+from engine.session.recorded import RecordedRun
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.cli import main
 from tests.playing import run

@@ -57,7 +57,7 @@ export RUN` does so for all cells of a benchmark's run. The formats are CSV, JSO
 ```sh
 jitrl export last-week --to csv -o decisions.csv
 jitrl export 20261126-quick-19e0 --to jsonl | head
-jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: pip install 'jitrl[parquet]'
+jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: jitrl up parquet
 jitrl export last --to datasets -o decisions               # a folder that load_dataset("decisions") opens
 jitrl export last -o session.eval                          # a log of Inspect
 ```

@@ -63,14 +63,16 @@ def _of(path: str) -> Callable[[AgentContext], Agent]:
 
 def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
-    from engine.values import ESTIMATORS, make_estimator
+    from engine.values import ESTIMATORS
     from engine.values.failing import FailedEstimator, failure
 
+    kind = ESTIMATORS.find(context.settings.estimator)
+    start = context.start if kind.replayed and context.start is not None else context.memory
     try:
-        estimator = make_estimator(context.memory, context.settings, context.before)
+        estimator = kind.make(start, context.settings)
     except Exception as error:
         return JitrlAgent(context.model, FailedEstimator(failure(error)), context.settings)
-    searched = context.memory if ESTIMATORS.find(context.settings.estimator).retrieves else None
+    searched = context.memory if kind.retrieves else None
     return JitrlAgent(context.model, estimator, context.settings, searched=searched)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.llm.dialect import Dialect
     from engine.llm.model import Write
     from engine.memory.scope import Scope
+    from engine.memory.view import View
     from engine.settings import Settings
 
 
@@ -95,8 +96,8 @@ class AgentContext:
         settings: The settings in effect.
         write: Asks the model in words. Call it only from `begin_episode`, `decide` and `end_episode`.
         kept: The method's own records.
-        before: For a session that is resumed, number of the first entry that was remembered after it began; None
-            otherwise.
+        start: For a session that is resumed, the memory as it was when it began: for an estimator that is `replayed`.
+            Once the agent is made, it shows all. None for a session that begins.
         dialects: The dialects of this kind of environment by name.
     """
 
@@ -105,7 +106,7 @@ class AgentContext:
     settings: Settings
     write: Write
     kept: Notebook
-    before: int | None = None
+    start: View | None = None
     dialects: Mapping[str, Dialect] = field(default_factory=dict)
 
 
@@ -157,62 +158,34 @@ class Agent(Protocol):
         ...
 
 
-class Learner(Protocol):
-    """What an agent learns step by step and keeps in no file.
+@runtime_checkable
+class Replayed(Agent, Protocol):
+    """An agent that keeps more of its session than memory and its own records have.
 
-    When a session is resumed, it is told again what happened in it, in the same order. It asks no model.
+    When the session is resumed, it is replayed (`engine.session.replay`): the agent is told again what happened, in the
+    same order, with `begin_episode`, `decided`, `observe` and `end_episode`. It asks no model then. The steps of the
+    episode that was left are taken again, and told in the same way.
     """
 
-    def begin_episode(self, state: State) -> None:
-        """An episode began in `state`, or its steps were taken again from there because the last was taken back."""
+    @property
+    def replayed(self) -> bool:
+        """Whether it has to be told."""
         ...
 
     def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
-        """The agent decided, whether or not it was carried out.
+        """Note what the agent decided then, whether or not it was carried out.
 
         Args:
-            turn: As it was then, without texts for prompts, `resolve` and `page`.
+            turn: As it was then, without texts for prompts and `page`.
             rng: As it was then.
         """
         ...
 
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """A step was taken; see `Agent.observe`."""
-        ...
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        """The episode ended.
-
-        Args:
-            episode: As it is in memory. What is not there any more is not told at all.
-            first: Entry number of its step 0.
-        """
-        ...
-
-
-@runtime_checkable
-class SharingLearner(Learner, Protocol):
-    """A learner that is told what other sessions store in the same memory while its session runs."""
-
-    def lived_elsewhere(self, episode: Episode, first: int) -> None:
-        """Another session stored an episode. Called before `begin_episode`, in the order in which they were stored.
+    def stored_elsewhere(self, episode: Episode, first: int) -> None:
+        """Note an episode that another session stored in the same memory. Called before `begin_episode`.
 
         Args:
             episode: As it is in memory.
             first: Entry number of its step 0.
         """
-        ...
-
-
-@runtime_checkable
-class Resumable(Protocol):
-    """An agent that needs more than memory and its own records to decide as it would have, had it not been left.
-
-    The steps that lead to where the unfinished episode was left are taken again: `begin_episode` and `observe` of the
-    agent tell of them. Its learner is only told what was decided before each of these.
-    """
-
-    @property
-    def learner(self) -> Learner | None:
-        """What is to be told, None where there is nothing of the kind."""
         ...

@@ -25,7 +25,8 @@ from engine.records import (
     Valuation,
 )
 from engine.settings import Settings
-from engine.values.base import Estimator, Growing, Query, Sharing, outlook
+from engine.values import ESTIMATORS
+from engine.values.base import Estimator, Query, outlook
 from engine.values.failing import failure
 
 _Answer = TypeVar("_Answer")
@@ -57,6 +58,11 @@ class JitrlAgent(StaticAgent):
         """Why the estimator has nothing to say to the decision that is being made, or comes next."""
         self.rest_on(estimator)
 
+    @property
+    def replayed(self) -> bool:
+        """Whether the estimator has to be told what happened when a session is resumed."""
+        return ESTIMATORS.find(self._settings.estimator).replayed
+
     def decide(self, turn: Turn, rng: np.random.Generator) -> Decision:
         """Return the choice for this turn.
 
@@ -82,9 +88,6 @@ class JitrlAgent(StaticAgent):
     def rest_on(self, estimator: Estimator) -> None:
         """Take values from another estimator from now on. It has been told what happened so far."""
         self._estimator, self._failure = estimator, None
-        self.learner: EstimatorLearner | None = None
-        if isinstance(estimator, Growing):
-            self.learner = EstimatorLearner(estimator, self._settings, self._asked)
 
     def _asked(self, ask: Callable[[], _Answer], instead: _Answer) -> _Answer:
         """Return what the estimator answers. If it fails, the decision is made without it."""
@@ -95,6 +98,17 @@ class JitrlAgent(StaticAgent):
         except Exception as error:
             self._failure = failure(error)
             return instead
+
+    def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
+        """Tell the estimator what it was asked then."""
+        if decision.update is not None:
+            _, optimism, _ = rng.spawn(3)
+            query = _query(turn, decision.update.neighbours, decision.candidates, self._settings)
+            self._asked(lambda: self._estimator.decided(query, optimism), None)
+
+    def stored_elsewhere(self, episode: Episode, first: int) -> None:
+        """Tell the estimator."""
+        self._asked(lambda: self._estimator.stored_elsewhere(episode, first), None)
 
     def begin_episode(self, state: State) -> None:
         """Tell the estimator."""
@@ -240,46 +254,6 @@ class JitrlAgent(StaticAgent):
             tally=tally(proposal, candidates, candidates[chosen].action, knows=knows),
             parts=(part,),
         )
-
-
-class EstimatorLearner:
-    """Tells an estimator again what happened in a session. Implements `engine.agents.base.Learner`.
-
-    Args:
-        asked: Calls a function of the estimator, and copes if it fails.
-    """
-
-    def __init__(
-        self, estimator: Growing, settings: Settings, asked: Callable[[Callable[[], None], None], None]
-    ) -> None:
-        self._estimator = estimator
-        self._settings = settings
-        self._asked = asked
-
-    def begin_episode(self, state: State) -> None:
-        """Tell the estimator."""
-        self._asked(lambda: self._estimator.begin_episode(state), None)
-
-    def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
-        """Ask the estimator what it was asked then."""
-        if decision.update is not None:
-            _, optimism, _ = rng.spawn(3)
-            query = _query(turn, decision.update.neighbours, decision.candidates, self._settings)
-            self._asked(lambda: self._estimator.again(query, optimism), None)
-
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """Tell the estimator."""
-        self._asked(lambda: self._estimator.observe(step, then, terminated=terminated, lost=lost), None)
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        """Tell the estimator where the episode is in memory."""
-        self._asked(lambda: self._estimator.remembered(episode, first), None)
-
-    def lived_elsewhere(self, episode: Episode, first: int) -> None:
-        """Tell the estimator, if it wants to know."""
-        estimator = self._estimator
-        if isinstance(estimator, Sharing):
-            self._asked(lambda: estimator.lived_elsewhere(episode, first), None)
 
 
 def _query(

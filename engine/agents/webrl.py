@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.agents.base import AgentContext, Learner, Turn
+from engine.agents.base import AgentContext, Turn
 from engine.agents.static import StaticAgent
 from engine.errors import ModelError, TooLong, UsageError
 from engine.llm.dialect import Scene
@@ -41,6 +41,7 @@ class WebrlAgent(StaticAgent):
                 "the agent webrl needs a server that continues text (/v1/completions): name the model "
                 "text-completion-openai/NAME, and its address with JITRL_API_BASE"
             )
+        self.replayed = True  # a session that is resumed tells it the answers again
         self._context = context
         self._scene = context.dialects[DIALECT]
         self._said: list[str] = []
@@ -48,11 +49,6 @@ class WebrlAgent(StaticAgent):
         self._decided: Decision | None = None
         self._then: list[str] = []
         """What is still to be done of the last answer."""
-
-    @property
-    def learner(self) -> Learner:
-        """This agent: a session that is resumed tells it the answers again."""
-        return self
 
     def begin_episode(self, state: State) -> None:
         """Forget the answers."""
@@ -72,7 +68,7 @@ class WebrlAgent(StaticAgent):
         self._note(decision)
 
     def observe(
-        self, step: Step, then: State, *, observation: Observation | None = None, terminated: bool, lost: bool
+        self, step: Step, then: State, *, observation: Observation, terminated: bool, lost: bool
     ) -> None:
         """Add the answer to the rounds, or a note of what a person chose instead."""
         decided, self._decided = self._decided, None
@@ -84,7 +80,7 @@ class WebrlAgent(StaticAgent):
             self._said.append(f"# Note: {step.action}")
             self._then = []
 
-    def remembered(self, episode: Episode, first: int) -> None:
+    def stored_elsewhere(self, episode: Episode, first: int) -> None:
         """Do nothing."""
 
     # ------------------------------------------------------------------------- the steps of a decision

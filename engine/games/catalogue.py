@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine import extras
 from engine.disk import read_text, shown
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
@@ -156,7 +157,9 @@ def open_game(name: str, *, games: str | Path | None = None, saves: Path | None 
     Raises:
         UsageError: There is no such game.
         GameError: It cannot be loaded.
+        MissingError: Jericho is not installed.
     """
+    extras.require("play", "jericho")
     from engine.games.env import GameEnvironment
     from engine.paths import cache_folder, ensure_folder
 
@@ -302,8 +305,7 @@ def _check_header(path: str, data: bytes) -> None:
 @functools.cache
 def _known_to_jericho() -> dict[str, str]:
     """Return name by md5 of the stories that Jericho fully supports."""
-    from jericho import defines
-
+    defines = extras.load("play", "jericho.defines")
     return {digest: bindings["name"] for digest, bindings in defines.BINDINGS_DICT.items()}
 
 

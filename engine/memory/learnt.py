@@ -74,12 +74,11 @@ def marked(view: View, entry: int | None = None) -> Mark:
     return Mark(entry, _digest_of(view.scope.fingerprint(entry), corrections))
 
 
-def load(view: View, before: int | None, by: str, admitted: Collection[str]) -> tuple[int, Any] | None:
+def load(view: View, by: str, admitted: Collection[str]) -> tuple[int, Any] | None:
     """Return what was learnt and the entry number below which it was; None if there is nothing that fits.
 
     Args:
-        view: The memory. What was learnt does not fit a view that hides steps below that entry number.
-        before: Entry number from which on nothing may have been learnt, None for no such limit.
+        view: The memory. What was learnt of steps that the view hides does not fit.
         by: Digest of the code and the settings that learn.
         admitted: Modules whose classes may be in it. "a.b" also admits the modules in the package a.b.
     """
@@ -96,7 +95,7 @@ def load(view: View, before: int | None, by: str, admitted: Collection[str]) -> 
             entry, length = head["entry"], head["length"]
             if not (limits.is_count(entry) and limits.is_count(length)) or length > _LARGEST:
                 raise BadFile("it has no length")
-            if view.lens.without or entry > min(_or_inf(before), _or_inf(view.lens.before), view.scope.next_entry):
+            if view.lens.without or entry > min(_or_inf(view.lens.before), view.scope.next_entry):
                 return None
             if marked(view, entry) != Mark(entry, head["learnt"]):
                 return None

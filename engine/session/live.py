@@ -91,8 +91,8 @@ class Live:
     account: Account
     steps: list[Step] = dataclasses.field(default_factory=list)
     decisions: list[Decision] = dataclasses.field(default_factory=list)
-    texts: list[str] = dataclasses.field(default_factory=list)
-    """Output of the environment before each step."""
+    seen: list[Observation] = dataclasses.field(default_factory=list)
+    """What the environment showed before each step."""
     ended_by: str = ""
     """"person" if a person ended it, "failure" if the environment failed."""
     failed: int = 0
@@ -114,7 +114,7 @@ class Live:
             return None
         self.account.step += 1
         before, self.observation = self.observation, observation
-        self.texts.append(before.text)
+        self.seen.append(before)
         step = taken(decision, self.state, before, observation)
         self.steps.append(step)
         self.decisions.append(decision)
@@ -130,7 +130,7 @@ class Live:
         """Return the episode as input of an evaluator."""
         last = self.observation
         return Trajectory(
-            tuple(self.steps), self.state, (*self.texts, last.text),
+            tuple(self.steps), self.state, (*(one.text for one in self.seen), last.text),
             terminated=last.terminated, truncated=self.truncated, outcome=last.outcome,
         )  # fmt: skip
 
@@ -297,6 +297,8 @@ def open_parts(
     from engine.environment import Judged
     from engine.errors import UsageError
     from engine.llm import open_model
+    from engine.memory.search import CLEAR, Lens
+    from engine.memory.view import View
     from engine.paths import cache_folder
     from engine.session.attainable import WRITING, attainable, why_no_writer
     from engine.session.notebook import SessionNotebook
@@ -338,11 +340,14 @@ def open_parts(
         if settings.fuzzy == "model" and isinstance(environment, Judged):
             environment.judge_with(model)
         notebook = SessionNotebook(scope.records, method.name, origin, failed)
+        start = View(scope, Lens(before, partly=True)) if before is not None else None
         agent = method.make(
             AgentContext(
-                model, scope, settings, Writer(model, charge, check, progress), notebook, before, kind.dialects()
+                model, scope, settings, Writer(model, charge, check, progress), notebook, start, kind.dialects()
             )
         )
+        if start is not None:
+            start.lens = CLEAR
         before = scope.next_entry if before is None else before
         evaluator = kind.evaluator(settings, model)
         write = Writer(model, charge, check)

@@ -9,11 +9,11 @@ import contextlib
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.agents.base import Resumable, Turn
+from engine.agents.base import Turn
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
@@ -43,12 +43,11 @@ from engine.session.ahead import Lookahead, open_ahead
 from engine.session.beginning import Beginnings
 from engine.session.control import Control, EndEpisode, Stopped, TakeBack
 from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
-from engine.session.past import Past, Take, episodes
+from engine.session.past import Taken, episodes
 from engine.session.processor import Stopwatch
-from engine.session.reliving import Relived, draws
 from engine.session.remote.host import Host
-from engine.session.rereading import reread
-from engine.session.sharing import TakingUp, place
+from engine.session.replay import Replay, draws
+from engine.session.sharing import place
 from engine.session.steering import Steering
 from engine.session.telling import Teller
 
@@ -103,7 +102,7 @@ class Session:
         self._beginnings = Beginnings(self.control.check, self._warn)
         self._uids: set[str] = set()
         """Those of its episodes."""
-        self._taking_up: TakingUp
+        self._replay: Replay
 
     def fast_forward(self, episodes: int) -> None:
         """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
@@ -224,7 +223,7 @@ class Session:
         """Show what the recording holds, and bring the environment to where it ends."""
         started = session_started(self._saved, parts, resumed=bool(past))
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
-        self._taking_up = TakingUp(parts.agent, View(parts.scope), parts.before, self._uids)
+        self._replay = Replay(parts.agent, started, View(parts.scope), self._uids)
         if not past:
             self._tell(started)
             return None
@@ -244,52 +243,28 @@ class Session:
         if left is not None and left.takes[-1].steps and not parts.environment.info.repeatable:
             raise recording.OnceOnly(self.episode + 1, len(left.takes[-1].steps))
         self._emit(Thinking("taking up the session where it was left"))
-        relived = self._relive(parts, lived)
-        if left is None:
-            return None
-        take = left.takes[-1]
-        return self._again(parts, left.account(), [step.decision for step in take.steps], take, relived)
-
-    def _relive(self, parts: Parts, lived: Sequence[Past]) -> Relived | None:
-        """Tell the agent of the session's episodes, if it has to be told; return what tells it of the one left."""
-        learner = parts.agent.learner if isinstance(parts.agent, Resumable) else None
-        if learner is None:
-            return None
-        relived = Relived(
-            learner, parts.scope, self._config, self._settings.step_limit, parts.before, self._taking_up
-        )
         for episode in lived:
             self.control.check()
-            relived.episode(episode)
-        return relived
+            whole = episode is not left
+            self._replay.resume(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
+        return None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
 
-    def _again(
-        self,
-        parts: Parts,
-        account: Account,
-        decisions: Sequence[Decision],
-        take: Take | None = None,
-        relived: Relived | None = None,
-    ) -> Live:
-        """Take the actions of an episode again from its beginning.
+    def _repeat(self, parts: Parts, account: Account, steps: Iterable[Taken]) -> Live:
+        """Take steps of an episode again from its beginning: it was left after them, or a later one is taken back.
 
         Args:
             account: Has what the episode has cost so far.
-            decisions: The decisions that were carried out.
-            take: The same steps as they were recorded, if the output is to be compared with theirs.
-            relived: Tells the agent what it had decided.
         """
         account.step = 0
         account.tally = dataclasses.replace(account.tally, unwritten=0)  # counted anew with the steps
         with self._accounts.repeating():
             live = self._begin(parts, account)
-            for number, decision in enumerate(decisions):
+            for step in steps:
                 self.control.check()
-                step = take.steps[number] if take is not None else None
-                if relived is not None and step is not None and step.decided is not None:
-                    relived.decided(live.number, step.decided, live.observation)
-                self._advance(parts, live, decision)
-                if step is not None and live.observation.text != step.after.text:
+                if step.decided is not None:
+                    self._replay.decided(live.number, step.decided, live.observation)
+                self._advance(parts, live, step.decision)
+                if live.observation.text != step.after.text:
                     self._emit(Notice("warning", "the game answered differently this time; going on from here"))
         return live
 
@@ -333,7 +308,8 @@ class Session:
 
     def _taken_back(self, parts: Parts, before: Live) -> Live:
         """Return the episode without its last step, by taking all others again."""
-        live = self._again(parts, before.account, before.decisions[:-1])
+        steps = zip(before.decisions[:-1], before.seen, before.seen[1:], strict=False)
+        live = self._repeat(parts, before.account, (Taken(one, None, seen, then) for one, seen, then in steps))
         live.started = before.started
         self._steering.taken_back(before.decisions[-1])
         account = live.account
@@ -365,7 +341,7 @@ class Session:
         state = abstractor.begin(observation)
         with self._excused("prepare for this episode"):
             if anew:
-                self._taking_up.until(known)
+                self._replay.others(known)
             parts.agent.begin_episode(state)
         live = Live(number, account.uid, observation, state, abstractor, started, account)
         if observation.broken:
@@ -430,7 +406,10 @@ class Session:
     def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
         """Make a decision again after a person changed memory. The model is not asked."""
         self._emit(Thinking("deciding again from the changed memory"))
-        return reread(parts, self._saved.recording, live.number, decision, warn=self._warn, check=self.control.check)
+        from engine.session.whatif import decide_again
+
+        at = live.number, decision.step
+        return decide_again(parts, self._saved.recording, at, decision, warn=self._warn, check=self.control.check)
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

@@ -61,13 +61,13 @@ class Past:
         started: Its beginning.
         takes: One more than there are steps that were taken back, in their order.
         told: The events that tell what it has cost.
-        ended: Whether the recording has its end.
+        ended: Its end; None if the recording lacks that.
     """
 
     started: EpisodeStarted
     takes: list[Take]
     told: list[Event]
-    ended: bool = False
+    ended: EpisodeEnded | None = None
 
     def account(self) -> Account:
         """Return what it has cost, steps that were taken back included."""
@@ -88,7 +88,7 @@ def episodes(past: Iterable[Event]) -> Iterator[Past]:
             if isinstance(event, (Decided, Stepped, TakenBack, EpisodeEnded)):
                 raise BadFile("an episode lacks its beginning")
         elif isinstance(event, EpisodeEnded):
-            episode.ended = True
+            episode.ended = event
             yield episode
             episode = None
         elif isinstance(event, (ModelCalled, Decided, Stepped, TakenBack)):

@@ -6,14 +6,9 @@ nothing for that. Those that read it once are told before each episode what othe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from typing import Protocol
 
-from engine.agents.base import Agent, Resumable, SharingLearner
-from engine.errors import BadFile
-from engine.memory.disk.document import FORGOTTEN
-from engine.memory.view import View
-from engine.records import Episode, SessionStarted
+from engine.records import SessionStarted
 
 SEQUENTIAL = "sequential"
 """An episode sees all episodes before it: the paper's protocol."""
@@ -45,55 +40,6 @@ def place(session: Shared, episode: int) -> tuple[int, int]:
     of the episode, go by this number. A session that plays alone has its own numbers.
     """
     return (episode - 1) * session.workers + session.worker, session.episodes * session.workers
-
-
-def others(view: View, since: int, before: int, own: Collection[str]) -> Iterator[tuple[int, Episode]]:
-    """Yield the episodes that other sessions stored, oldest first, each with the entry number of its step 0.
-
-    Args:
-        view: The memory.
-        since: Entry number from which on they are told.
-        before: Entry number from which on they are not.
-        own: Uids of the session's own episodes.
-    """
-    for first, uid in view.scope.stored_since(since):
-        if first >= before:
-            return
-        if uid in own:
-            continue
-        try:
-            episode = view.scope.episode(uid)
-        except BadFile:
-            continue  # damaged since it was stored
-        if episode is not None:
-            seen = view.seen(episode, first)
-            if not any(step.provenance == FORGOTTEN for step in seen.steps):
-                yield first, seen
-
-
-class TakingUp:
-    """Tells an agent what other sessions store while its own runs.
-
-    Args:
-        agent: The agent.
-        view: The memory.
-        since: Entry number of the first step that was remembered after the session began.
-        own: Uids of the session's own episodes. The session adds new ones.
-    """
-
-    def __init__(self, agent: Agent, view: View, since: int, own: Collection[str]) -> None:
-        learner = agent.learner if isinstance(agent, Resumable) else None
-        self._learner = learner if isinstance(learner, SharingLearner) else None
-        self._view, self._since, self._own = view, since, own
-
-    def until(self, before: int | None) -> None:
-        """Tell what was stored in entries below a number and was not told yet; nothing for None."""
-        if before is None or before <= self._since:
-            return
-        if self._learner is not None:
-            for first, episode in others(self._view, self._since, before, self._own):
-                self._learner.lived_elsewhere(episode, first)
-        self._since = before
 
 
 def experience(workers: int, others: int) -> str:

@@ -28,7 +28,7 @@ from engine.records import (
 )
 from engine.session import orders, rules
 from engine.session.control import Answer, Control, EndEpisode, Reread, Said, TakeBack
-from engine.session.reliving import draws
+from engine.session.replay import draws
 from engine.session.sharing import place
 from engine.session.vetoes import Vetoes, without
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
+from engine import extras
 from engine.disk import shown
-from engine.errors import MissingError, StorageError
+from engine.errors import StorageError
 from engine.session.candidates import CandidateRow
 from engine.texts import cell
 
@@ -72,11 +73,7 @@ def _jsonl(rows: Iterable[CandidateRow], file: TextIO) -> int:
 
 
 def _parquet(rows: Iterable[CandidateRow], file: BinaryIO) -> int:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingError("Parquet needs pyarrow; install it with: pip install 'jitrl[parquet]'") from None
+    pyarrow, parquet = (extras.load("parquet", module) for module in ("pyarrow", "pyarrow.parquet"))
     kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64(), "bool": pyarrow.bool_()}
     schema = pyarrow.schema(
         [(field.name, kinds[str(field.type).removesuffix(" | None")]) for field in dataclasses.fields(CandidateRow)]

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from engine import explain
+from engine.agents.jitrl import JitrlAgent
 from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.correcting import correct
 from engine.memory.scope import Scope
-from engine.memory.search import Lens
+from engine.memory.search import CLEAR, Lens
 from engine.memory.table import Counts
 from engine.records import Decided, Decision, Event, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.retold import Again, RecordedRun
+from engine.session.live import Parts
+from engine.session.recorded import Again, RecordedRun
 from engine.settings import Settings
 from engine.settings.address import is_address
 
@@ -198,6 +200,36 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
         one.action != two.action,
         two.action,
     )
+
+
+def decide_again(
+    parts: Parts, recorded: Path, at: tuple[int, int], decision: Decision, *,
+    warn: Callable[[str], None], check: Callable[[], None],
+) -> Decision:  # fmt: skip
+    """Make a decision again that waits to be carried out, after a person changed memory.
+
+    Args:
+        parts: Of the running session. Its agent goes on with what is remembered now.
+        recorded: The recording of the session.
+        at: Number of the running episode, and the step.
+        decision: Returned if it could not be made again, or the agent does not decide from memory.
+        warn: Called with a sentence if it could not be made again.
+        check: Raises if the person has stopped the session.
+    """
+    if not isinstance(parts.agent, JitrlAgent):
+        return decision
+    try:
+        run = RecordedRun(recording.read(recorded), parts.scope, live=True)
+        found = next(run.with_agent(run.settings, lens=CLEAR, at=at, from_memory=True, check=check), None)
+    except JitrlError as error:
+        warn(f"the decision could not be made again from the changed memory: {error}; {error.remedy}")
+        return decision
+    if found is None:
+        return decision
+    agent, again = found
+    if parts.agent.replayed:  # others ask memory at every step
+        parts.agent.rest_on(agent.estimator)
+    return dataclasses.replace(again.now, why=f"{again.now.why} You changed memory before this step.")
 
 
 class OpenRun:

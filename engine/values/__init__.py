@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.memory.scope import Scope
     from engine.memory.view import View
     from engine.settings import Settings
-    from engine.values.base import Estimator, Growing
+    from engine.values.base import Estimator
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,51 +51,44 @@ class EstimatorKind:
         about: One line for people.
         make: Returns an estimator for one session, reading a memory scope.
         retrieves: Whether it asks for neighbours, so that the settings of retrieval count.
-        resume: Returns one for a session that began when memory had the entries below a number, and knows no others
-            yet. Of an estimator that is `engine.values.base.Growing`; None where memory has all that one needs.
+        replayed: Whether it keeps more of a session than memory has, such as a plan. When a session is resumed, it is
+            made with what memory had when the session began, and told all that happened since.
     """
 
     name: str
     about: str
-    make: Callable[[Scope, Settings], Estimator]
+    make: Callable[[Scope | View, Settings], Estimator]
     retrieves: bool = False
-    resume: Callable[[Scope, Settings, int], Growing] | None = None
+    replayed: bool = False
 
 
-def _knn(memory: Scope, settings: Settings) -> Estimator:
+def _knn(memory: Scope | View, settings: Settings) -> Estimator:
     from engine.values.knn import KnnEstimator, retriever
 
     return KnnEstimator(retriever(memory, settings), settings)
 
 
-def _graph(memory: Scope | View, settings: Settings, before: int | None = None) -> Growing:
+def _graph(memory: Scope | View, settings: Settings) -> Estimator:
     from engine.values.graph import GraphEstimator
     from engine.values.opening import opened
 
-    return opened(GraphEstimator, memory, settings, before)
+    return opened(GraphEstimator, memory, settings)
 
 
 BUILT_IN = (
     EstimatorKind("knn", "nearest neighbours, the paper's", _knn, retrieves=True),
-    EstimatorKind("graph", "plans through memory", _graph, resume=_graph),
+    EstimatorKind("graph", "plans through memory", _graph, replayed=True),
 )
 """The estimators of this project, in the order in which they are shown."""
 
 ESTIMATORS = Registry("estimator", EstimatorKind, "jitrl.estimators", BUILT_IN)
 
 
-def make_estimator(memory: Scope, settings: Settings, before: int | None = None) -> Estimator:
+def make_estimator(memory: Scope | View, settings: Settings) -> Estimator:
     """Return the estimator that `settings.estimator` names, reading `memory`.
-
-    Args:
-        before: Number of the first entry that was remembered after the session began, None for a session that begins
-            now. One that is `Growing` is to be told what happened since.
 
     Raises:
         UsageError: There is none of this name.
         MissingError: Neighbours are to be found by embeddings, and the package for them is not installed.
     """
-    kind = ESTIMATORS.find(settings.estimator)
-    if before is None or kind.resume is None:
-        return kind.make(memory, settings)
-    return kind.resume(memory, settings, before)
+    return ESTIMATORS.find(settings.estimator).make(memory, settings)

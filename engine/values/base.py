@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,24 +49,28 @@ def outlook(episode: int, episodes: int, settling: float) -> float:
     return min(1.0, (left + 1.0) / (fading + 1.0))
 
 
-class Estimator(Protocol):
-    """Where V and Q come from; the closed-form update is the same for all."""
+class Estimator(ABC):
+    """Where V and Q come from; the closed-form update is the same for all.
 
+    One derives from this, and needs only `neighbours` and `value`. The last two methods are called only of a kind that
+    is `replayed` (`engine.values.EstimatorKind`).
+    """
+
+    @abstractmethod
     def neighbours(self, state: State) -> tuple[Neighbour, ...]:
         """Return N(s), most similar first; nothing where values are not made of neighbours."""
-        ...
 
-    def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return actions to consider beside the model's candidates and the neighbours' actions."""
-        ...
-
+    @abstractmethod
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V(s) and Q(s, a) for the candidates."""
-        ...
+
+    def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
+        """Return actions to consider beside the model's candidates and the neighbours' actions; none here."""
+        return ()
 
     def begin_episode(self, state: State) -> None:
         """An episode begins in `state`."""
-        ...
+        return None
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """A step of the running episode was taken and led to `then`.
@@ -75,7 +79,7 @@ class Estimator(Protocol):
             terminated: The task ended the episode with this step. False where it was only cut off.
             lost: The episode ended in death or another loss.
         """
-        ...
+        return None
 
     def remembered(self, episode: Episode, first: int) -> None:
         """The episode that has just ended is in memory now.
@@ -84,36 +88,23 @@ class Estimator(Protocol):
             episode: As it is remembered, with the number it has there.
             first: The entry number of its step 0.
         """
-        ...
+        return None
 
-
-@runtime_checkable
-class Growing(Estimator, Protocol):
-    """An estimator that keeps more of a session than memory has, such as the plan that is followed.
-
-    When a session is resumed, it is told again all that happened in it (`EstimatorKind.resume`).
-    """
-
-    def again(self, query: Query, rng: np.random.Generator) -> None:
-        """Keep what `also` and `value` kept at a decision that an earlier process of this session made.
+    def decided(self, query: Query, rng: np.random.Generator) -> None:
+        """Keep what `also` and `value` kept at a decision that is replayed.
 
         Args:
             query: As it was then. Its neighbours are those that the decision shows, its candidates are those that it
                 has: "both" is the source of one that the model proposed and memory knows.
             rng: As it was then.
         """
-        ...
+        return None
 
-
-@runtime_checkable
-class Sharing(Estimator, Protocol):
-    """An estimator that reads memory when it is made, and has to be told what other sessions store later."""
-
-    def lived_elsewhere(self, episode: Episode, first: int) -> None:
-        """Learn from an episode of another session. Called between two episodes, before `begin_episode`.
+    def stored_elsewhere(self, episode: Episode, first: int) -> None:
+        """Learn from an episode that another session stored. Called between two episodes, before `begin_episode`.
 
         Args:
             episode: As it is remembered.
             first: The entry number of its step 0.
         """
-        ...
+        return None

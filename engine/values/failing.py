@@ -11,8 +11,8 @@ from typing import NoReturn
 import numpy as np
 
 from engine.errors import BadFile, EstimatorError, JitrlError
-from engine.records import Episode, Neighbour, State, Step, Valuation
-from engine.values.base import Query
+from engine.records import Neighbour, State, Valuation
+from engine.values.base import Estimator, Query
 
 _LOG = logging.getLogger("jitrl.values")
 _LOG.addHandler(logging.NullHandler())  # Without a log file, Python would print errors on stderr.
@@ -32,8 +32,10 @@ def failure(error: Exception) -> EstimatorError:
     return EstimatorError(f"values could not be read from memory ({type(error).__name__}: {error})")
 
 
-class FailedEstimator:
+class FailedEstimator(Estimator):
     """Stands in for an estimator that could not be opened: whatever is asked of it raises the reason.
+
+    What happens is told to it in vain: the next decision fails.
 
     Args:
         reason: Why it could not be opened.
@@ -56,12 +58,3 @@ class FailedEstimator:
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Fail."""
         self._fail()
-
-    def begin_episode(self, state: State) -> None:
-        """Do nothing: the next decision fails."""
-
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """Do nothing: the next decision fails."""
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        """Do nothing: the next decision fails."""

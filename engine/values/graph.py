@@ -21,7 +21,7 @@ from engine import jitrl
 from engine.records import Candidate, CorrectedStep, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.settings.planning import PlanNumbers
-from engine.values.base import Query
+from engine.values.base import Estimator, Query
 from engine.values.explanation import Basis, Sources, digest
 from engine.values.model import Model
 from engine.values.paths import Imagined, Paths, Progress, Task
@@ -31,7 +31,7 @@ from engine.values.text import Situation
 from engine.values.trails import Trails, TrailStep
 
 
-class GraphEstimator:
+class GraphEstimator(Estimator):
     """V and Q by planning. Learns from a whole memory at first, then step by step.
 
     Args:
@@ -110,7 +110,7 @@ class GraphEstimator:
         self._catch_up(None)
         self._sources.remember(episode, first)
 
-    def lived_elsewhere(self, episode: Episode, first: int) -> None:
+    def stored_elsewhere(self, episode: Episode, first: int) -> None:
         """Learn from an episode that another session stored, as from those that were there at first."""
         self._begin()
         self._relive(episode, first)
@@ -217,7 +217,7 @@ class GraphEstimator:
         self._catch_up(valid_actions)
         return valid_actions
 
-    def again(self, query: Query, rng: np.random.Generator) -> None:
+    def decided(self, query: Query, rng: np.random.Generator) -> None:
         """Keep what `also` and `value` kept when this was decided."""
         self.also(query.state, query.valid_actions)
         self.value(query, rng)

@@ -9,9 +9,9 @@ import numpy as np
 from engine import jitrl
 from engine.memory.search import Retriever, Search
 from engine.memory.view import View
-from engine.records import Episode, Neighbour, State, Step, Valuation
+from engine.records import Neighbour, State, Step, Valuation
 from engine.settings import Settings
-from engine.values.base import Query
+from engine.values.base import Estimator, Query
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
@@ -42,7 +42,7 @@ def retriever(memory: Scope | View, settings: Settings) -> Retriever:
     return found
 
 
-class KnnEstimator:
+class KnnEstimator(Estimator):
     """N(s) as the memory finds it, then Eqs. 4 to 6.
 
     Args:
@@ -73,10 +73,6 @@ class KnnEstimator:
         )
         return self._memory.retrieve(state, search)
 
-    def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
-        """Nothing: the paper's set is the model's candidates and the neighbours' actions."""
-        return ()
-
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V and Q as in steps 2 and 4."""
         s = self._settings
@@ -100,6 +96,3 @@ class KnnEstimator:
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
         """Count the step; only finished episodes are learnt from."""
         self._steps += 1
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        """Nothing: memory is asked anew at every step."""

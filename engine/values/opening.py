@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import engine
 from engine.memory import learnt
 from engine.memory.scope import Scope
-from engine.memory.search import Lens
+from engine.memory.search import CLEAR
 from engine.memory.view import View
 from engine.paths import code_digest
 from engine.settings import Settings
@@ -35,24 +35,21 @@ def opened(
     kind: type[GraphEstimator],
     memory: Scope | View,
     settings: Settings,
-    before: int | None = None,
     numbers: PlanNumbers | None = None,
     opening: OpeningNumbers | None = None,
 ) -> GraphEstimator:
     """Return an estimator of a kind that has learnt what memory has.
 
     Args:
-        before: Entry number of the first step that was remembered after the session began, None to read all of memory.
-            Of the episodes from there on only those are read that lack a step: the session itself does not tell them.
+        memory: The whole memory, or a view that shows it as it was when a session began.
         opening: When what was learnt is kept. It is kept only of a whole memory, not of a view or a part of one.
     """
     numbers, opening = numbers or PlanNumbers(), opening or OpeningNumbers()
-    view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
+    view = memory if isinstance(memory, View) else View(memory)
     by = _by(settings, numbers)
-    whole = view is not memory and before is None
-    mark = learnt.marked(view) if whole else None
+    mark = learnt.marked(view) if view.lens == CLEAR else None
     with learnt.uncollected():
-        found = learnt.load(view, before, by, _ADMITTED)
+        found = learnt.load(view, by, _ADMITTED)
         if found is not None and not kind.takes(found[1]):
             learnt.refuse(view, "it is of something else")
             found = None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.llm.model import Model
 
+ANEW = "install jitrl anew"
 KEYS = ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY")
 
 
@@ -97,17 +98,17 @@ def _packages(_: argparse.Namespace) -> Iterator[Check]:
         try:
             found = version(name)
         except PackageNotFoundError:
-            yield Check(name, "fail", "not installed", f"pip install {name}")
+            yield Check(name, "fail", "not installed", "jitrl up play" if name == "jericho" else ANEW)
             continue
         bad = name == "litellm" and found.startswith("1.107.")
         yield Check(name, "fail" if bad else "ok", found,
-                    "1.107 was reported compromised: pip install 'litellm>=1.106.2,<1.107'" if bad else "")  # fmt: skip
+                    f"1.107 was reported compromised: {ANEW}" if bad else "")  # fmt: skip
 
 
 def _compiler(_: argparse.Namespace) -> Iterator[Check]:
     gcc = shutil.which("gcc") or shutil.which("cc")
     yield Check("compiler", "ok" if gcc else "warn", gcc or "none",
-                "only needed to install Jericho again: apt install gcc make")  # fmt: skip
+                "only needed to compile Jericho again: apt install gcc make")  # fmt: skip
 
 
 def _config(args: argparse.Namespace) -> Iterator[Check]:
@@ -365,7 +366,7 @@ def _web(args: argparse.Namespace) -> Iterator[Check]:
         yield Check("playwright", "ok", version("playwright"))
     except PackageNotFoundError:
         yield Check(
-            "playwright", "warn", "not installed", "for web tasks: pip install 'playwright>=1.65.2,<2'"
+            "playwright", "warn", "not installed", "for web tasks: jitrl up web"
         )
     browser = find_browser()
     yield Check("browser", "ok" if browser else "warn", browser or "none",

@@ -25,8 +25,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         description="Write one row for each candidate of each decision of a session, or of all sessions of a "
                     "benchmark's run: as a table, or with --to datasets as a folder that Hugging Face's load_dataset "
                     "opens. --to inspect writes the episodes as a log of Inspect (.eval or .json); for a run, a "
-                    "folder of logs. Parquet needs pyarrow (pip install "
-                    "'jitrl[parquet]').",
+                    "folder of logs. Parquet takes: jitrl up parquet.",
     )  # fmt: skip
     parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: name, folder or recording, or last")
     parser.add_argument("--to", choices=FORMATS, metavar="FORMAT",

@@ -22,7 +22,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "serve", parents=[common], help="the app in a browser, on this machine unless told otherwise",
-        description="Serve the app to browsers (pip install 'jitrl[serve]'). Each visitor gets a process of their own, "
+        description="Serve the app to browsers (it takes: jitrl up serve). Each visitor gets a process of their own, "
                     "with the memory and the sessions of this saves folder.",
     )  # fmt: skip
     parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1",
@@ -50,7 +50,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; return the exit code."""
-    from engine.errors import MissingError, UsageError
+    from engine import extras
+    from engine.errors import UsageError
     from engine.paths import saves_folder
 
     token = _token(args)
@@ -69,9 +70,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         from jitrl_tui.served.server import TokenServer
     except ImportError as error:
-        raise MissingError(
-            f"the app in a browser needs textual-serve ({error.name} is missing); try: pip install 'jitrl[serve]'"
-        ) from None
+        raise extras.lacking("serve", error) from None
     listening = _listen(args.host, args.port)
     port = listening.getsockname()[1]
     host = f"[{args.host}]" if ":" in args.host else args.host

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
-    from engine.session.retold import Again
+    from engine.session.recorded import Again
     from engine.session.whatif import Outcome
 
 

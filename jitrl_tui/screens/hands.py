@@ -20,7 +20,7 @@ from jitrl_tui.screens.recorded import Recorded, Running
 from jitrl_tui.view import Choice, signed
 
 if TYPE_CHECKING:
-    from engine.session.retold import Again, RecordedRun
+    from engine.session.recorded import Again, RecordedRun
     from engine.session.whatif import Influence
     from jitrl_tui.host import Host
 

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from engine import explain
 from engine.errors import UsageError
 from engine.session import whatif
-from engine.session.retold import Again, RecordedRun
+from engine.session.recorded import Again, RecordedRun
 from engine.session.whatif import OpenRun, Outcome
 from engine.settings import Settings
 from jitrl_tui import hits

@@ -24,7 +24,7 @@ from tests.arena.running import SMALL, command, play, rows
 from tests.arena.running import runner as local_runner
 
 # Not imported before a test needs it: that takes a second.
-pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'jitrl[ray]'")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: jitrl up ray")
 
 HERE = "worked-in"
 TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes = 30")
@@ -243,7 +243,7 @@ def test_a_wrong_address_is_refused(on, said):
 def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(MissingError, match=r"pip install 'jitrl\[ray\]'"), opening.connected("ray", 1):
+    with pytest.raises(MissingError, match="jitrl up ray"), opening.connected("ray", 1):
         pass
 
 

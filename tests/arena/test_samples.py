@@ -152,7 +152,7 @@ def test_without_matplotlib_the_command_writes_all_else_and_says_how_to_get_png(
     out, err = capsys.readouterr()
     assert {Path(line).suffix for line in out.splitlines()} == {".md", ".csv", ".tex", ".html", ".svg"}
     assert "all but PNG was written" in err
-    assert "jitrl[report]" in err
+    assert "jitrl up report" in err
     assert main([*command, "--format", "png"]) == 3
 
 

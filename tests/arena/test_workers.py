@@ -21,7 +21,7 @@ from engine.memory import Memory
 from engine.records import Decided, EpisodeStarted, SessionStarted
 from engine.session import recording
 from engine.session.control import Control
-from engine.session.retold import RecordedRun
+from engine.session.recorded import RecordedRun
 from engine.session.turns import Turns, play_in_turn
 from tests.arena.running import planned
 

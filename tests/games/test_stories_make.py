@@ -35,7 +35,7 @@ def test_what_cannot_be_is_a_usage_error(words, capsys):
 
 @pytest.mark.skipif(find_spec("textworld") is not None, reason="TextWorld is installed here")
 def test_without_textworld_it_says_how_to_get_it(tmp_path):
-    with pytest.raises(MissingError, match="pip install textworld") as missing:
+    with pytest.raises(MissingError, match="jitrl up make") as missing:
         run("-o", str(tmp_path))
     assert missing.value.exit_code == 3
     assert not list(tmp_path.iterdir())

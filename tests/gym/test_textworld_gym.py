@@ -11,7 +11,7 @@ from engine.errors import UsageError
 from engine.gym import open_gym
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("textworld") is None, reason="textworld is not installed: pip install 'jitrl[make]'"
+    importlib.util.find_spec("textworld") is None, reason="textworld is not installed: jitrl up make"
 )
 
 

@@ -92,7 +92,7 @@ def test_calls_to_a_server_of_this_machine_take_no_proxy(server: Server, proxies
     ("proxy", "package", "text"),
     [
         (f"http://me:secret@{DEAD}", False, rf"through the proxy http://{DEAD}, {CHECK}"),
-        (f"socks5://{DEAD}", False, "HTTP_PROXY names a SOCKS proxy.*pip install socksio, or unset HTTP_PROXY"),
+        (f"socks5://{DEAD}", False, "HTTP_PROXY names a SOCKS proxy.*jitrl up socks, or unset HTTP_PROXY"),
         (f"socks5://{DEAD}", True, rf"through the proxy socks5://{DEAD}, {CHECK}"),
     ],
 )

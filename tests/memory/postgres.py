@@ -26,7 +26,7 @@ def missing() -> str:
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        return "psycopg is not installed: pip install 'jitrl[postgres]'"
+        return "psycopg is not installed: jitrl up postgres"
     return "" if programs() is not None else "there is no PostgreSQL server here: apt install postgresql"
 
 

@@ -121,7 +121,7 @@ def test_without_psycopg_the_sentence_says_how_to_get_it(run: Run, monkeypatch: 
     monkeypatch.setitem(sys.modules, "psycopg", None)
     code, _, err = run("memory", "ls", "--memory", "postgresql://db/x")
     assert code == 3
-    assert "pip install 'jitrl[postgres]'" in err
+    assert "jitrl up postgres" in err
     assert err.count("\n") == 1
 
 

@@ -57,7 +57,7 @@ class Thief:
 
 @pytest.fixture
 def thief(monkeypatch: pytest.MonkeyPatch) -> Iterator[Thief]:
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'jitrl[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: jitrl up postgres")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     monkeypatch.setattr(trust, "_named", {})
     monkeypatch.setattr(trust, "_confirmed", set())

@@ -145,6 +145,7 @@ COMMANDS = [
     "config unset {typed}",
     "config path", "config path --config {typed}", "config show --config {file}", "sessions --config {file}",
     "sessions --config {typed}", "sessions --theme {typed}",
+    "up", "up {typed}", "up train",
     "doctor", "doctor --json", "doctor --model {typed}", "doctor --model {typed} --json",
     "doctor --model local:{typed}",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from engine.records import Candidate, Decided, SessionStarted
 from engine.session import store as sessions
 from engine.session import whatif
 from engine.session.compare import Row, compare
-from engine.session.retold import Again
+from engine.session.recorded import Again
 from engine.session.rules import risk
 from engine.settings import SessionConfig
 from jitrl_tui import comparing, deriving, hits

@@ -145,7 +145,7 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path, capsys, monk
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     monkeypatch.delitem(sys.modules, "jitrl_tui.served.server", raising=False)
     assert cli.main(["--saves", str(tmp_path), "serve"]) == 3
-    assert "pip install 'jitrl[serve]'" in capsys.readouterr().err
+    assert "jitrl up serve" in capsys.readouterr().err
 
 
 async def _visit(url, pid):

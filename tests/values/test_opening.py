@@ -197,11 +197,11 @@ def test_a_shipped_game_goes_on_alike(memory, counted):
 def test_of_a_session_that_is_told_again_memory_tells_the_episodes_that_lack_a_step(scope, counted):
     told = list(scope.entered())
     (before, _), (late, lacking) = told[-2:]
-    relived, estimator = counted.of(scope, SETTINGS, before)
+    relived, estimator = counted.of(View(scope, Lens(before, partly=True)), SETTINGS)
     assert relived == len(told) - 2
     known = estimator._sources.remembered
     upkeep.forget(scope, upkeep.plan_forget(scope, entries=[late]), "op")
-    relived, estimator = counted.of(scope, SETTINGS, before)
+    relived, estimator = counted.of(View(scope, Lens(before, partly=True)), SETTINGS)
     assert relived == len(told) - 1
     assert estimator._sources.remembered == known + len(lacking.steps) - 1
 
@@ -210,7 +210,7 @@ def test_of_a_session_that_is_told_again_memory_tells_the_episodes_that_lack_a_s
 
 
 def _with_other(numbers=None, **changes):
-    return lambda scope: (scope, dataclasses.replace(SETTINGS, **changes), None, numbers)
+    return lambda scope: (scope, dataclasses.replace(SETTINGS, **changes), numbers)
 
 
 def _forgotten(scope):
@@ -249,10 +249,6 @@ def _hidden(scope):
     return View(scope, Lens(without=frozenset({2}))), SETTINGS
 
 
-def _before(scope):
-    return scope, SETTINGS, scope.next_entry - 1
-
-
 def _seen_before(scope):
     return View(scope, Lens(before=scope.next_entry - 1)), SETTINGS
 
@@ -284,7 +280,6 @@ def _edited(scope):
         _corrected,
         _corrected_in_thought,
         _hidden,
-        _before,
         _seen_before,
         _compacted,
         _edited,
@@ -294,8 +289,8 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     arguments = changed(scope)
     relived, estimator = counted.of(*arguments)
     assert relived >= 7
-    memory, settings, before, numbers = (*arguments, None, None)[:4]
-    view = memory if isinstance(memory, View) else View(memory, Lens(before, partly=True))
+    memory, settings, numbers = (*arguments, None)[:3]
+    view = memory if isinstance(memory, View) else View(memory)
     anew = GraphEstimator(view.entered(), settings, numbers)
     assert decisions(estimator, 1, 1, 8) == decisions(anew, 1, 1, 8)
 
@@ -305,7 +300,6 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     [
         _with_other(curiosity=0.2, prior_weight=3.0, beta=1.0),
         lambda scope: (View(scope), SETTINGS),
-        lambda scope: (scope, SETTINGS, scope.next_entry),
         lambda scope: (View(scope, Lens(before=scope.next_entry)), SETTINGS),
     ],
 )
@@ -318,8 +312,8 @@ def test_a_resumed_session_uses_it_and_keeps_nothing(scope, counted):
     """It learns from what was there when it began; the rest of its life it is told."""
     before, kept = scope.next_entry, (scope.folder / LEARNT).read_bytes()
     scope.append_all(lives(1, 10))
-    assert counted.of(scope, SETTINGS, before, opening=ALWAYS)[0] == 0
-    assert counted.of(View(scope), SETTINGS, opening=ALWAYS)[0] == 2
+    assert counted.of(View(scope, Lens(before, partly=True)), SETTINGS, opening=ALWAYS)[0] == 0
+    assert counted.of(View(scope), SETTINGS)[0] == 2
     assert (scope.folder / LEARNT).read_bytes() == kept
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from engine.errors import MissingError
+from engine import extras
 
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Nothing is reported to anybody.
@@ -32,11 +32,7 @@ def ray_library(*, joins: bool = False) -> Any:
     """
     for name, value in {**_ENVIRONMENT, **(_JOINING if joins else {})}.items():
         os.environ.setdefault(name, value)
-    try:
-        import ray
-        import ray._private.worker as worker
-    except ImportError as error:
-        raise MissingError(f"Ray is not installed ({error}); install it with: pip install 'jitrl[ray]'") from None
+    ray, worker = (extras.load("ray", module) for module in ("ray", "ray._private.worker"))
     # Ray prints the deaths of workers to stdout, where our data go. The executor tells them as messages.
     worker._worker_logs_enabled = False
     logging.getLogger("ray").setLevel(logging.CRITICAL)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import warnings
-from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from engine import extras
 from engine.bench.report import axes
 from engine.bench.report.shapes import Figure, Panel
-from engine.errors import MissingError
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,7 +21,6 @@ _STYLE = {
     "ytick.color": "#63636e", "axes.labelcolor": "#63636e", "legend.frameon": False,
 }  # fmt: skip
 _DPI = 160
-_MISSING = "pictures in PNG need matplotlib; try: pip install 'jitrl[report]'"
 _ENTRY, _LETTER = 0.6, 0.075
 """Width of a legend's entry without its text, and of a letter, in inches."""
 
@@ -34,7 +31,7 @@ def png(figure: Figure) -> bytes:
     Raises:
         MissingError: matplotlib is not installed.
     """
-    matplotlib = _matplotlib()
+    matplotlib = extras.load("report", "matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Drawing
 
@@ -63,15 +60,7 @@ def png(figure: Figure) -> bytes:
 
 def missing() -> str:
     """Return how to get what pictures in PNG need; "" if it is here."""
-    return "" if find_spec("matplotlib") else _MISSING
-
-
-def _matplotlib() -> ModuleType:
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingError(_MISSING) from None
-    return matplotlib
+    return "" if extras.installed("report") else str(extras.lacking("report"))
 
 
 def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:

@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine import children, waits
+from engine import children, extras, waits
 from engine.errors import GameError, MissingError, UsageError
 
 KINDS = ("cooking", "house")
 SIZES = ("small", "medium", "large")
 SERIAL = b"250101"
 """Replaces the date of compilation in the header (bytes 0x12 to 0x17)."""
-TEXTWORLD = "1.7.0"
 _SECONDS = waits.STORY_BUILD.seconds
 
 
@@ -104,9 +103,7 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
         f"making {recipe.name}", command, environment, capture_output=True, text=True, timeout=_SECONDS
     )
     if done.returncode == MissingError.exit_code:
-        raise MissingError(
-            f"TextWorld, which makes stories, is not installed; add it with: pip install textworld=={TEXTWORLD}"
-        )
+        raise extras.lacking("make")
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise GameError(f"{recipe.name} could not be made: {last}; another seed may work")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from engine import extras
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
 from engine.hiding import hidden, secrets_of, without_credentials
 from engine.llm.calls.network import OLLAMA, has_socks, is_loopback, ollama_address, proxy_for
@@ -159,7 +160,7 @@ def _unsent(status: int | None, low: str, model: str, base: str | None, where: s
         return None
     if proxy.startswith("socks") and not has_socks():
         return Failure("network", f"{variable} names a SOCKS proxy, which needs a package that is missing; install it "
-                       f"with: pip install socksio, or unset {variable}", fatal=True)  # fmt: skip
+                       f"with: {extras.command('socks')}, or unset {variable}", fatal=True)  # fmt: skip
     return Failure("network", f"cannot reach {where} through the proxy {without_credentials(proxy)}, or it cut the "
                    f"connection; check the proxy, or unset {variable}", retry=True, fatal=True)  # fmt: skip
 

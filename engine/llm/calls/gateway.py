@@ -200,7 +200,7 @@ def import_litellm() -> Any:
     try:
         import litellm
     except ImportError as error:
-        raise MissingError(f"litellm does not load ({error}); try: pip install 'litellm<1.107'") from None
+        raise MissingError(f"litellm does not load ({error}); install jitrl anew") from None
     finally:
         gc.freeze()
         if collecting:

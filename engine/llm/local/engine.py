@@ -106,7 +106,7 @@ class LocalEngine:
             )
         except Unsupported as error:
             raise MissingError(
-                f"this version of the runtime is not supported ({error}); try: {INSTALL}"
+                f"this version of the runtime is not supported ({error}); {INSTALL}"
             ) from None
         self._lock = threading.Lock()
         self._stop = threading.Event()

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.errors import MissingError
 
-INSTALL = "pip install xllamacpp==2026.10.11549"
+INSTALL = "install jitrl anew, which takes xllamacpp==2026.10.11549"
 
 
 class Params(c.Structure):
@@ -132,7 +132,7 @@ class Library:
             from xllamacpp import xllamacpp as extension
         except ImportError as error:
             raise MissingError(
-                f"the runtime for local models does not load ({error}); try: {INSTALL}"
+                f"the runtime for local models does not load ({error}); {INSTALL}"
             ) from None
         self._dll = c.CDLL(extension.__file__)
         for name, (result, arguments) in _FUNCTIONS.items():

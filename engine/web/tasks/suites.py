@@ -99,7 +99,7 @@ def load(suite: str, saves: Path | None = None) -> tuple[WebTask, ...]:
         package = FILES[suite][1]
         raise MissingError(
             f"the tasks of {suite} are in the package {package}, which is not here; get it with: "
-            f"jitrl web up --install (or: pip install --no-deps {package})"
+            f"jitrl web up --install"
         )
     try:
         items = json.loads(read_text(path))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from engine import jitrl
-from engine.records import Episode, Neighbour, State, Step, Valuation
+from engine.records import Neighbour, State, Valuation
 from engine.settings import Settings
 from engine.values import EstimatorKind
-from engine.values.base import Query
+from engine.values.base import Estimator, Query
 
 UNTRIED = 20.0
 
 
-class LatestEstimator:
-    """Implements `engine.values.base.Estimator`."""
+class LatestEstimator(Estimator):
+    """Keeps nothing itself: memory has it all."""
 
     def __init__(self, memory, settings: Settings) -> None:
         self._memory = memory
@@ -32,15 +32,5 @@ class LatestEstimator:
         how = [jitrl.KNOWN if action in latest else jitrl.OPTIMISTIC for action in actions]
         q = tuple(latest.get(action, UNTRIED) for action in actions)
         return Valuation(0.0, q, tuple(int(action in latest) for action in actions), tuple(how))
-
-    def begin_episode(self, state: State) -> None:
-        pass
-
-    def observe(self, step: Step, then: State, **end: bool) -> None:
-        pass
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        pass
-
 
 KIND = EstimatorKind("latest", "the latest return of the same action in the same state", LatestEstimator)

@@ -1,7 +1,7 @@
-"""A recorded run told to its agent again: what it would decide at each step with other settings or another memory.
+"""A recorded run whose decisions can be made again: what it would decide with other settings or another memory.
 
 The agent is the same as in a session (`engine.agents.jitrl`), with the same draws. What the model proposed is taken
-from the recording, so no model is asked, and the environment is not played: the agent is told the recorded steps.
+from the recording, so no model is asked, and the environment is not played: the session is replayed to the agent.
 Numbers are therefore those of a run with these settings, up to the first step that such a run would take differently.
 """
 
@@ -10,33 +10,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from engine.agents.base import Turn
 from engine.errors import UsageError
-from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
-from engine.memory.view import View, corrected
-from engine.records import (
-    Decided,
-    Decision,
-    Episode,
-    Event,
-    Observation,
-    SessionStarted,
-    State,
-)
-from engine.session.live import taken
-from engine.session.past import Past, Take, episodes
-from engine.session.reliving import draws
-from engine.session.retold_agent import RecordedEstimator, RetoldAgent
-from engine.session.sharing import TakingUp, place
+from engine.memory.view import View
+from engine.records import Decided, Decision, Event, SessionStarted
+from engine.session.past import Past, episodes
+from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
+from engine.session.replay import Replay
 from engine.settings import Settings
-from engine.values import ESTIMATORS
-from engine.values.base import Estimator
+from engine.values import ESTIMATORS, make_estimator
 from engine.values.failing import failure
 
 _POLICY = frozenset(
@@ -146,7 +132,7 @@ class RecordedRun:
     @property
     def plans(self) -> bool:
         """Whether the estimator follows a plan through the run, so that all earlier decisions have to be made again."""
-        return ESTIMATORS.find(self.settings.estimator).resume is not None
+        return ESTIMATORS.find(self.settings.estimator).replayed
 
     def needs_memory(self, settings: Settings) -> bool:
         """Return whether memory has to be asked anew for these settings."""
@@ -196,32 +182,19 @@ class RecordedRun:
         Raises:
             UsageError: Memory has to be asked and is not at hand, or a setting cannot be changed.
         """
-        for _, one in self._made(settings, lens, at, from_memory, check):
+        for _, one in self.with_agent(settings, lens=lens, at=at, from_memory=from_memory, check=check):
             yield one
 
-    def told(
-        self, at: tuple[int, int], *, check: Callable[[], None] = lambda: None
-    ) -> tuple[Estimator, Again] | None:
-        """Return an estimator that knows memory as it is now and the run up to a decision, and that decision.
-
-        Args:
-            at: Number of its episode, and its step.
-
-        Returns:
-            None if the decision is not in the recording.
-        """
-        found = next(self._made(self.settings, CLEAR, at, True, check), None)
-        return None if found is None else (found[0].estimator, found[1])
-
-    def _made(
+    def with_agent(
         self,
         settings: Settings,
-        lens: Lens | None,
-        at: tuple[int, int] | None,
-        from_memory: bool | None,
-        check: Callable[[], None],
-    ) -> Iterator[tuple[RetoldAgent, Again]]:
-        """Yield the decisions that are made again, each with the agent that has just made it."""
+        *,
+        lens: Lens | None = None,
+        at: tuple[int, int] | None = None,
+        from_memory: bool | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[RecordedAgent, Again]]:
+        """Yield the same, each decision with the agent that has just made it."""
         asks = from_memory
         if asks is None:
             asks = self.needs_memory(settings) or (
@@ -235,137 +208,40 @@ class RecordedRun:
         if self.scope is not None:
             self.scope.refresh()
         view = View(self.scope) if asks and self.scope is not None else None
-        agent = self.agent(settings, view, lens)
-        uids = {past.started.uid for past in self.episodes}
-        taking_up = TakingUp(agent, view, self._begin(), uids) if view is not None else None
-        whole = at is None or (asks and ESTIMATORS.find(settings.estimator).resume is not None)
+        agent = self._agent(settings, view, lens)
+        begun = dataclasses.replace(self.started, next_entry=self._begin())
+        replay = Replay(agent, begun, view, {past.started.uid for past in self.episodes})
+        whole = at is None or (asks and agent.replayed)
         for past in self.episodes:
-            if at is not None and past.started.episode > at[0]:
-                return
-            if not whole and at is not None and past.started.episode != at[0]:
+            number = past.started.episode
+            if at is not None and (number > at[0] or (not whole and number != at[0])):
                 continue
-            if taking_up is not None:
-                taking_up.until(past.started.next_entry)
-            for done in self._episode(agent, past, view, lens, at, whole, check):
-                yield agent, done
-                if at is not None:
-                    return
+            for asked in replay.episode(past, forgotten=lens is None):
+                here = (number, asked.recorded.step)
+                wanted = asked.stands and (at is None or here == at)
+                if not (wanted or whole):
+                    continue
+                check()
+                if view is not None:
+                    view.lens = self._lens(past, asked.recorded, lens)
+                now = agent.again(asked)
+                if wanted:
+                    yield agent, Again(number, asked.recorded, now, asked.carried_out)
+                    if at is not None:
+                        return
 
-    def agent(self, settings: Settings, view: View | None, lens: Lens | None) -> RetoldAgent:
+    def _agent(self, settings: Settings, view: View | None, lens: Lens | None) -> RecordedAgent:
         """Return an agent that decides again; with a view, from memory as it was when the session began."""
         if view is None:
             lens = lens or CLEAR
             anew = not self.plans and bool(self.changed(settings) - _POLICY or lens is not CLEAR)
-            return RetoldAgent(RecordedEstimator(settings, lens, anew), settings)
-        begin = self._begin()
-        first = next(iter(self._times.values()), CLEAR.until)
+            return RecordedAgent(RecordedEstimator(settings, lens, anew), settings)
+        begin, first = self._begin(), next(iter(self._times.values()), CLEAR.until)
         view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
-        kind, memory = ESTIMATORS.find(settings.estimator), cast("Scope", view)
         try:
-            made = kind.resume(memory, settings, begin) if kind.resume is not None else kind.make(memory, settings)
+            return RecordedAgent(make_estimator(view, settings), settings)
         except Exception as error:
             raise failure(error) from error
-        return RetoldAgent(made, settings)
-
-    # ------------------------------------------------------------------------------------- details
-
-    def _episode(
-        self,
-        agent: RetoldAgent,
-        past: Past,
-        view: View | None,
-        lens: Lens | None,
-        at: tuple[int, int] | None,
-        whole: bool,
-        check: Callable[[], None],
-    ) -> Iterator[Again]:
-        """Tell the agent an episode, and yield what it decides.
-
-        Args:
-            whole: Whether decisions before the one asked for have to be made, too.
-        """
-        stored = self.scope.episode(past.started.uid) if self.scope is not None and past.started.uid else None
-        first = -1
-        if stored is not None and self.scope is not None:
-            stored, first = self.scope.kept(stored)
-            if lens is not None and past.ended and _lacks(stored, first, lens):
-                return
-        elif lens is not None and past.ended and self._learns():
-            return  # it was forgotten, and is not learnt again
-        last = past.takes[-1]
-        for take in past.takes:
-            if not take.steps and take.decided is None:
-                continue
-            final = stored.final if stored is not None and take is last else None
-            yield from self._take(agent, past, take, final, view, lens, first, at, whole, check)
-        if past.ended and stored is not None:
-            agent.end_episode(view.seen(stored, first) if view is not None else stored, first)
-
-    def _take(
-        self,
-        agent: RetoldAgent,
-        past: Past,
-        take: Take,
-        final: State | None,
-        view: View | None,
-        lens: Lens | None,
-        first: int,
-        at: tuple[int, int] | None,
-        whole: bool,
-        check: Callable[[], None],
-    ) -> Iterator[Again]:
-        number, is_last = past.started.episode, take is past.takes[-1]
-        states = [step.decision.state for step in take.steps]
-        end = take.decided.state if take.decided is not None else final
-        states += [end] if end is not None else []
-        agent.begin_episode(states[0])
-        corrections = view.corrections(view.lens) if view is not None and first >= 0 else {}
-
-        def decide(decision: Decision, seen: Observation, carried_out: bool) -> Iterator[Again]:
-            here = (number, decision.step)
-            wanted = is_last and (at is None or here == at)
-            if not (wanted or whole):
-                return
-            check()
-            if view is not None:
-                view.lens = self._lens(past, first, decision, lens)
-            turn = self._turn(number, decision, seen)
-            now = agent.again(turn, decision, draws(self.started.seed, turn.episode, decision.step))
-            if wanted:
-                yield Again(number, decision, now, carried_out)
-
-        for n, step in enumerate(take.steps):
-            if step.decided is not None:
-                yield from decide(step.decided, step.before, True)
-            if n + 1 < len(states):
-                lived = taken(step.decision, step.decision.state, step.before, step.after)
-                lived = corrected(lived, corrections.get(first + n))
-                agent.observe(
-                    lived, states[n + 1], observation=step.after, terminated=step.after.terminated,
-                    lost=step.after.outcome == "lost",
-                )  # fmt: skip
-        if take.decided is not None:
-            yield from decide(
-                take.decided, take.steps[-1].after if take.steps else past.started.observation, False
-            )
-
-    def _turn(self, episode: int, decision: Decision, seen: Observation) -> Turn:
-        known = {*decision.valid_actions, *(c.action for c in decision.candidates)}
-        planned = decision.update is not None and bool(decision.update.valuation.terms)
-        added = ("valid", "memory") if planned else ("valid",)
-        proposed = {c.action for c in decision.candidates if c.source not in added}
-        is_open = not proposed <= set(decision.valid_actions)
-        place_in_all, of_all = place(self.started, episode)
-        return Turn(
-            step=decision.step,
-            steps_left=self.started.steps - decision.step,
-            observation=seen,
-            state=decision.state,
-            valid_actions=decision.valid_actions,
-            resolve=(lambda action: action if action in known else None) if is_open else None,
-            episode=place_in_all,
-            episodes=of_all,
-        )
 
     def _begin(self) -> int:
         """Return the number of the first entry that was remembered after the session began."""
@@ -377,17 +253,10 @@ class RecordedRun:
     def _first(self, past: Past) -> int | None:
         return self.scope.first_entry(past.started.uid) if self.scope is not None else None
 
-    def _learns(self) -> bool:
-        """Return whether any episode of the run is in memory."""
-        return any(self._first(past) is not None for past in self.episodes)
-
-    def _lens(self, past: Past, first: int, decision: Decision, changes: Lens | None) -> Lens:
+    def _lens(self, past: Past, decision: Decision, changes: Lens | None) -> Lens:
         """Return the lens for a decision: memory as it was then, with changes."""
-        if first >= 0:
-            before: int | None = first
-        elif self._live and past is self.episodes[-1]:
-            before = None
-        else:
+        before = self._first(past)
+        if before is None and not (self._live and past is self.episodes[-1]):
             before = self._begin()
             for earlier in self.episodes[: self.episodes.index(past)]:
                 if (
@@ -408,13 +277,6 @@ def recorded_settings(started: SessionStarted) -> Settings:
     """
     known = {spec.name for spec in dataclasses.fields(Settings)}
     return Settings(**{name: value for name, value in started.settings.items() if name in known})
-
-
-def _lacks(episode: Episode, first: int, lens: Lens) -> bool:
-    """Return whether a step of an episode was forgotten or is hidden."""
-    return any(
-        step.provenance == FORGOTTEN or first + n in lens.without for n, step in enumerate(episode.steps)
-    )
 
 
 def _numbers(decision: Decision) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""JitRL's agent with what a recording has in place of a model: used by `engine.session.retold`."""
+"""JitRL's agent with what a recording has in place of a model: used by `engine.session.recorded`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from engine.memory.search import Lens
 from engine.records import (
     ActionRequest,
     Decision,
-    Episode,
     Neighbour,
     Proposal,
     State,
-    Step,
     Update,
     Valuation,
 )
+from engine.session.replay import Question
 from engine.settings import Settings
 from engine.values.base import Estimator, Query
 from engine.values.failing import failure
@@ -31,7 +30,7 @@ from engine.values.knn import KnnEstimator
 _Answer = TypeVar("_Answer")
 
 
-class RetoldAgent(JitrlAgent):
+class RecordedAgent(JitrlAgent):
     """JitRL's agent with the model's recorded proposals."""
 
     def __init__(self, estimator: Estimator, settings: Settings) -> None:
@@ -43,12 +42,12 @@ class RetoldAgent(JitrlAgent):
         """What it has of values."""
         return self._estimator
 
-    def again(self, turn: Turn, recorded: Decision, rng: np.random.Generator) -> Decision:
+    def again(self, asked: Question) -> Decision:
         """Return the decision that is made now where another was recorded."""
-        self._recorded = recorded
+        self._recorded = recorded = asked.recorded
         if isinstance(self._estimator, RecordedEstimator):
             self._estimator.recorded = recorded
-        made = self.decide(turn, rng)
+        made = self.decide(asked.turn, asked.rng)
         near = made.update is not None and bool(made.update.neighbours)
         tally = dataclasses.replace(recorded.tally, found=recorded.tally.searched * near)
         return dataclasses.replace(made, note=recorded.note, tally=tally, calls=recorded.calls)
@@ -90,7 +89,7 @@ class _Silent:
         raise AssertionError("no model is asked")
 
 
-class RecordedEstimator:
+class RecordedEstimator(Estimator):
     """An estimator that takes the neighbours from the recording, and V and Q where they stay the same.
 
     Args:
@@ -145,18 +144,6 @@ class RecordedEstimator:
         if [c.action for c in query.candidates] != [c.action for c in recorded.candidates]:
             raise UsageError("a recorded decision has candidates that cannot be made again")
         return dataclasses.replace(update.valuation, hits=update.neighbours if update.valuation.terms else ())
-
-    def begin_episode(self, state: State) -> None:
-        """Do nothing: all is in the recording."""
-        return None
-
-    def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """Do nothing: all is in the recording."""
-        return None
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        """Do nothing: all is in the recording."""
-        return None
 
 
 class _Nothing:

@@ -1,0 +1,178 @@
+"""Replays a recorded session to an agent: its events go in, and what comes out is an agent that knows what happened.
+
+A session that is resumed, a branch, what-if and a decision that is made again all use this. Nothing is played, and no
+model is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.agents.base import Agent, Replayed, Turn
+from engine.errors import BadFile
+from engine.memory.disk.document import FORGOTTEN
+from engine.memory.view import View, corrected
+from engine.records import Decision, Episode, Observation, SessionStarted, State
+from engine.session.live import taken
+from engine.session.past import Past, Take
+from engine.session.sharing import place
+
+
+def draws(seed: int, episode: int, step: int) -> np.random.Generator:
+    """Return the generator of a decision. Its seed is the place in the run, so it needs no state of earlier draws."""
+    return np.random.default_rng([seed, episode, step])
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A decision of a recording, when it comes up in the replay.
+
+    Attributes:
+        turn: What the agent was asked, without texts for prompts and `page`.
+        recorded: What it decided.
+        rng: What it decided with.
+        carried_out: Whether its step was taken.
+        stands: Whether no step before it was taken back later.
+    """
+
+    turn: Turn
+    recorded: Decision
+    rng: np.random.Generator
+    carried_out: bool = True
+    stands: bool = True
+
+
+class Replay:
+    """Tells an agent what happened in its session, in the same order.
+
+    Args:
+        agent: What is told.
+        started: The beginning of the session, with `next_entry`.
+        view: The memory as the agent sees it; None if that is not at hand.
+        own: Uids of the session's own episodes. The session adds new ones.
+    """
+
+    def __init__(self, agent: Agent, started: SessionStarted, view: View | None, own: Collection[str]) -> None:
+        self._agent, self._started, self._view, self._own = agent, started, view, own
+        self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
+        self._begin = self._since = started.next_entry or 0
+
+    def resume(self, past: Past) -> None:
+        """Tell the agent an episode with its own decisions, if it is one that has to be told.
+
+        What memory has lost steps of is not learnt again. What memory had when the session began was read there.
+        """
+        if self._replayed is None:
+            return
+        first = self._view.scope.first_entry(past.started.uid) if self._view is not None else None
+        if past.ended is None or first is None or first >= self._begin:
+            for asked in self.episode(past, forgotten=False):
+                self._replayed.decided(asked.turn, asked.recorded, asked.rng)
+
+    def decided(self, episode: int, decision: Decision, seen: Observation) -> None:
+        """Tell the agent one of its decisions, when its step is taken again."""
+        if self._replayed is not None:
+            asked = self._asked(episode, decision, seen)
+            self._replayed.decided(asked.turn, asked.recorded, asked.rng)
+
+    def others(self, before: int | None) -> None:
+        """Tell the agent what other sessions stored below an entry number, and was not told yet; nothing for None."""
+        if before is None or before <= self._since:
+            return
+        since, self._since = self._since, before
+        if self._view is None or self._replayed is None:
+            return
+        scope = self._view.scope
+        for first, uid in scope.stored_since(since):
+            if first >= before:
+                break
+            if uid in self._own:
+                continue
+            try:
+                episode = scope.episode(uid)
+            except BadFile:
+                continue  # damaged since it was stored
+            if episode is not None and not _lacks(seen := self._view.seen(episode, first)):
+                self._replayed.stored_elsewhere(seen, first)
+
+    def episode(self, past: Past, *, forgotten: bool = True) -> Iterator[Question]:
+        """Tell the agent an episode, and yield what the agent was asked in it: who asks for that says what it decided.
+
+        Args:
+            forgotten: Whether to tell an episode that memory has lost steps of.
+        """
+        self.others(past.started.next_entry)
+        stored, first = self._stored(past)
+        if past.ended is not None and not forgotten and self._view is not None:
+            lost = _lacks(self._view.seen(stored, first)) if stored is not None else past.ended.entries_added > 0
+            if lost:
+                return
+        for take in past.takes:
+            final = stored.final if stored is not None and take is past.takes[-1] else None
+            yield from self._take(past, take, first, final)
+        if past.ended is not None and stored is not None and self._view is not None:
+            self._agent.end_episode(self._view.seen(stored, first), first)
+
+    def _stored(self, past: Past) -> tuple[Episode | None, int]:
+        """Return an episode as it is stored, and the entry number of its step 0; None and -1 if it is not."""
+        scope = self._view.scope if self._view is not None else None
+        stored = scope.episode(past.started.uid) if scope is not None and past.started.uid else None
+        return scope.kept(stored) if scope is not None and stored is not None else (None, -1)
+
+    def _take(self, past: Past, take: Take, first: int, final: State | None) -> Iterator[Question]:
+        """Tell the agent the steps of an episode, with the points that a person gave them in place of the game's.
+
+        Args:
+            first: Entry number of its step 0 in memory, -1 if it is not there.
+            final: The state after the last one, if nothing was decided there.
+        """
+        number, stands = past.started.episode, take is past.takes[-1]
+        states = [step.decision.state for step in take.steps]
+        end = take.decided.state if take.decided is not None else final
+        states += [end] if end is not None else []
+        if not states:
+            return
+        self._agent.begin_episode(states[0])
+        corrections = self._view.scope.corrections(self._view.lens) if self._view is not None and first >= 0 else {}
+        for n, step in enumerate(take.steps):
+            if step.decided is not None:
+                yield self._asked(number, step.decided, step.before, stands=stands)
+            if n + 1 < len(states):
+                lived = taken(step.decision, step.decision.state, step.before, step.after)
+                self._agent.observe(
+                    corrected(lived, corrections.get(first + n)), states[n + 1], observation=step.after,
+                    terminated=step.after.terminated, lost=step.after.outcome == "lost",
+                )  # fmt: skip
+        if take.decided is not None:
+            seen = take.steps[-1].after if take.steps else past.started.observation
+            yield self._asked(number, take.decided, seen, carried_out=False, stands=stands)
+
+    def _asked(
+        self, episode: int, decision: Decision, seen: Observation, *, carried_out: bool = True, stands: bool = True
+    ) -> Question:
+        """Return what the agent was asked when it decided."""
+        known = {*decision.valid_actions, *(c.action for c in decision.candidates)}
+        planned = decision.update is not None and bool(decision.update.valuation.terms)
+        added = ("valid", "memory") if planned else ("valid",)
+        proposed = {c.action for c in decision.candidates if c.source not in added}
+        is_open = not proposed <= set(decision.valid_actions)
+        number, episodes = place(self._started, episode)
+        turn = Turn(
+            step=decision.step,
+            steps_left=self._started.steps - decision.step,
+            observation=seen,
+            state=decision.state,
+            valid_actions=decision.valid_actions,
+            resolve=(lambda action: action if action in known else None) if is_open else None,
+            episode=number,
+            episodes=episodes,
+        )
+        return Question(turn, decision, draws(self._started.seed, number, decision.step), carried_out, stands)
+
+
+def _lacks(episode: Episode) -> bool:
+    """Return whether a step of an episode was forgotten."""
+    return any(step.provenance == FORGOTTEN for step in episode.steps)

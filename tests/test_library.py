@@ -1,0 +1,48 @@
+"""jitrl as a library: the example of docs/library.md prints what the page says, and mistakes are one sentence."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.errors import JitrlError
+from engine.records import Decided, Stepped
+
+PAGE = Path(__file__).parent.parent / "docs/library.md"
+
+
+def test_the_example_prints_what_the_page_says(tmp_path: Path) -> None:
+    blocks = dict(re.findall(r"```(python|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, "-c", blocks["python"]], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stderr, done.stdout) == ("", blocks["text"])
+
+
+def test_events_tell_what_happens(tmp_path: Path) -> None:
+    told: list[object] = []
+    (ended,) = engine.play_episodes(
+        "pantry", engine.make_agent("random", step_limit=3), saves=tmp_path, on_event=told.append
+    )
+    assert ended.steps == sum(isinstance(event, Decided) for event in told) == 3
+    assert sum(isinstance(event, Stepped) for event in told) == 3
+
+
+def test_the_page_names_all_there_is() -> None:
+    listed = re.findall(r"^\| `(\w+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(engine.__all__)
+
+
+@pytest.mark.parametrize(
+    ("game", "method", "settings"),
+    [("nowhere", "jitrl", {}), ("pantry", "nobody", {}), ("pantry", "jitrl", {"nothing": 1})],
+)
+def test_mistakes_are_one_sentence(game: str, method: str, settings: dict[str, int], tmp_path: Path) -> None:
+    with pytest.raises(JitrlError) as raised:
+        engine.play_episodes(game, engine.make_agent(method, **settings), saves=tmp_path)
+    assert "\n" not in str(raised.value)
