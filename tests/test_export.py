@@ -143,6 +143,8 @@ def test_a_dataset_has_a_card_and_the_rows_and_replaces_nothing(saves, tmp_path,
         assert [json.loads(text) for text in data.read_text().splitlines()] == rows
     assert main(line) == 2
     assert "is there already; name a new folder" in capsys.readouterr().err
+    assert main([*line[:-1], str(tmp_path / "none" / "set")]) == 1
+    assert "cannot write" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["set"]
 
 

@@ -68,7 +68,8 @@ def save(rows: Iterable[CandidateRow], folder: Path, title: str) -> int:
         columns="\n".join(f"| `{name}` | {kind} |" for name, kind in types.items()),
     )  # fmt: skip
     try:
-        (partial / "data").mkdir(parents=True)
+        partial.mkdir()
+        (partial / "data").mkdir()
         (partial / "README.md").write_text(card, encoding="utf-8")
         count = tables.save(rows, form, partial / path)
         os.rename(partial, folder)

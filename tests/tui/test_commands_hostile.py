@@ -108,7 +108,7 @@ COMMANDS = [
     "help", "help {typed}", "help bench {typed}", "completion {typed}", "completion bash",
     "serve {typed}", "serve --token {typed}", "serve --host {typed}",
     "export {session}", "export {session} --to jsonl", "export {recording}", "export {typed}",
-    "export {session} --to inspect -o {typed}.json", "export {session} --to datasets -o {typed}/x",
+    "export {session} --to inspect -o {typed}/x.json", "export {session} --to datasets -o {typed}/x",
     "curves", "curves {session}", "curves {session} --json", "curves {recording}", "curves {typed}",
     "curves {session} --with {typed}", "curves {session} -o {typed}", "curves last", "export last", "replay last",
     "compare {recording} {recording}", "compare {recording} {recording} --json", "compare {recording} {typed}",
