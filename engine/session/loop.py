@@ -246,7 +246,7 @@ class Session:
         for episode in lived:
             self.control.check()
             whole = episode is not left
-            self._replay.resume(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
+            self._replay.tell(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
         return None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
 
     def _repeat(self, parts: Parts, account: Account, steps: Iterable[Taken]) -> Live:

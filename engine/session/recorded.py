@@ -212,11 +212,13 @@ class RecordedRun:
         begun = dataclasses.replace(self.started, next_entry=self._begin())
         replay = Replay(agent, begun, view, {past.started.uid for past in self.episodes})
         whole = at is None or (asks and agent.replayed)
+        # A memory that never had anything of the run has forgotten nothing of it.
+        forgotten = lens is None or all(self._first(past) is None for past in self.episodes)
         for past in self.episodes:
             number = past.started.episode
             if at is not None and (number > at[0] or (not whole and number != at[0])):
                 continue
-            for asked in replay.episode(past, forgotten=lens is None):
+            for asked in replay.episode(past, forgotten=forgotten):
                 here = (number, asked.recorded.step)
                 wanted = asked.stands and (at is None or here == at)
                 if not (wanted or whole):

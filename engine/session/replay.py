@@ -1,4 +1,4 @@
-"""Replays a recorded session to an agent: its events go in, and what comes out is an agent that knows what happened.
+"""Replays a recorded session: its episodes go in, and an agent that knows what happened comes out.
 
 A session that is resumed, a branch, what-if and a decision that is made again all use this. Nothing is played, and no
 model is asked.
@@ -60,8 +60,8 @@ class Replay:
         self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
         self._begin = self._since = started.next_entry or 0
 
-    def resume(self, past: Past) -> None:
-        """Tell the agent an episode with its own decisions, if it is one that has to be told.
+    def tell(self, past: Past) -> None:
+        """Tell the agent an episode with its own decisions, if it has to know of it.
 
         What memory has lost steps of is not learnt again. What memory had when the session began was read there.
         """
@@ -99,7 +99,9 @@ class Replay:
                 self._replayed.stored_elsewhere(seen, first)
 
     def episode(self, past: Past, *, forgotten: bool = True) -> Iterator[Question]:
-        """Tell the agent an episode, and yield what the agent was asked in it: who asks for that says what it decided.
+        """Tell the agent an episode, and yield each decision in it when it comes up.
+
+        The agent is not told of decisions here. Who calls this tells it what it decided, or has it decide again.
 
         Args:
             forgotten: Whether to tell an episode that memory has lost steps of.

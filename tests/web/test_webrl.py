@@ -273,7 +273,7 @@ def test_an_agent_that_is_told_again_goes_on_in_the_middle_of_a_search(server, m
     decision = agent.decide(turn(), np.random.default_rng(1))
     again = agent_of(model)
     again.begin_episode(decision.state)
-    again.learner.decided(turn(), replace(decision), np.random.default_rng(1))
+    again.decided(turn(), replace(decision), np.random.default_rng(1))
     take(again, decision)
     assert again.decide(turn(1), np.random.default_rng(1)).action == "press(<textbox[Search]>, 'Enter')"
     assert len(server.requests) == 1
