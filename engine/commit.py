@@ -6,11 +6,14 @@ the build runs it, too.
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 FILE = "commit.txt"
 """The file beside this one that a built package has."""
+_SECONDS = 10
+"""Longest time that git may take."""
 
 
 def commit(root: Path | None = None) -> str:
@@ -32,7 +35,10 @@ def commit(root: Path | None = None) -> str:
 def _git(root: Path, *words: str) -> str:
     """Return what git prints, or "" if there is no git or it fails."""
     try:
-        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run(
+            ["git", "-C", str(root), *words],
+            capture_output=True, text=True, timeout=_SECONDS, check=True, env={"PATH": os.environ.get("PATH", "")},
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()

@@ -199,7 +199,7 @@ def test_the_key_opens_the_screen_at_the_first_difference_and_its_keys_move(play
             assert rows.at < len(screen._comparison.rows) - 1
             await pilot.press("home", "f")
             assert rows.at == 3
-            await pilot.press("question_mark")
+            await pilot.press("question_mark", "question_mark")
             await until(pilot, lambda: "Two sessions side by side" in screen_text(app))
             await pilot.press("escape", "escape")
             await until(pilot, lambda: app.screen is watch(pilot))
