@@ -11,7 +11,6 @@ from typing import Any
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
 from jitrl_tui.commands.running import play, result_of, tracked, verdict, write
-from jitrl_tui.output import note
 from jitrl_tui.ready import check_game
 from jitrl_tui.tracking import TOOLS, check
 
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if session.error is not None:
         print(f"jitrl: {session.error}", file=sys.stderr)
         if not changing.discard_unplayed(saved) and progress.started is not None:
-            note(f"what was played is kept; {again}")
+            print(f"what was played is kept; {again}", file=sys.stderr)
         return session.error.exit_code
     return verdict(session.results, config, progress)
 

@@ -107,7 +107,8 @@ def test_a_suite_of_a_package_is_played_task_by_task(installed, tmp_path):
         ("torn:1", (), "the environment 'torn' of toy_world.torn:KIND does not load: the map is torn"),
         ("toy:x", (), "toy:x is no corridor: it is toy:ROOMS with 1 to 99 rooms, or toy:all"),
         ("toys:2", (), "there is no environment 'toys' (did you mean 'toy'?); choose one of: game, web, gym, toy"),
-        ("toy:2", ("--estimator", "last"), "there is no estimator 'last' (did you mean 'latest'?); choose one of: knn, graph, latest"),
+        ("toy:2", ("--estimator", "last"),
+         "there is no estimator 'last' (did you mean 'latest'?); choose one of: knn, graph, latest"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(installed, tmp_path, game, more, says):

@@ -332,7 +332,7 @@ def test_the_screen_says_where_a_session_is_played_at_every_size(session):
             text = screen_text(app)
             assert "Following, read-only." in text
             assert "take in hand" in text or width < 80
-        await pilot.press("?")
+        await pilot.press("?", "?")
         await until(pilot, lambda: "Taking it in hand" in screen_text(app))
 
     drive(session, look)

@@ -167,7 +167,7 @@ def test_a_cell_of_a_benchmark_plays_an_episode_anew_that_was_left_in_the_middle
 
     assert isinstance(again[-1], Finished)
     said = [message.message for message in again if isinstance(message, Said)]
-    assert said[0].endswith("The episode is played anew.")
+    assert any(one.endswith("The episode is played anew.") for one in said)
     assert [(m.episode, m.again) for m in again if isinstance(m, Ended)] == [(1, True), (2, False)]
     rows = [json.loads(line) for line in (tmp_path / "c" / "episodes.jsonl").read_text().splitlines()]
     assert [row["episode"] for row in rows] == [1, 2]

@@ -213,7 +213,7 @@ def _play(
     if stopped:
         print(f"jitrl: {stopped}", file=sys.stderr)
     if code:
-        note(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}")
+        print(f"what was played is kept; go on with: jitrl bench resume {shlex.quote(folder.name)}", file=sys.stderr)
     _report(folder, quiet=args.quiet)
     if args.track is not None:
         _track(args.track, folder, saves)
