@@ -24,11 +24,17 @@ OUTER = ("JITRL_", "TEXTUAL", "NO_COLOR", "TMUX", "STY", "COLUMNS", "LINES")
 
 FAILED = "this cannot go on"
 
+ASK_SYNCHRONIZED, SYNCHRONIZED = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+"""The question whether the terminal shows whole frames only, and its answer: it does."""
+
+FRAME, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
+
 
 class Terminal:
     """Runs `jitrl ARGS` in a terminal of its own.
 
-    Everything waits for what appears on the screen, bounded in time.
+    Everything waits for what appears on the screen, bounded in time. A frame counts when it is whole: a text
+    that is painted over and comes again in the same frame has never been away.
     """
 
     def __init__(
@@ -78,7 +84,7 @@ class Terminal:
         """Read until the screen shows `wanted`, and return its text."""
         shown = (lambda text: wanted in text) if isinstance(wanted, str) else wanted
         end = time.monotonic() + seconds
-        while not shown(self.text):
+        while self._within_frame() or not shown(self.text):
             left = end - time.monotonic()
             assert wanted == FAILED or FAILED not in self.text, f"it failed; the screen shows:\n{self.text}"
             assert left > 0, f"waited in vain for {wanted!r}; the screen shows:\n{self.text}"
@@ -115,9 +121,14 @@ class Terminal:
             data = os.read(self._fd, 65536)
         except OSError:
             return False
+        for _ in range((self.raw[1 - len(ASK_SYNCHRONIZED) :] + data).count(ASK_SYNCHRONIZED)):
+            os.write(self._fd, SYNCHRONIZED)
         self.raw += data
         self._stream.feed(data)
         return bool(data)
+
+    def _within_frame(self) -> bool:
+        return self.raw.rfind(FRAME) > self.raw.rfind(FRAME_END)
 
     def _reap(self, seconds: float) -> int:
         end = time.monotonic() + seconds

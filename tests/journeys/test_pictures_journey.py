@@ -97,7 +97,7 @@ def test_the_real_picture_comes_goes_and_comes_back(recorded, protocol):
         terminal.wait_for(lambda seen: b"Page 3  http" in seen)  # what stands below it goes along
         terminal.send("?")
         terminal.wait_for(
-            lambda seen: b"Watching the agent" in seen and (protocol == "sixel" or GONE in seen)
+            lambda seen: b"what the screen shows" in seen and (protocol == "sixel" or GONE in seen)
         )
         terminal.send("\x1b")
         terminal.wait_for(PICTURE[protocol].search)

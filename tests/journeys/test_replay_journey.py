@@ -38,9 +38,9 @@ def test_it_plays_pauses_seeks_resizes_and_leaves_the_terminal_as_it_was(recordi
         terminal.resize(100, 30)
         terminal.wait_for("2 candidates")
         terminal.send("?")
-        terminal.wait_for("Watching the agent learn")
+        terminal.wait_for("what the screen shows")
         terminal.send("\x1b")
-        terminal.wait_for(lambda text: "Watching the agent learn" not in text)
+        terminal.wait_for(lambda text: "what the screen shows" not in text)
         terminal.send("q")
         assert terminal.wait_for_exit() == 0
         assert b"\x1b[?1049l" in terminal.raw
