@@ -4,6 +4,8 @@ Types are checked strictly, and every value must keep to `engine.limits`, when i
 Unknown fields, which a newer version may have written, are ignored, and fields with a default may be missing. Records
 of earlier versions are converted (`engine.records.former`). Parts of a decision have their kind in the field `part`.
 Parts of an unknown kind are written back unchanged.
+
+For each type of a field there is a function that converts its values; it is made once.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from engine import limits
@@ -23,6 +25,7 @@ from engine.records import EVENTS, PARTS, Decision, Event, Part, UnknownPart
 from engine.records.former import modern
 
 T = TypeVar("T")
+Convert = Callable[[Any], Any]
 _PART_TYPES = frozenset(PARTS.values())
 
 
@@ -30,36 +33,10 @@ def to_plain(value: Any) -> Any:
     """Return `value` (records, tuples, mappings, numbers, texts) as JSON values.
 
     Raises:
-        BadFile: Something in it cannot be stored: it is beyond `engine.limits`, or no value of JSON.
+        BadFile: Something in it cannot be stored: it has another type than its record says, is beyond
+            `engine.limits`, or is no value of JSON.
     """
-    return _plain(value, 2 * limits.DEPTH)
-
-
-def _plain(value: Any, depth: int) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return value if limits.is_text(value) else _refused(value)
-    if isinstance(value, int):
-        return value if limits.is_whole(value) else _refused(value)
-    if isinstance(value, float):
-        return value if limits.is_number(value) else _refused(value)
-    if depth <= 0:
-        raise BadFile("a record is nested too deep to be stored")
-    if isinstance(value, UnknownPart):
-        if value.part in PARTS or "part" in value.fields:
-            raise BadFile(f"a part of a decision that nobody knows cannot be named {shown(value.part)}")
-        return {"part": value.part, **_plain(value.fields, depth - 1)}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        tag = {"part": type(value).__name__} if type(value) in _PART_TYPES else {}
-        return tag | {name: _plain(getattr(value, name), depth - 1) for name in _names(type(value))}
-    if isinstance(value, Mapping):
-        return {_plain(str(key), depth): _plain(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item, depth - 1) for item in value]
-    if hasattr(value, "item"):  # a numpy scalar
-        return _plain(value.item(), depth - 1)
-    raise BadFile(f"a {type(value).__name__} cannot be stored")
+    return _plain(value)
 
 
 def from_plain(cls: type[T], data: Any) -> T:
@@ -71,13 +48,12 @@ def from_plain(cls: type[T], data: Any) -> T:
     if not isinstance(data, Mapping):
         raise BadFile(f"expected the fields of a {cls.__name__}, found {type(data).__name__}")
     data = modern(cls, data)
-    hints = _hints(typing.cast(Any, cls))
     values: dict[str, Any] = {}
-    for spec in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if spec.name in data:
-            values[spec.name] = _build(hints[spec.name], data[spec.name], f"{cls.__name__}.{spec.name}")
-        elif spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING:
-            raise BadFile(f"{cls.__name__}.{spec.name} is missing")
+    for name, read, needed in _fields(typing.cast(Any, cls)):
+        if name in data:
+            values[name] = read(data[name])
+        elif needed:
+            raise BadFile(f"{cls.__name__}.{name} is missing")
     made = cls(**values)
     if isinstance(made, Decision):
         _check_decision(made)
@@ -90,10 +66,8 @@ def event_to_line(event: Event, at: float) -> str:
     Raises:
         BadFile: `event_from_line` would not take it.
     """
-    fields = to_plain(event)
-    from_plain(type(event), fields)
     line = json.dumps(
-        {"event": type(event).__name__, "at": _plain(round(at, 3), 1), **fields},
+        {"event": type(event).__name__, "at": _plain(round(at, 3)), **_plain(event)},
         ensure_ascii=False,
         allow_nan=False,
         separators=(",", ":"),
@@ -139,8 +113,111 @@ def _check_length(size: int) -> None:
         raise BadFile(f"a record of {size >> 20} MB is too large (limit: {limits.LINE >> 20} MB)")
 
 
-def _refused(value: Any) -> typing.NoReturn:
-    raise BadFile(f"a record cannot hold {shown(value)}")
+def _check_size(value: Any, where: str) -> None:
+    if len(value) > limits.ITEMS:
+        raise BadFile(f"{where} holds {len(value):,} items, more than {limits.ITEMS:,}")
+
+
+# ------------------------------------------------------------------------------------------------- types
+
+
+@functools.cache
+def _fields(cls: type[Any]) -> tuple[tuple[str, Convert, bool], ...]:
+    """Return the fields of a record: name, what reads it, and whether it must be there."""
+    return tuple(
+        (one.name, read, one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING)
+        for one, read in _converters(cls, _reading)
+    )
+
+
+@functools.cache
+def _written(cls: type[Any]) -> tuple[tuple[str, Convert], ...]:
+    """Return the fields of a record: name, and what writes it."""
+    return tuple((one.name, write) for one, write in _converters(cls, _writing))
+
+
+def _converters(cls: type[Any], make: Callable[[Any, str], Convert]) -> list[tuple[Any, Convert]]:
+    hints = typing.get_type_hints(cls)
+    return [(one, make(hints[one.name], f"{cls.__name__}.{one.name}")) for one in dataclasses.fields(cls)]
+
+
+def _inner(hint: Any) -> Any:
+    """Return a type without None, if it has None."""
+    return next((option for option in typing.get_args(hint) if option is not type(None)), hint)
+
+
+def _is_optional(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def _scalar(hint: Any, where: str) -> Convert:
+    """Return what checks a value that is the same in JSON. A scalar of numpy becomes Python's."""
+    named, is_one = {
+        float: ("a finite number", limits.is_number),
+        int: ("a whole number", limits.is_whole),
+        str: ("a text", limits.is_text),
+    }.get(hint, (hint.__name__, None))
+
+    def convert(value: Any) -> Any:
+        if is_one(value) if is_one is not None else isinstance(value, hint):
+            return value
+        if hasattr(value, "item"):
+            return convert(value.item())
+        raise BadFile(f"{where} should be {named}, not {shown(value)}")
+
+    return convert
+
+
+def _items(item: Convert, where: str, made: Callable[[Any], Any]) -> Convert:
+    """Return what converts a list or tuple."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise BadFile(f"{where} should be a list")
+        _check_size(value, where)
+        return made(map(item, value))
+
+    return convert
+
+
+def _mapping(item: Convert, where: str) -> Convert:
+    name = _scalar(str, where)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise BadFile(f"{where} should be an object")
+        _check_size(value, where)
+        return {name(key): item(part) for key, part in value.items()}
+
+    return convert
+
+
+# ------------------------------------------------------------------------------------------------- reading
+
+
+def _reading(hint: Any, where: str) -> Convert:
+    """Return what makes a value of a type from JSON."""
+    if hint is Any:
+        return functools.partial(_json, where)
+    if hint == Part:
+        return lambda value: _part(value, where)
+    if _is_optional(hint):
+        inner = _reading(_inner(hint), where)
+        return lambda value: None if value is None else inner(value)
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        return _items(_reading(options[0], where), where, tuple)
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping(_reading(options[1], where), where)
+    if dataclasses.is_dataclass(hint):
+        return functools.partial(from_plain, typing.cast(Any, hint))
+    check = _scalar(hint, where)
+    return (lambda value: float(check(value))) if hint is float else check
+
+
+def _json(where: str, value: Any) -> Any:
+    limits.check_json(value, where)
+    return value
 
 
 def _part(value: Any, where: str) -> Part:
@@ -156,64 +233,65 @@ def _part(value: Any, where: str) -> Part:
     return UnknownPart(value["part"], fields)
 
 
-@functools.cache
-def _names(cls: type[Any]) -> tuple[str, ...]:
-    return tuple(spec.name for spec in dataclasses.fields(cls))
+# ------------------------------------------------------------------------------------------------- writing
 
 
-@functools.cache
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
-@functools.cache
-def _shape(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
-    """Return the origin and the arguments of a type, and whether it is a record."""
-    return typing.get_origin(hint), typing.get_args(hint), dataclasses.is_dataclass(hint)
-
-
-def _build(hint: Any, value: Any, where: str) -> Any:
-    if hint is Any:
-        limits.check_json(value, where)
-        return value
-    if hint == Part:
-        return _part(value, where)
-    origin, options, is_record = _shape(hint)
-    if origin in (typing.Union, types.UnionType):
-        if value is None and type(None) in options:
-            return None
-        return _build(next(option for option in options if option is not type(None)), value, where)
+def _writing(hint: Any, where: str) -> Convert:
+    """Return what makes JSON of a value of a type."""
+    if _is_optional(hint) and hint != Part:
+        inner = _writing(_inner(hint), where)
+        return lambda value: None if value is None else inner(value)
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
-        if not isinstance(value, (list, tuple)):
-            raise BadFile(f"{where} should be a list")
-        _check_size(value, where)
-        item = options[0]
-        return tuple(_build(item, part, where) for part in value)
+        return _items(_writing(options[0], where), where, list)
     if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, Mapping):
-            raise BadFile(f"{where} should be an object")
-        _check_size(value, where)
-        item = options[1]
-        return {_build(str, key, where): _build(item, part, where) for key, part in value.items()}
-    if is_record:
-        return from_plain(hint, value)
-    if hint is float:
-        if not limits.is_number(value):
-            raise BadFile(f"{where} should be a finite number, not {shown(value)}")
-        return float(value)
-    if hint is int:
-        if not limits.is_whole(value):
-            raise BadFile(f"{where} should be a whole number, not {shown(value)}")
-        return value
-    if hint is str:
-        if not limits.is_text(value):
-            raise BadFile(f"{where} should be a text, not {shown(value)}")
-        return value
-    if not isinstance(value, hint):
-        raise BadFile(f"{where} should be {hint.__name__}")
-    return value
+        return _mapping(_writing(options[1], where), where)
+    if dataclasses.is_dataclass(hint):
+        check = _scalar(hint, where)
+        return lambda value: _record(check(value))
+    if hint in (float, int, str, bool):
+        return _scalar(hint, where)
+    return lambda value: _plain(value, limits.DEPTH)
 
 
-def _check_size(value: Any, where: str) -> None:
-    if len(value) > limits.ITEMS:
-        raise BadFile(f"{where} holds {len(value):,} items, more than {limits.ITEMS:,}")
+def _record(value: Any) -> dict[str, Any]:
+    """Return the fields of a record."""
+    if isinstance(value, Decision):
+        _check_decision(value)
+    plain = {"part": type(value).__name__} if type(value) in _PART_TYPES else {}
+    for name, write in _written(typing.cast(Any, type(value))):
+        plain[name] = write(getattr(value, name))
+    return plain
+
+
+def _plain(value: Any, depth: int = 2 * limits.DEPTH) -> Any:
+    """Return a value of which only the value says what type it has."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value if limits.is_text(value) else _refused(value)
+    if isinstance(value, int):
+        return value if limits.is_whole(value) else _refused(value)
+    if isinstance(value, float):
+        return value if limits.is_number(value) else _refused(value)
+    if depth <= 0:
+        raise BadFile("a record is nested too deep to be stored")
+    if isinstance(value, UnknownPart):
+        if value.part in PARTS or "part" in value.fields:
+            raise BadFile(f"a part of a decision that nobody knows cannot be named {shown(value.part)}")
+        return {"part": value.part, **_plain(value.fields, limits.DEPTH)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _record(value)
+    if isinstance(value, Mapping):
+        _check_size(value, "a record")
+        return {_plain(str(key), depth): _plain(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        _check_size(value, "a record")
+        return [_plain(item, depth - 1) for item in value]
+    if hasattr(value, "item"):  # a numpy scalar
+        return _plain(value.item(), depth - 1)
+    raise BadFile(f"a {type(value).__name__} cannot be stored")
+
+
+def _refused(value: Any) -> typing.NoReturn:
+    raise BadFile(f"a record cannot hold {shown(value)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -22,15 +21,18 @@ def _children(pid: int) -> Iterator[int]:
     """Yield the running children of a process, their children included."""
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
-                yield int(child)
-                yield from _children(int(child))
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                children = [int(child) for child in file.read().split()]
+            for child in children:
+                yield child
+                yield from _children(child)
 
 
 def _taken(pid: int) -> int:
     """Return the ticks of a process and of those of its children that have ended."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
         return sum(map(int, fields[11:15]))
     return 0
 
