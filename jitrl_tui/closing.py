@@ -41,8 +41,10 @@ def end_within(seconds: float = END_S, last: Callable[[], None] = lambda: None) 
 class Interrupt:
     """What Ctrl-C does. The first one asks to stop; if that takes a moment, a sentence says so. The second one ends.
 
+    It is a handler for `engine.waiting.signals_in_threads`.
+
     Args:
-        stop: Asks to stop; called in a signal handler.
+        stop: Asks to stop.
 
     Attributes:
         called: Whether there was one.
@@ -52,7 +54,7 @@ class Interrupt:
         self._stop = stop
         self.called = False
 
-    def __call__(self, *_: object) -> None:
+    def __call__(self) -> None:
         """Handle a signal."""
         if self.called:
             os._exit(128 + signal.SIGINT)
@@ -117,7 +119,7 @@ def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> I
 
 @contextlib.contextmanager
 def handling(handlers: Mapping[signal.Signals, Callable[..., Any]]) -> Iterator[None]:
-    """Handle signals with these functions during the block."""
+    """Handle signals with these functions during the block, in the main thread: they may raise, and nothing else."""
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield

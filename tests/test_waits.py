@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from engine import waits
 from engine.bench.on_ray import opening
 from engine.errors import MissingError
+from engine.session.control import Control, Stopped
+from engine.waiting import signals_in_threads
 from tests.llm.server import Server
 from tests.proxy import Proxy
 
@@ -91,9 +94,10 @@ def test_a_run_whose_model_never_answers_is_interrupted(playing):
 def test_the_second_ctrl_c_ends_at_once():
     code = (
         "import signal, time\n"
+        "from engine.waiting import signals_in_threads\n"
         "from jitrl_tui import closing\n"
         "closing.ANSWER_S = 0.1\n"
-        "with closing.handling({signal.SIGINT: closing.Interrupt(lambda: None)}):\n"
+        "with signals_in_threads({signal.SIGINT: closing.Interrupt(lambda: None)}):\n"
         "    print('ready', flush=True)\n"
         "    while True: time.sleep(60)\n"
     )
@@ -105,3 +109,40 @@ def test_the_second_ctrl_c_ends_at_once():
         assert "Ctrl-C again ends at once" in waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(LONG_S) == 130
+
+
+def test_a_signal_in_the_moment_before_a_wait_ends_it():
+    passed = threading.Event()
+
+    class Late(Control):
+        def _wait(self, seconds=None):
+            signal.raise_signal(signal.SIGUSR1)  # nothing has been seen of it when the wait is decided on
+            super()._wait(seconds)
+
+    control = Late(paused=True)
+    rescue = threading.Timer(LONG_S, lambda: (passed.set(), control.resume()))
+    rescue.daemon = True
+    rescue.start()
+    with signals_in_threads({signal.SIGUSR1: control.stop}), pytest.raises(Stopped):
+        control.gate(1, lambda event: None)
+    rescue.cancel()
+    assert not passed.is_set()
+
+
+def test_handlers_are_put_back_and_each_call_has_a_thread_of_its_own():
+    before, calls, both = signal.getsignal(signal.SIGUSR1), [], threading.Barrier(3)
+
+    def called() -> None:
+        calls.append(threading.current_thread())
+        both.wait(LONG_S)  # the first call does not end before the second one begins
+
+    with signals_in_threads({signal.SIGUSR1: called}):
+        signal.raise_signal(signal.SIGUSR1)
+        while not calls:
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGUSR1)
+        both.wait(LONG_S)
+    assert len(set(calls)) == 2
+    assert threading.main_thread() not in calls
+    assert signal.getsignal(signal.SIGUSR1) is before
+    assert signal.set_wakeup_fd(-1) == -1

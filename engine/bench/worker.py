@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from engine.bench.records import Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
 from engine.codec import from_plain, to_plain
+from engine.waiting import signals_in_threads
 
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Began, Stepped, Ended, Said, Finished, Failed, Stopped)
@@ -66,7 +67,6 @@ def main() -> int:
     job = from_plain(Job, json.loads(sys.stdin.readline()))
     control = Control()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda number, frame: control.stop())
     threading.Thread(target=_stop_at_end, args=(sys.stdin, control), daemon=True).start()
     code = 0
 
@@ -79,7 +79,8 @@ def main() -> int:
         except OSError:  # nobody listens any more
             control.stop()
 
-    play(job.cell, Path(job.folder), Path(job.saves), tell, control)
+    with signals_in_threads({signal.SIGTERM: control.stop}):
+        play(job.cell, Path(job.folder), Path(job.saves), tell, control)
     return code
 
 

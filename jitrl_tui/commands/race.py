@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.waiting import signals_in_threads
 from jitrl_tui.commands.options import change, one_game
 
 if TYPE_CHECKING:
@@ -160,12 +161,12 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
 
         interrupt = closing.Interrupt(running.stop)
 
-        def hang_up(*_: object) -> None:
+        def hang_up() -> None:
             closing.end_within()
             interrupt.ask()
 
         handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
-        with closing.handling(handlers), closing.when_closed([sys.stdout], hang_up):
+        with signals_in_threads(handlers), closing.when_closed([sys.stdout], hang_up):
             running.run()
         errors, stopped = running.errors, interrupt.called
     if quiet:

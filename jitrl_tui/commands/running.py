@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.waiting import signals_in_threads
 from jitrl_tui import closing
 from jitrl_tui.expected import before_paying
 from jitrl_tui.output import rewrite
@@ -39,7 +40,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
     session = Session(saved, saves, progress.show)
     interrupt = closing.Interrupt(session.control.stop)
 
-    def hang_up(*_: object) -> None:
+    def hang_up() -> None:
         closing.end_within()
         interrupt.ask()
 
@@ -49,7 +50,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Pro
         handlers[signal.SIGHUP] = hang_up
         shown_on = sys.stderr
     try:
-        with closing.handling(handlers), closing.when_closed([shown_on], hang_up):
+        with signals_in_threads(handlers), closing.when_closed([shown_on], hang_up):
             session.run()
     finally:
         progress.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import waits
+from engine.waiting import signals_in_threads
 from jitrl_tui import closing
 from jitrl_tui.output import note
 from jitrl_tui.tracking import TOOLS, check
@@ -252,10 +253,9 @@ def _with_lines(
 
     lines = BenchLines(Progress(cells, jobs), limits, quiet=quiet)
     runner = make(lines.show)
-    handlers = {number: lambda *_: runner.stop() for number in (signal.SIGTERM, signal.SIGHUP)}
-    handlers[signal.SIGINT] = closing.Interrupt(runner.stop)
+    handlers = {signal.SIGTERM: runner.stop, signal.SIGHUP: runner.stop, signal.SIGINT: closing.Interrupt(runner.stop)}
     try:
-        with closing.handling(handlers):
+        with signals_in_threads(handlers):
             code = runner.run()
     finally:
         lines.close()
