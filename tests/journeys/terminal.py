@@ -45,7 +45,7 @@ class Terminal:
         env: Mapping[str, str] | None = None,
         command: Sequence[str] = COMMAND,
     ):
-        self.raw = b""
+        self.raw, self._whole = b"", ""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._exit: int | None = None
@@ -69,7 +69,7 @@ class Terminal:
     @property
     def text(self) -> str:
         """What is on the screen."""
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        return self._whole if self.raw.rfind(FRAME) > self.raw.rfind(FRAME_END) else self._now()
 
     def send(self, keys: str) -> None:
         """Type."""
@@ -84,7 +84,7 @@ class Terminal:
         """Read until the screen shows `wanted`, and return its text."""
         shown = (lambda text: wanted in text) if isinstance(wanted, str) else wanted
         end = time.monotonic() + seconds
-        while self._within_frame() or not shown(self.text):
+        while not shown(self.text):
             left = end - time.monotonic()
             assert wanted == FAILED or FAILED not in self.text, f"it failed; the screen shows:\n{self.text}"
             assert left > 0, f"waited in vain for {wanted!r}; the screen shows:\n{self.text}"
@@ -123,12 +123,17 @@ class Terminal:
             return False
         for _ in range((self.raw[1 - len(ASK_SYNCHRONIZED) :] + data).count(ASK_SYNCHRONIZED)):
             os.write(self._fd, SYNCHRONIZED)
+        fed = len(self.raw)
         self.raw += data
-        self._stream.feed(data)
+        end = self.raw.rfind(FRAME_END) + len(FRAME_END)
+        if end > fed:
+            self._stream.feed(self.raw[fed:end])
+            self._whole, fed = self._now(), end
+        self._stream.feed(self.raw[fed:])
         return bool(data)
 
-    def _within_frame(self) -> bool:
-        return self.raw.rfind(FRAME) > self.raw.rfind(FRAME_END)
+    def _now(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display)
 
     def _reap(self, seconds: float) -> int:
         end = time.monotonic() + seconds
