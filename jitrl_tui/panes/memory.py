@@ -157,7 +157,10 @@ class MemoryPane(LinePane):
         neighbours = decision.update.neighbours if decision.update is not None else ()
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
-            lines = wrap(hits.nothing(self.choice, self.entries), width)
+            told = hits.nothing(self.choice, self.entries)
+            if hits.could_be_near(self.choice, self.entries) and not self.notes.edits:
+                told += " i finds the nearest one."
+            lines = wrap(told, width)
             return [
                 *(Content.styled(line, MUTED) for line in lines),
                 *_account(decision, width),
