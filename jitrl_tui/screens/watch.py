@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from engine.records import EpisodeEnded, Paused, SessionEnded
-from jitrl_tui import keymap
+from jitrl_tui import keymap, typed
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
@@ -246,7 +246,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
             line = self.query_one(CommandLine)
-            line.offer(view.choice.decision, told=not self.panes.zoomed)
+            line.offer(view.choice.decision)
             line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
         reason = self.hands.banner or self.banner()
@@ -493,6 +493,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.command(event.text[1:])
         elif self.view.activity == "ended":
             self.notify("The session is over; q leaves.", severity="warning")
+        elif (word := event.text.casefold()) in typed.OURS:
+            self.one_of_ours(word, lambda: self.source.override(event.text))
         elif event.text:
             self.source.override(meant(event.text, self.view, self._pages))
         else:
