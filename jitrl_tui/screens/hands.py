@@ -24,6 +24,7 @@ from jitrl_tui.view import Choice, signed
 if TYPE_CHECKING:
     from engine.session.recorded import Again, RecordedRun
     from engine.session.whatif import Influence
+    from engine.settings import Settings
     from jitrl_tui.host import Host
 
 WAYS = "Backspace undoes, S keeps, Esc drops"
@@ -367,11 +368,12 @@ class Hands:
         elif what is not None:
             self.change(what, hit)
 
-    def what_if(self, go_to: Callable[[int, int], None]) -> None:
+    def what_if(self, go_to: Callable[[int, int], None], branch: Callable[[Settings], None]) -> None:
         """Open the what-if window on the displayed choice.
 
         Args:
             go_to: Shows a step by its episode and step, if the person goes to one.
+            branch: Goes on from the displayed choice with other settings, if the person wants that.
         """
         choice, opened = self._screen.shown_choice, self.recorded.opened()
         if opened is None:
@@ -383,13 +385,17 @@ class Hands:
         def work(told: Told) -> RecordedRun:
             return opened.run()
 
+        def answered(answer: tuple[int, int] | Settings | None) -> None:
+            if isinstance(answer, tuple):
+                go_to(*answer)
+            elif answer is not None:
+                branch(answer)
+
         def finished(run: RecordedRun) -> None:
             from jitrl_tui.screens.whatif import WhatIfScreen
 
             self._screen.redraw()
-            self._screen.app.push_screen(
-                WhatIfScreen(opened, run, _place(choice)), lambda at: go_to(*at) if at is not None else None
-            )
+            self._screen.app.push_screen(WhatIfScreen(opened, run, _place(choice)), answered)
 
         if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
             self._screen.source.pause()
