@@ -157,10 +157,9 @@ class MemoryPane(LinePane):
         neighbours = decision.update.neighbours if decision.update is not None else ()
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
-            told = hits.nothing(self.choice, self.entries)
+            lines = wrap(hits.nothing(self.choice, self.entries), width)
             if hits.could_be_near(self.choice, self.entries) and not self.notes.edits:
-                told += " i finds the nearest one."
-            lines = wrap(told, width)
+                lines.append(fit("i finds the nearest one.", width))
             return [
                 *(Content.styled(line, MUTED) for line in lines),
                 *_account(decision, width),

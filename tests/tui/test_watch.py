@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 import time
 
 import pytest
@@ -58,8 +59,9 @@ def test_the_large_size_shows_all_panes_and_the_numbers_of_the_decision():
             decision = watch(pilot).view.choice.decision
             for index, candidate in enumerate(decision.candidates):
                 row = next(
-                    line for line in text.splitlines() if f" {candidate.action} " in line and "│" in line
-                )
+                    below for line, below in itertools.pairwise(text.splitlines())
+                    if f" {candidate.action} " in line and "│" in line and "→ z" in below
+                )  # fmt: skip
                 z = "(0.00)" if candidate.source == "memory" else f"{candidate.z:+.2f}".replace("-", "−")
                 assert z in row
                 assert f"{decision.update.z_prime[index]:+.2f}".replace("-", "−") in row
