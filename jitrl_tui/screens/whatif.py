@@ -147,7 +147,15 @@ class Sliders(LinePane):
             if typed is not None:
                 self.change(name, round(typed) if whole else typed)
 
-        self.app.push_screen(NumberDialog(name, Settings.__dataclass_fields__[name].metadata["meaning"], value), given)
+        def wrong(typed: float) -> str:
+            try:
+                dataclasses.replace(self.now, **{name: round(typed) if whole else typed})
+            except UsageError as error:
+                return str(error)
+            return ""
+
+        meaning = Settings.__dataclass_fields__[name].metadata["meaning"]
+        self.app.push_screen(NumberDialog(name, meaning, value, wrong), given)
 
     def action_reset(self) -> None:
         """Give the chosen setting its recorded value."""

@@ -252,6 +252,8 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
             assert window.outcome.differing == ()
             await pressed(pilot, "down", "enter")
             await typed(pilot, "2000", "enter")
+            await until(pilot, lambda: "k must lie between" in screen_text(pilot.app))
+            await pressed(pilot, "escape")
             assert window.query_one(Sliders).now.k == SETTINGS.k
             await pressed(pilot, "up", "left", "left", "left", "left", "left", "tab", "enter")
             first = same.differing[0]
