@@ -55,6 +55,12 @@ def difference(q: float, v: float) -> tuple[str, str, str]:
     return parts[0], parts[1], a
 
 
+def apart(less: float, more: float) -> tuple[str, str]:
+    """Return two numbers of which the first is smaller, with as many decimals as it takes to see that."""
+    places = next((n for n in range(PLACES, MOST_PLACES) if f"{less:.{n}f}" != f"{more:.{n}f}"), MOST_PLACES)
+    return f"{less:.{places}f}", f"{more:.{places}f}"
+
+
 def moved(z: float, beta: float, normalised: float, z_prime: float) -> tuple[str, str, str]:
     """Return z, normalised A and z' = z + beta * A, written so that the sum is right with the beta of `f"{beta:g}"`."""
     factor = float(f"{beta:g}")

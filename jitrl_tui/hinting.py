@@ -1,4 +1,4 @@
-"""Hints about the next action, with one more word each time. No model is asked: they come from the pending decision."""
+"""Hints about the next action in two stages. No model is asked: they come from the pending decision."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Hints:
 
     def __init__(self) -> None:
         self._of: Choice | None = None
-        self._words = 0
+        self._given = 0
 
     def next(self, choice: Choice | None, pending: bool) -> str:
-        """Return a hint in a sentence: the first word of the best-known action, and one more word each time.
+        """Return a hint in a sentence: first only how the best-known action begins, then all of it.
 
         Args:
             choice: The latest decision.
@@ -26,15 +26,15 @@ class Hints:
         if choice is None or not pending:
             return NOTHING_YET
         if choice is not self._of:
-            self._of, self._words = choice, 0
+            self._of, self._given = choice, 0
         action, source = best(choice.decision)
         if not source:
             return "There is no hint: neither the agent nor memory knows anything here."
-        words = one_line(action).split()
-        self._words = min(self._words + 1, len(words))
-        more = " …" if self._words < len(words) else ""
-        shown = " ".join(words[: self._words])
-        return f"Hint {self._words} of {len(words)}, from {source}: {shown}{more}"
+        action = one_line(action)
+        first, _, rest = action.partition(" ")
+        self._given = min(self._given + 1, 2)
+        shown = action if self._given == 2 else f"{first} …" if rest else f"{first[:1]}…, one word"
+        return f"Hint {self._given} of 2, from {source}: {shown}"
 
 
 def best(decision: Decision) -> tuple[str, str]:

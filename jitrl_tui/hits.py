@@ -207,6 +207,17 @@ def nothing(choice: Choice, entries: int) -> str:
     return f"No remembered state was similar enough ({count})."
 
 
+def could_be_near(choice: Choice, entries: int) -> bool:
+    """Return whether there were remembered steps, none of which was similar enough.
+
+    Args:
+        entries: As of `nothing`.
+    """
+    update, remembered = choice.decision.update, entries if choice.remembered is None else choice.remembered
+    neighbours = choice.settings.get("estimator") == "knn"
+    return bool(neighbours and remembered and update is not None and not update.neighbours)
+
+
 def ahead(neighbour: Neighbour) -> str:
     """Return a text about how many steps from now the plan repeats this step."""
     return str(neighbour.ahead) if neighbour.ahead > 0 else "now"

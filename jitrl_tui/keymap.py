@@ -118,7 +118,7 @@ _RUN = (
     Key("right", "→", "look(1)", "look on", "look at the step after", SHEET),
     Key("f1", "F1", "pane_help", "this pane", "help of the pane with the focus", SHEET),
     Key("escape", "esc", "present", "the present", "back to the present; end the zoom", SHEET),
-    Key("H", "H", "hint", "hint", "a hint at the best-known action: one more word each time", SHEET),
+    Key("H", "H", "hint", "hint", "a hint at the best-known action: its first word; again: all of it", SHEET),
     Key("N", "N", "notes", "notes", "the notes of this session; a new one", SHEET),
     Key("T", "T", "export", "export",
         "write the transcript to a file: text, Markdown or JSON", SHEET),

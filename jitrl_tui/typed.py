@@ -34,7 +34,7 @@ COMMANDS = (
     Typed("options", "the candidates with their probabilities before and after memory", also=("candidates",)),
     Typed("memory", "the remembered steps and texts behind them", also=("mem",)),
     Typed("map", "the places of the game, with what memory expects there"),
-    Typed("hint", "a hint at the best-known action: one more word each time"),
+    Typed("hint", "a hint at the best-known action: its first word; again: the whole action"),
     Typed("note", "keep a note with this session", "TEXT"),
     Typed("notes", "the notes of this session"),
     Typed("export", "write what was read and typed to a file: .txt, .md or .json", "FILE"),
@@ -66,6 +66,10 @@ COMMANDS = (
     Typed("quit", "leave; the session goes on from here next time", also=("q", "exit")),
 )
 """All of them, in the order of the help."""
+
+
+OURS = ("hint", "help", "undo", "map")
+"""Words that people type without the slash although they mean the command."""
 
 
 def found(name: str) -> str:

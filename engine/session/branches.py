@@ -28,6 +28,7 @@ from engine.records import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
+    Notice,
     SessionEnded,
     SessionStarted,
     Stepped,
@@ -37,6 +38,7 @@ from engine.session import notes, orders, recording
 from engine.session import store as sessions
 from engine.session.scratch import copy_as_of
 from engine.session.store import Origin, SavedSession
+from engine.settings import Settings
 
 _FOLDER = "named"
 _NAME = "name.txt"
@@ -70,13 +72,16 @@ class Keeper:
         """Return a new session that continues from a save."""
         return load(self.saves, name)
 
-    def branch(self, episode: int, step: int, *, shared: bool = False) -> SavedSession:
+    def branch(
+        self, episode: int, step: int, *, shared: bool = False, settings: Settings | None = None
+    ) -> SavedSession:
         """Return a new session that continues after `step` steps of an episode of this one.
 
         Args:
             shared: Whether it uses the memory of this session, as that is now, instead of one of its own.
+            settings: What it goes on with; None for the settings of this session.
         """
-        return branch(self.saves, self.session, (episode, step), shared=shared)
+        return branch(self.saves, self.session, (episode, step), shared=shared, settings=settings)
 
 
 def keep(saves: Path, session: SavedSession, name: str) -> None:
@@ -140,6 +145,7 @@ def branch(
     *,
     shared: bool = False,
     episodes: int | None = None,
+    settings: Settings | None = None,
 ) -> SavedSession:
     """Return a new session with the events of `source` up to a step, which continues from there.
 
@@ -151,6 +157,8 @@ def branch(
         shared: Whether it uses the memory of `source` instead, with all that is there now. For the agent, the branch
             begins now (`SessionStarted.next_entry`).
         episodes: Number of the last episode to play; None for that of the source.
+        settings: What it goes on with; None for the settings of the source. What differs is told in its recording
+            and in a note, at the step where it begins.
 
     Raises:
         UsageError: The source has no such step, or the step is within an episode on a site that is not reset.
@@ -165,7 +173,7 @@ def branch(
     origin = None if at is None else Origin(source.name, *at)
     new = sessions.create(
         saves,
-        dataclasses.replace(config, episodes=last, memory=which),
+        dataclasses.replace(config, episodes=last, memory=which, settings=settings or config.settings),
         "watch" if source.kind == "run" else source.kind,
         origin,
     )
@@ -180,7 +188,12 @@ def branch(
         notes.copy(source.folder, new.folder, at)
         if (source.folder / orders.FILE_NAME).is_file():
             shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
-        lines = [event_to_line(event, time) + "\n" for time, event in _own(events, new, next_entry)]
+        past = list(_own(events, new, next_entry))
+        if told := told_changes(config.settings, new.config.settings):
+            said = f"You changed settings here: {told}."
+            past.append((past[-1][0], Notice("info", said)))
+            notes.Notes(new.folder).add(said, *_place(past))
+        lines = [event_to_line(event, time) + "\n" for time, event in past]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:
         shutil.rmtree(new.folder, ignore_errors=True)
@@ -189,6 +202,28 @@ def branch(
         shutil.rmtree(new.folder, ignore_errors=True)
         raise StorageError(f"the branch could not be written: {error.strerror or error}") from None
     return new
+
+
+def _place(events: list[tuple[float, Event]]) -> tuple[int, int]:
+    """Return the number of the last episode and how many of its steps were taken."""
+    episode, steps = 0, 0
+    for _, event in events:
+        if isinstance(event, EpisodeStarted):
+            episode, steps = event.episode, 0
+        elif isinstance(event, Stepped):
+            steps = event.step + 1
+    return episode, steps
+
+
+def told_changes(before: Settings, after: Settings) -> str:
+    """Return the settings that differ, each with both values; "" if none does."""
+    names = [one.name for one in dataclasses.fields(before)]
+    pairs = [(name, getattr(before, name), getattr(after, name)) for name in names]
+    return ", ".join(f"{name} {_plain(old)} → {_plain(new)}" for name, old, new in pairs if old != new)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def until(source: SavedSession, at: tuple[int, int] | None = None) -> list[tuple[float, Event]]:

@@ -18,13 +18,14 @@ from engine.memory.correcting import correct
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
 from engine.memory.table import Counts
-from engine.records import Decided, Decision, Event, SessionStarted
+from engine.records import Decided, Decision, Event, Neighbour, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.live import Parts
 from engine.session.recorded import Again, RecordedRun
 from engine.settings import Settings
 from engine.settings.address import is_address
+from engine.values.knn import least_similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,19 @@ def trial(
     """
     chosen = run.settings if settings is None else settings
     return next(run.again(chosen, lens=lens, at=at, check=check), None)
+
+
+def nearest(
+    run: RecordedRun, at: tuple[int, int], *, lens: Lens | None = None, check: Callable[[], None] = lambda: None
+) -> tuple[Neighbour | None, float]:
+    """Return the remembered step that is the most similar to the state of a decision, and what a neighbour needs.
+
+    The step is None if the decision is not in the recording, or nothing is remembered that could be compared.
+    """
+    alone = dataclasses.replace(run.settings, k=1, r=0.0, relax=0.0)
+    made = trial(run, at, settings=alone, lens=lens, check=check)
+    found = made.now.update.neighbours if made is not None and made.now.update is not None else ()
+    return (found[0] if found else None), least_similarity(run.settings, at[1])
 
 
 def influence(

@@ -42,6 +42,12 @@ def retriever(memory: Scope | View, settings: Settings) -> Retriever:
     return found
 
 
+def least_similarity(settings: Settings, steps: int) -> float:
+    """Return the similarity that a neighbour needs after so many steps of an episode: r, less what `relax` says."""
+    taken_off = settings.relax * min(steps, settings.relax_steps) / settings.relax_steps
+    return max(0.0, settings.r - taken_off)
+
+
 class KnnEstimator(Estimator):
     """N(s) as the memory finds it, then Eqs. 4 to 6.
 
@@ -60,10 +66,9 @@ class KnnEstimator(Estimator):
         With the setting `relax`, r falls with the steps of the running episode.
         """
         s = self._settings
-        relaxed = s.r - s.relax * min(self._steps, s.relax_steps) / s.relax_steps
         search = Search(
             k=s.k,
-            r=max(0.0, relaxed),
+            r=least_similarity(s, self._steps),
             gamma=s.gamma,
             history_weight=s.history_weight,
             state_floor=s.task_threshold,

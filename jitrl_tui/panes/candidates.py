@@ -8,24 +8,20 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine import explain, worked
-from engine.records import Candidate, Decision, Update
+from engine.records import Decision, Update
 from jitrl_tui import hits
 from jitrl_tui.output import one_line
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.view import Choice, RunView, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, moved, thin
-from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
+from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 
 Part = str | tuple[str, str]
 
-_FROM, _VALUES = (("from", 7),), (("N", 6), ("Q̂", 7), ("Â", 7))
-_LOGIT, _UPDATED = (("conf", 6), ("z", 8)), (("Ã", 8), ("z′", 7))
-_ADDED = 8
-"""Width in cells of a column that a method adds."""
 _ACTION = 18
-"""Width in cells for the action in a row with all numbers."""
-_LEGEND = "◇z ◆z′ "
+"""Least width in cells for an action that has its values in the same line."""
+_TRACK = "◇z ◆z′ ┤z+β "
 _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
 
@@ -45,28 +41,17 @@ class CandidatesPane(LinePane):
         self.rebuild()
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return the table. The number of rows per candidate depends on width and height."""
+        """Return the chain of each candidate, with as many bars as there is room for."""
         if self.choice is None:
             return [Content.styled("No decision yet.", MUTED)]
         decision = self.choice.decision
-        tall = 3 * len(decision.candidates) + 2 <= height - (4 if self.with_why else 0)
         lines = [_headline(self.choice, width)]
-        table = width >= sum(size for _, size in _columns(decision)) + _ACTION
-        if table:
-            lines.append(_column_heads(decision, width))
+        room = height - 1 - (4 if self.with_why else 0)
+        names, chains = _names(decision, width), _chains(decision, width)
+        used = sum(map(len, (*names, *chains)))
+        bars = 2 if used + 2 * len(names) <= room else 1
         for index in hits.ordered(decision):
-            if not table:
-                lines.extend(_narrow_rows(decision, index, width))
-                continue
-            lines.append(_numbers_row(decision, index, width))
-            if not _moved(decision):
-                lines.append(_bar(decision, index, width))
-            elif hits.says_nothing(decision.update):
-                lines.append(_bars_beside(decision, index, width))
-            elif tall:
-                lines += [_bars_beside(decision, index, width), _tracked(decision, index, width)]
-            else:
-                lines.append(_probabilities(decision, index, width))
+            lines += [*names[index], *chains[index], *_bars(decision, index, width, bars)]
         if decision.chosen < 0:
             text = fit(f"▸ {decision.action}", max(4, width - 18))
             lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
@@ -87,12 +72,6 @@ def _moved(decision: Decision) -> bool:
     return not hits.says_nothing(decision.update) or decision.prior != decision.posterior
 
 
-def _columns(decision: Decision) -> list[tuple[str, int]]:
-    """Return names and widths of the columns beside the action. From the opinion to z′ they follow the calculation."""
-    values, updated = (_VALUES, _UPDATED) if decision.update is not None else ((), ())
-    return [*_FROM, *values, *_LOGIT, *updated, *((name, _ADDED) for name, _ in hits.columns(decision))]
-
-
 def _headline(choice: Choice, width: int) -> Content:
     update = choice.decision.update
     if update is None or hits.says_nothing(update):
@@ -103,20 +82,6 @@ def _headline(choice: Choice, width: int) -> Content:
     ways = (f"z′ = z + β·Ã,  {beta},  π = softmax z′", f"z′ = z + β·Ã,  {beta}", f"z′ = z + {update.beta:g}·Ã", beta)
     text = next((text for way in ways if cell_len(text := f"{value};  {way}") <= width), value)
     return Content.styled(fit(text, width).rstrip(), MUTED)
-
-
-def _column_heads(decision: Decision, width: int) -> Content:
-    columns = _columns(decision)
-    action = fit("  action", width - sum(size for _, size in columns))
-    scored = any(c.logprob is not None for c in decision.candidates)
-    names = [("ln p" if scored and name == "conf" else name, size) for name, size in columns]
-    heads = "".join(" " * (size - cell_len(name)) + name for name, size in _fitting(names))
-    return Content.styled(action + heads, MUTED)
-
-
-def _fitting(names: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return names of columns that leave a gap before them."""
-    return [(fit(name, size - 1).strip() if cell_len(name) >= size else one_line(name), size) for name, size in names]
 
 
 def _mark(decision: Decision, index: int) -> tuple[str, str]:
@@ -137,41 +102,41 @@ def _short(value: float) -> str:
     return signed(value, 3 if 0 < size < 0.05 else 2 if size < 100 else 1 if size < 1000 else 0)
 
 
-def _logit(candidate: Candidate) -> str:
-    """Return z; in brackets where it is neutral, because the model gave no opinion."""
-    return f"({candidate.z:.2f})" if hits.is_neutral(candidate) else _short(candidate.z)
-
-
-def _opinion(candidate: Candidate) -> str:
-    """Return the source of the logit: a confidence, or a log-likelihood."""
+def _opinion(decision: Decision, index: int) -> str:
+    """Return what the model said of a candidate: a confidence, or a log-likelihood."""
+    candidate = decision.candidates[index]
     if candidate.confidence is not None:
-        return f"{candidate.confidence:.0f}"
-    return "–" if candidate.logprob is None else signed(candidate.logprob)
+        return f"conf {candidate.confidence:.0f}"
+    if candidate.logprob is not None:
+        return f"ln p {signed(candidate.logprob)}"
+    return "ln p –" if any(one.logprob is not None for one in decision.candidates) else "conf –"
 
 
 def _tone(value: float) -> str:
     return GOOD if value >= 0.005 else BAD if value <= -0.005 else MUTED
 
 
-def _numbers_row(decision: Decision, index: int, width: int) -> Content:
-    candidate = decision.candidates[index]
-    mark, style = _mark(decision, index)
-    numbers = sum(size for _, size in _columns(decision))
-    parts: list[Part] = [
-        (mark + fit(candidate.action, width - numbers - 2), style),
-        (one_line(candidate.source)[:6].rjust(7), MUTED),
-    ]
+def _names(decision: Decision, width: int) -> list[list[Content]]:
+    """Return action, source and values of each candidate: in one line if all have the room for it, else in more."""
     update = decision.update
-    if update is not None:
-        parts += _value_cells(update, index)
-    parts += [_opinion(candidate).rjust(6), (_logit(candidate).rjust(8), MUTED if hits.is_neutral(candidate) else "")]
-    if update is not None:
-        scaled = update.advantage_normalised[index]
-        told = worked.number(scaled, worked.places_beside(update.beta)) if _is_valued(update, index) else "–"
-        parts.append((told.rjust(8), _tone(scaled)))
-        parts.append((_short(update.z_prime[index]).rjust(7), STRONG))
-    parts += [_short(values[index]).rjust(_ADDED) for _, values in hits.columns(decision)]
-    return Content.assemble(*parts)
+    sources = [one_line(candidate.source)[:6] for candidate in decision.candidates]
+    told = []
+    for index in range(len(sources)):
+        text = _values(update, index) if update is not None and _is_valued(update, index) else ""
+        own = (f"  {one_line(name)} {_short(values[index])}" for name, values in hits.columns(decision))
+        told.append(text + "".join(own))
+    most = max((cell_len(source + text) for source, text in zip(sources, told, strict=True)), default=0)
+    beside = width - most >= _ACTION + 4
+    found = []
+    for index, (source, text) in enumerate(zip(sources, told, strict=True)):
+        mark, style = _mark(decision, index)
+        tone = _tone(update.advantage_normalised[index]) if update is not None else ""
+        below = [] if beside else [Content.styled(f"  {line}", tone) for line in wrap(text.strip(), width - 2) if line]
+        text = text if beside else ""
+        room = max(4, width - cell_len(source + text) - 4)
+        action = fit(decision.candidates[index].action, room)
+        found.append([Content.assemble((mark + action, style), (f"  {source}", MUTED), (text, tone)), *below])
+    return found
 
 
 def _is_valued(update: Update, index: int) -> bool:
@@ -184,32 +149,62 @@ def _count(update: Update, index: int) -> str:
     return hits.tried(*explain.tried(update, index)) if update.valuation.n[index] else _HOW.get(how, "0")
 
 
-def _value_cells(update: Update, index: int) -> list[Part]:
-    seen, valued = explain.shown(update), _is_valued(update, index)
-    advantage = seen.advantage[index]
-    return [
-        _count(update, index).rjust(6),
-        (_short(seen.q[index]) if valued else "–").rjust(7),
-        ((_short(advantage) if valued else "–").rjust(7), _tone(update.advantage_normalised[index])),
-    ]
+def _values(update: Update, index: int) -> str:
+    """Return how often a candidate was tried, and the calculation of its advantage."""
+    seen = explain.shown(update)
+    q, v, a = worked.difference(seen.q[index], seen.v)
+    return f"  N {_count(update, index)}  Q̂ {q} − V̂ {v} = Â {a}"
 
 
-def _change(decision: Decision, index: int) -> Part:
+def _chains(decision: Decision, width: int) -> list[list[Content]]:
+    """Return the way from the model's opinion to the new logit for each candidate, from left to right.
+
+    Parts of the same kind stand below each other. Lines that are too long are broken between two parts.
+    """
+    rows = [_chain(decision, index) for index in range(len(decision.candidates))]
+    sizes = [max(cell_len(text) for text, _ in column) for column in zip(*rows, strict=True)]
+    found = []
+    for row in rows:
+        lines: list[list[Part]] = [[" "]]
+        used = 1
+        for at, ((text, style), size) in enumerate(zip(row, sizes, strict=True)):
+            joint = " → " if at else " "
+            if used + len(joint) + size > width:
+                lines.append([" "])
+                used = 1
+            lines[-1] += [(joint, MUTED), (_justified(text, size), style)]
+            used += len(joint) + size
+        found.append([Content.assemble(*line) for line in lines])
+    return found
+
+
+def _justified(text: str, size: int) -> str:
+    """Return a name and a number with so much space between them that they fill `size` cells."""
+    name, gap, number = text.rpartition(" ")
+    return name + gap + " " * (size - cell_len(text)) + number
+
+
+def _chain(decision: Decision, index: int) -> list[tuple[str, str]]:
+    """Return the parts of the chain of a candidate, each with its style."""
+    candidate, update = decision.candidates[index], decision.update
+    z, scaled, z_prime = signed(candidate.z), "", ""
+    if update is not None:
+        z, scaled, z_prime = worked.moved(
+            candidate.z, update.beta, update.advantage_normalised[index], update.z_prime[index]
+        )
+    shown = (f"z ({candidate.z:.2f})", MUTED) if hits.is_neutral(candidate) else (f"z {z}", "")
+    parts = [(_opinion(decision, index), MUTED), shown]
+    if update is not None and not hits.says_nothing(update):
+        tone = _tone(update.advantage_normalised[index])
+        parts += [(f"+{update.beta:g}·Ã {scaled}", tone), (f"z′ {z_prime}", STRONG)]
+    return parts
+
+
+def _change(decision: Decision, index: int) -> tuple[str, str]:
     before, after = decision.prior[index], decision.posterior[index]
     sign = arrow(before, after)
     text = f" {sign} {signed(percents(before, after), 0)}" if sign != "=" else " =  0"
     return (text.ljust(7), {"▲": GOOD, "▼": BAD}.get(sign, MUTED))
-
-
-def _after_bar(decision: Decision, index: int, size: int) -> list[Part]:
-    before, after = decision.prior[index], decision.posterior[index]
-    kept, moved, rest = changed(before, after, size)
-    return [
-        (kept, ACCENT if index == decision.chosen else NAME),
-        (moved, GOOD if after >= before else BAD),
-        (rest, FAINT),
-        _change(decision, index),
-    ]
 
 
 def _track(decision: Decision, index: int, size: int) -> list[Part]:
@@ -221,79 +216,38 @@ def _track(decision: Decision, index: int, size: int) -> list[Part]:
     if update is None or size < 6:
         return []
     z = [candidate.z for candidate in decision.candidates]
-    low, high = min(*z, *update.z_prime), max(*z, *update.z_prime)
-    track = moved(z[index], update.z_prime[index], low, high, size)
+    caps = [value + update.beta for value in z]
+    low, high = min(*z, *update.z_prime), max(*z, *update.z_prime, *caps)
+    track = moved(z[index], update.z_prime[index], low, high, size, cap=caps[index])
     tone = GOOD if update.z_prime[index] >= z[index] else BAD
-    way = track.strip("·")
+    way = track.strip("·┤")
     before, _, after = track.partition(way)
     return [(before, FAINT), (way, tone), (after, FAINT)]
 
 
-def _tracked(decision: Decision, index: int, width: int) -> Content:
-    """Return the track of the logits in a line of its own."""
-    track = _track(decision, index, width - 3 - len(_LEGEND))
-    return Content.assemble((f"   {_LEGEND}", MUTED), *track)
+def _bars(decision: Decision, index: int, width: int, most: int) -> list[Content]:
+    """Return the end of the chain, the probabilities, with their bars; and the track of the logits if there is room.
 
-
-def _bar(decision: Decision, index: int, width: int) -> Content:
-    """Return a bar with the probability of a candidate, for decisions without an update."""
-    share = decision.posterior[index]
-    bar, rest = thin(share, max(3, width - 9))
-    return Content.assemble(
-        (f"   {share:4.0%} ", MUTED), (bar, ACCENT if index == decision.chosen else NAME), (rest, FAINT)
-    )
-
-
-def _probabilities(decision: Decision, index: int, width: int) -> Content:
-    """Return the probabilities before and after, with the track of the logits: one line for both."""
+    With a large beta all probabilities may be 0 or 100 %. Then the track takes the place of their bars.
+    """
     before, after = decision.prior[index], decision.posterior[index]
-    said: list[Part] = [(f"   π {before:4.0%}", MUTED), f" → {after:4.0%}", _change(decision, index)]
-    room = width - 24 - len(_LEGEND)
-    track = ((_LEGEND, MUTED), *_track(decision, index, room)) if room > 5 else ()
-    return Content.assemble(*said, *track)
-
-
-def _bars_beside(decision: Decision, index: int, width: int) -> Content:
-    before, after = decision.prior[index], decision.posterior[index]
-    size = max(3, (width - 26) // 2)
+    style = ACCENT if index == decision.chosen else NAME
+    if not _moved(decision):
+        bar, rest = thin(after, max(3, width - 10))
+        return [Content.assemble(("  → ", MUTED), f"{after:4.0%} ", (bar, style), (rest, FAINT))]
+    valued = not hits.says_nothing(decision.update)
+    said: list[Part] = [("  → ", MUTED), f"{before:4.0%} "]
+    if valued and most == 1 and all(share < 0.005 or share >= 0.995 for share in decision.posterior):
+        room = width - 24 - len(_TRACK)
+        track = [(_TRACK, MUTED), *_track(decision, index, room)] if room > 5 else []
+        return [Content.assemble(*said, ("→ ", MUTED), f"{after:4.0%}", _change(decision, index), *track)]
+    size = max(3, (width - 24) // 2)
     bar, rest = thin(before, size)
-    return Content.assemble(
-        (f"   π {before:4.0%} ", MUTED), (bar, NAME), (rest, FAINT), f" → {after:4.0%} ",
-        *_after_bar(decision, index, size),
+    kept, change, empty = changed(before, after, size)
+    shares = Content.assemble(
+        *said, (bar, NAME), (rest, FAINT), (" → ", MUTED), f"{after:4.0%} ",
+        (kept, style), (change, GOOD if after >= before else BAD), (empty, FAINT), _change(decision, index),
     )  # fmt: skip
-
-
-def _narrow_rows(decision: Decision, index: int, width: int) -> list[Content]:
-    candidate, update = decision.candidates[index], decision.update
-    mark, style = _mark(decision, index)
-    note = one_line(candidate.source)
-    if candidate.confidence is not None:
-        note = f"{note} {candidate.confidence:.0f}"
-    head = Content.assemble(
-        (mark + fit(candidate.action, max(4, width - len(note) - 4)), style), (f"  {note}", MUTED)
-    )
-    own = "".join(f"  {name} {_short(values[index])}" for name, values in hits.columns(decision))
-    if update is None:
-        rows = [Content(fit(f"  z {_short(candidate.z)}{own}", width))]
-    elif not _is_valued(update, index):
-        rows = [Content(fit(f"  z {_logit(candidate)}, nothing remembered{own}", width))]
-    else:
-        tone = _tone(update.advantage_normalised[index])
-        values, result = _sums(update, candidate, index)
-        whole = f"{values}{result}{own}"
-        texts = [whole] if cell_len(whole) <= width else [values, f"{result}{own}"]
-        rows = [Content.styled(fit(text, width), tone) for text in texts]
-    last = _bar if not _moved(decision) else _bars_beside if hits.says_nothing(update) else _probabilities
-    return [head, *rows, last(decision, index, width)]
-
-
-def _sums(update: Update, candidate: Candidate, index: int) -> tuple[str, str]:
-    """Return the calculations of the advantage and of z′ for narrow rows."""
-    seen, count = explain.shown(update), _count(update, index)
-    q, v, a = worked.difference(seen.q[index], seen.v)
-    by, after = update.advantage_normalised[index], update.z_prime[index]
-    z, scaled, z_prime = worked.moved(candidate.z, update.beta, by, after)
-    return (
-        f"  N {count}  Q̂ {q} − V̂ {v} = Â {a}",
-        f"  z {_logit(candidate) if hits.is_neutral(candidate) else z} + {update.beta:g}·Ã {scaled} = z′ {z_prime}",
-    )
+    if not valued or most == 1:
+        return [shares]
+    return [shares, Content.assemble((f"  {_TRACK}", MUTED), *_track(decision, index, width - 2 - len(_TRACK)))]

@@ -158,6 +158,8 @@ class MemoryPane(LinePane):
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
             lines = wrap(hits.nothing(self.choice, self.entries), width)
+            if hits.could_be_near(self.choice, self.entries) and not self.notes.edits:
+                lines.append(fit("i finds the nearest one.", width))
             return [
                 *(Content.styled(line, MUTED) for line in lines),
                 *_account(decision, width),

@@ -379,13 +379,14 @@ class ConfirmDialog(Dialog[bool]):
         message: What will happen, in a sentence.
         yes: What Enter does, in a word or two.
         key: The key that asked, which answers yes, too; "" for none.
+        no: What Esc does.
     """
 
     BINDINGS: ClassVar = [Binding("enter", "dismiss(True)", show=False)]
 
-    def __init__(self, title: str, message: str, yes: str, key: str = "") -> None:
+    def __init__(self, title: str, message: str, yes: str, key: str = "", no: str = "go on") -> None:
         super().__init__()
-        self._title, self._message, self._yes, self._key = title, message, yes, key
+        self._title, self._message, self._yes, self._key, self._no = title, message, yes, key, no
         if key:
             self._bindings.bind(key, "dismiss(True)", show=False)
 
@@ -396,4 +397,4 @@ class ConfirmDialog(Dialog[bool]):
         with box:
             yield Static(Content(self._message), classes="message")
             keys = f"Enter or {self._key}" if self._key else "Enter"
-            yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", ("Esc", ACCENT), " go on"))
+            yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", ("Esc", ACCENT), f" {self._no}"))

@@ -56,7 +56,7 @@ class HandsScreen(KeepingScreen):
 
     def action_what_if(self) -> None:
         """Open the what-if window."""
-        self.hands.what_if(self.go_to_step)
+        self.hands.what_if(self.go_to_step, self.branch_with)
 
     def action_memories(self) -> None:
         """Open the memory screen on the memory of the run."""

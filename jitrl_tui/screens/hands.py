@@ -11,9 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from engine import worked
 from engine.errors import JitrlError
 from engine.memory.search import CLEAR, Correction, Lens
 from engine.records import Neighbour
+from jitrl_tui import hits
 from jitrl_tui.background import STORING, Background, Told
 from jitrl_tui.panes.memory import NO_NOTES, MemoryPane, Notes
 from jitrl_tui.screens.recorded import Recorded, Running
@@ -22,6 +24,7 @@ from jitrl_tui.view import Choice, signed
 if TYPE_CHECKING:
     from engine.session.recorded import Again, RecordedRun
     from engine.session.whatif import Influence
+    from engine.settings import Settings
     from jitrl_tui.host import Host
 
 WAYS = "Backspace undoes, S keeps, Esc drops"
@@ -74,6 +77,7 @@ class Hands:
         self._at: tuple[int, int] | None = None
         self._now: Choice | None = None
         self._influence: dict[int, str] = {}
+        self._nearest = ""
         self.recorded = Recorded(screen, lambda sentence: self._say(sentence, severity="error"))
         self.work = Background(screen)
         """The work in the background."""
@@ -82,8 +86,8 @@ class Hands:
 
     @property
     def trying(self) -> bool:
-        """Whether changes are tried out, influence is shown, or work is going on."""
-        return bool(self._edits or self._influence) or self.work.busy
+        """Whether changes are tried out, influence or the nearest step is shown, or work is going on."""
+        return bool(self._edits or self._influence or self._nearest) or self.work.busy
 
     def shown(self, choice: Choice | None) -> Choice | None:
         """Return the choice to show: the trial in place of the one that it is of."""
@@ -112,6 +116,8 @@ class Hands:
         edits = tuple(edit.sentence for edit in self._edits)
         if edits:
             edits = (f"Tried out ({WAYS}):", *edits)
+        if self._nearest:
+            edits = (*edits, self._nearest)
         return Notes(edits, self._pinned(), self._influence) if edits or self._influence else NO_NOTES
 
     def _pinned(self) -> frozenset[int]:
@@ -210,14 +216,14 @@ class Hands:
     def _forget_trial(self) -> None:
         self.work.cancel()
         if not self.work.storing:
-            self._edits, self._at, self._now, self._influence = [], None, None, {}
+            self._edits, self._at, self._now, self._influence, self._nearest = [], None, None, {}, ""
 
     # ------------------------------------------------------------------------------------- deciding
 
     def _again(self) -> None:
         """Make the choice again as if memory were changed."""
         choice, at, lens = self._screen.shown_choice, self._at, self.lens
-        self._influence, self._now = {}, None
+        self._influence, self._nearest, self._now = {}, "", None
         if not self._edits or choice is None or at is None:
             self.drop()
             return
@@ -236,20 +242,23 @@ class Hands:
         self._begin(work, finished, "Deciding again")
 
     def _rank(self) -> None:
-        """Rank the remembered steps by what they do to the choice."""
+        """Rank the remembered steps by what they do to the choice; where there are none, find the nearest one."""
         choice = self._screen.shown_choice
         if choice is None or choice.decision.update is None:
             self._say("Nothing that is remembered bears on this choice.")
             return
         at = _place(choice)
         lens = self.lens if self._edits else CLEAR
-        hits = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
+        if hits.could_be_near(choice, self._screen.view.memory_entries):
+            self._find_nearest(at, lens)
+            return
+        entries = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
 
         def work(told: Told) -> list[Influence]:
             from engine.session import whatif
 
             run = self.recorded.run().run()
-            check = _counted(told, _until(run, at) * (1 + len(hits)))
+            check = _counted(told, _until(run, at) * (1 + len(entries)))
             return whatif.influence(run, at, lens=lens, check=check)
 
         def finished(found: list[Influence]) -> None:
@@ -264,6 +273,22 @@ class Hands:
             self._screen.redraw()
 
         self._begin(work, finished, "Deciding without each remembered step")
+
+    def _find_nearest(self, at: tuple[int, int], lens: Lens) -> None:
+        """Show the remembered step that is the most similar, though not similar enough, and what it lacks."""
+
+        def work(told: Told) -> tuple[Neighbour | None, float]:
+            from engine.session import whatif
+
+            run = self.recorded.run().run()
+            return whatif.nearest(run, at, lens=lens, check=_counted(told, 1))
+
+        def finished(found: tuple[Neighbour | None, float]) -> None:
+            self._at = at
+            self._nearest = nearest(*found)
+            self._screen.redraw()
+
+        self._begin(work, finished, "Looking for the nearest remembered step")
 
     def undo(self) -> None:
         """Take the last change out of the trial."""
@@ -343,11 +368,12 @@ class Hands:
         elif what is not None:
             self.change(what, hit)
 
-    def what_if(self, go_to: Callable[[int, int], None]) -> None:
+    def what_if(self, go_to: Callable[[int, int], None], branch: Callable[[Settings], None]) -> None:
         """Open the what-if window on the displayed choice.
 
         Args:
             go_to: Shows a step by its episode and step, if the person goes to one.
+            branch: Goes on from the displayed choice with other settings, if the person wants that.
         """
         choice, opened = self._screen.shown_choice, self.recorded.opened()
         if opened is None:
@@ -359,13 +385,17 @@ class Hands:
         def work(told: Told) -> RecordedRun:
             return opened.run()
 
+        def answered(answer: tuple[int, int] | Settings | None) -> None:
+            if isinstance(answer, tuple):
+                go_to(*answer)
+            elif answer is not None:
+                branch(answer)
+
         def finished(run: RecordedRun) -> None:
             from jitrl_tui.screens.whatif import WhatIfScreen
 
             self._screen.redraw()
-            self._screen.app.push_screen(
-                WhatIfScreen(opened, run, _place(choice)), lambda at: go_to(*at) if at is not None else None
-            )
+            self._screen.app.push_screen(WhatIfScreen(opened, run, _place(choice)), answered)
 
         if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
             self._screen.source.pause()
@@ -415,3 +445,12 @@ def _without(one: Influence, rank: int) -> str:
     """Return how a choice would be without a step: changes of the policy, V and Q, and the action if it is another."""
     then = f" → {one.instead}" if one.decides else ""
     return f"#{rank} π {signed(-100 * one.p, 0)}{then} V̂ {signed(-one.v)} Q̂ {signed(-one.q)}"
+
+
+def nearest(found: Neighbour | None, least: float) -> str:
+    """Return what the most similar step lacks to be a neighbour."""
+    if found is None:
+        return "No remembered step has anything in common with this state."
+    similarity, needs = worked.apart(found.similarity, least)
+    where = f"episode {found.episode} step {found.step + 1}"
+    return f"Nearest: best {similarity}, needs {needs}. '{found.action}', G {signed(found.g)}, {where}: {found.state}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +20,7 @@ from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.view import gained, points, signed
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, LinePane, fit, wrap
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
@@ -135,32 +136,44 @@ class NumberDialog(Dialog[float]):
         title: Title of the box.
         hint: What the number is.
         value: The present one.
+        wrong: Returns what is wrong with a number, "" for nothing.
     """
 
-    def __init__(self, title: str, hint: str, value: float) -> None:
+    def __init__(self, title: str, hint: str, value: float, wrong: Callable[[float], str] = lambda number: "") -> None:
         super().__init__()
-        self._title, self._hint, self._value = title, hint, value
+        self._title, self._hint, self._value, self._wrong = title, hint, value, wrong
 
     def compose(self) -> ComposeResult:
         """Lay out hint and input."""
         with self.box(self._title):
             yield Static(Content(self._hint), classes="hint")
             yield Input(f"{self._value:.4g}")
+            yield Static(id="wrong", markup=False)
 
     def on_mount(self) -> None:
         """Stop the cursor from blinking."""
         self.query_one(Input).cursor_blink = False
 
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say what is wrong with the number as it is typed."""
+        _, why = self._read(event.value)
+        self.query_one("#wrong", Static).update(Content.styled(why, HUMAN))
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer with the number, or say what is wrong with it."""
+        """Answer with the number, if nothing is wrong with it."""
+        value, why = self._read(event.value)
+        if not why:
+            self.dismiss(value)
+
+    def _read(self, text: str) -> tuple[float, str]:
+        """Return the number, and what is wrong with it."""
         try:
-            value = float(event.value.strip().replace("\N{MINUS SIGN}", "-"))
+            value = float(text.strip().replace("\N{MINUS SIGN}", "-"))
         except ValueError:
             value = math.nan
-        if math.isfinite(value) and abs(value) <= 1e9:
-            self.dismiss(value)
-        else:
-            self.notify(f"That is not a number: {event.value.strip()[:40]}", severity="warning")
+        if not math.isfinite(value) or abs(value) > 1e9:
+            return value, f"That is not a number: {text.strip()[:40]}"
+        return value, self._wrong(value)
 
 
 def outcome(episode: Episode) -> str:

@@ -16,6 +16,7 @@ from jitrl_tui.view import Choice, RunView
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
+    from engine.settings import Settings
 
 
 class KeepingScreen(RunningScreen):
@@ -115,15 +116,22 @@ class KeepingScreen(RunningScreen):
 
     def action_branch(self) -> None:
         """Ask for the memory of a branch, and continue from before the displayed step in a new session."""
+        self.branch_with(None)
+
+    def branch_with(self, settings: Settings | None) -> None:
+        """Do the same with other settings; None for those of this session."""
         choice = self.choice
         if choice is None or self._kept() is None:
             return
         episode, step = choice.episode, choice.decision.step
-        self.app.push_screen(BranchDialog(episode, step), lambda memory: self._branch(episode, step, memory))
+        self.app.push_screen(
+            BranchDialog(episode, step), lambda memory: self._branch(episode, step, memory, settings)
+        )
 
-    def _branch(self, episode: int, step: int, memory: str | None) -> None:
+    def _branch(self, episode: int, step: int, memory: str | None, settings: Settings | None = None) -> None:
         if memory is not None:
-            self._follow(lambda keeper: keeper.branch(episode, step, shared=memory == SHARED), paused=True)
+            shared = memory == SHARED
+            self._follow(lambda keeper: keeper.branch(episode, step, shared=shared, settings=settings), paused=True)
 
     def _follow(self, make: Callable[[Keeper], SavedSession], *, paused: bool = False) -> None:
         """End this session properly and continue with another, which waits at its first decision if it is `paused`."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
 from jitrl_tui import steered, typed
 from jitrl_tui.exporting import export
 from jitrl_tui.hinting import Hints
+from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import KeepingScreen
 from jitrl_tui.screens.notes import NotesDialog
 from jitrl_tui.screens.transcript_export import ExportDialog
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.view import points
+
+if TYPE_CHECKING:
+    from jitrl_tui.source import Source
 
 _PANES = {"why": "why", "options": "candidates", "memory": "memory", "map": "map"}
 """By typed command: the pane that it goes to."""
@@ -27,6 +33,24 @@ class PlayingScreen(KeepingScreen):
 
     files: SessionFiles | None = None
     _hints: Hints | None = None
+
+    def __init__(self, source: Source, clock: Callable[[], float]) -> None:
+        super().__init__(source, clock)
+        self._ours: dict[str, bool] = {}
+        """By word that is typed for the game and that is a command of ours, too: whether it is for us."""
+
+    def one_of_ours(self, word: str, send: Callable[[], None]) -> None:
+        """Run the command with this name, or send the word to the game. The first time, ask which."""
+
+        def answered(ours: bool | None) -> None:
+            self._ours[word] = bool(ours)
+            self.command(word) if ours else send()
+
+        if word in self._ours:
+            answered(self._ours[word])
+            return
+        text = f"'{word}' could be for the game, or mean jitrl's own /{word}. The answer holds for this session."
+        self.app.push_screen(dialogs.ConfirmDialog(word, text, f"/{word}", no="send it to the game"), answered)
 
     def action_pane(self, name: str) -> None:
         """Bring a pane to the front and give it the focus."""
@@ -62,7 +86,7 @@ class PlayingScreen(KeepingScreen):
     # ------------------------------------------------------------------------------------------ hints
 
     def action_hint(self) -> None:
-        """Show a hint at the best-known action, one word more each time."""
+        """Show a hint at the best-known action: its first word; again: all of it."""
         if not self.source.live:
             self.notify("This is a recording: → shows what was done next.", severity="warning")
             return

@@ -21,10 +21,13 @@ from jitrl_tui.host import Host
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import Found, config, schema, use, used
 from jitrl_tui.screens import dialogs, helping
+from jitrl_tui.screens.whatif import STOPS
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Options
 
+AT_ONCE = ("app.theme", "app.speed", "app.layout")
+"""What the screens behind this one follow when it closes, or before."""
 _KEYS = [
     ("Enter", "change", "enter", 0), ("/", "search", "slash", 1), ("del", "take out of the file", "delete", 1),
     ("?", "help", "question_mark", 1), ("esc", "back", "escape", 0),
@@ -105,19 +108,20 @@ class ValueDialog(dialogs.Dialog[str]):
         """Lay out meaning, field and mistake."""
         with self.box(self._row.key):
             yield Static(Content(f"{self._row.meaning} ({self._row.allowed})"), classes="hint")
-            yield Input(self._row.value, select_on_focus=False)
+            yield Input(self._row.value)
             yield Static(id="wrong", markup=False)
 
     def on_mount(self) -> None:
         """Let the cursor not blink."""
         self.query_one(Input).cursor_blink = False
 
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say what is wrong with the value as it is typed."""
+        self.query_one("#wrong", Static).update(Content.styled(mistake(self._row.key, event.value), HUMAN))
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer, if the value is allowed."""
-        why = mistake(self._row.key, event.value)
-        if why:
-            self.query_one("#wrong", Static).update(Content.styled(why, HUMAN))
-        else:
+        if not mistake(self._row.key, event.value):
             self.dismiss(event.value)
 
 
@@ -136,6 +140,19 @@ class ChoiceDialog(dialogs.PickDialog):
             for one in self._row.choices
             if typed.casefold() in one.casefold()
         ]
+
+
+def reached(key: str) -> str:
+    """Return what a change of a setting reaches, in a phrase."""
+    section, _, name = key.partition(".")
+    if key in AT_ONCE:
+        return "what is on the screen, at once"
+    if section == "keys":
+        return "screens that are opened from now on"
+    if section in ("session", "settings"):
+        by_hand = "; a running one with K, then b, in a branch" if section == "settings" and name in STOPS else ""
+        return f"sessions that begin from now on{by_hand}"
+    return "jitrl when it is started the next time"
 
 
 def mistake(key: str, text: str) -> str:
@@ -238,7 +255,7 @@ class SettingsScreen(Screen[None]):
                 Content.assemble(
                     (row.key, STRONG), f": {row.meaning}\n",
                     (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.told}   "
-                     f"also set by: {row.ways}", MUTED),
+                     f"also set by: {row.ways}\na change reaches: {reached(row.key)}", MUTED),
                 )
             )  # fmt: skip
 

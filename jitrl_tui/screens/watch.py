@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from engine.records import EpisodeEnded, Paused, SessionEnded
-from jitrl_tui import keymap
+from jitrl_tui import keymap, typed
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.page import PagePane
@@ -96,6 +96,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self._typed = ""
         self._resume_after = False
         self._told_error = ""
+        self._speed = used().value("app.speed")
+        """The speed of the settings when another screen was opened."""
 
     following = ""
     """How a session of another process is shown, in a few words; "" for one of this process."""
@@ -246,7 +248,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.query_one(Scrubber).show(*self.source.progress)
         if self._play and view.choice is not None:
             line = self.query_one(CommandLine)
-            line.offer(view.choice.decision, told=not self.panes.zoomed)
+            line.offer(view.choice.decision)
             line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
         reason = self.hands.banner or self.banner()
@@ -304,9 +306,16 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         """Update the footer, because the pane with the focus and the command line have their own keys."""
         self.query_one(KeyBar).show(self._keys())
 
+    def on_screen_suspend(self) -> None:
+        """Remember the speed, to know whether it is changed on the other screen."""
+        self._speed = used().value("app.speed")
+
     def on_screen_resume(self) -> None:
         """Follow settings that were changed on another screen, and open the window that waited for one to close."""
         self._after_events()
+        speed = used().value("app.speed")
+        if speed != self._speed:
+            self._take_delay(1 / speed if speed else 0.0)
         if self.panes.follow(used().value("app.layout")):
             self._arrange()
             self._draw()
@@ -400,9 +409,12 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
 
     def _set_speed(self, by: int) -> None:
         at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
-        self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+        self._take_delay(SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)])
         self.app.remember("app.speed", 1 / self._delay if self._delay else 0.0)
-        self.source.set_delay(self._delay)
+
+    def _take_delay(self, seconds: float) -> None:
+        self._delay = seconds
+        self.source.set_delay(seconds)
         self._draw_status()
 
     # -------------------------------------------------------------------------------------- looking
@@ -493,6 +505,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.command(event.text[1:])
         elif self.view.activity == "ended":
             self.notify("The session is over; q leaves.", severity="warning")
+        elif (word := event.text.casefold()) in typed.OURS:
+            self.one_of_ours(word, lambda: self.source.override(event.text))
         elif event.text:
             self.source.override(meant(event.text, self.view, self._pages))
         else:

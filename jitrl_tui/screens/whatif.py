@@ -147,7 +147,15 @@ class Sliders(LinePane):
             if typed is not None:
                 self.change(name, round(typed) if whole else typed)
 
-        self.app.push_screen(NumberDialog(name, Settings.__dataclass_fields__[name].metadata["meaning"], value), given)
+        def wrong(typed: float) -> str:
+            try:
+                dataclasses.replace(self.now, **{name: round(typed) if whole else typed})
+            except UsageError as error:
+                return str(error)
+            return ""
+
+        meaning = Settings.__dataclass_fields__[name].metadata["meaning"]
+        self.app.push_screen(NumberDialog(name, meaning, value, wrong), given)
 
     def action_reset(self) -> None:
         """Give the chosen setting its recorded value."""
@@ -196,8 +204,10 @@ class _Decision(LinePane, can_focus=False):
         return lines
 
 
-class WhatIfScreen(Dialog["tuple[int, int]"]):
-    """Sliders, the choice on show, and the choices of the run that would differ. The answer is a step to go to.
+class WhatIfScreen(Dialog["tuple[int, int] | Settings"]):
+    """Sliders, the choice on show, and the choices of the run that would differ.
+
+    The answer is a step to go to, or the settings to go on with from the choice on show.
 
     Args:
         opened: The recording with its memory.
@@ -210,6 +220,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         Binding("q", "dismiss(None)", show=False),
         Binding("tab", "app.focus_next", show=False),
         Binding("question_mark", "help", show=False),
+        Binding("b", "branch", show=False),
     ]
 
     def __init__(self, opened: OpenRun, run: RecordedRun, at: tuple[int, int]) -> None:
@@ -223,7 +234,7 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
     def compose(self) -> ComposeResult:
         """Lay out the window."""
         box = self.box("what if: no model is asked, nothing is played, nothing changes")
-        box.border_subtitle = Content("↑↓ ←→ change · Enter type · 0 as recorded · Tab list · Esc closes")
+        box.border_subtitle = Content("↑↓ ←→ change · Enter type · 0 as recorded · b go on with these · Tab list · Esc")
         with box, Horizontal(id="halves"):
             with Vertical(id="left"):
                 yield Sliders(self._run.settings)
@@ -334,6 +345,14 @@ class WhatIfScreen(Dialog["tuple[int, int]"]):
         if self._outcome is not None and self._outcome.differing:
             one = self._outcome.differing[self.query_one(RowList).at]
             self.dismiss((one.episode, one.recorded.step))
+
+    def action_branch(self) -> None:
+        """Go on with these settings from the choice on show, in a new session."""
+        settings = self.query_one(Sliders).now
+        if settings == self._run.settings:
+            self.notify("These are the settings of the run: change one first.", severity="warning")
+        else:
+            self.dismiss(settings)
 
     def action_help(self) -> None:
         """Show the help."""

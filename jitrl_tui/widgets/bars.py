@@ -40,11 +40,16 @@ def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
     return kept, moved, "·" * (width - len(kept) - len(moved))
 
 
-def moved(before: float, after: float, low: float, high: float, width: int) -> str:
-    """Return a track of `width` cells from `low` to `high`: ◇ at `before`, ◆ at `after`, a line between them."""
+def moved(before: float, after: float, low: float, high: float, width: int, cap: float | None = None) -> str:
+    """Return a track of `width` cells from `low` to `high`: ◇ at `before`, ◆ at `after`, a line between them.
+
+    `┤` marks the cap, beyond which `after` cannot be; where it is reached, ◆ stands there.
+    """
     span = high - low
     ends = [round((x - low) / span * (width - 1)) if span > 0 else 0 for x in (before, after)]
     cells = ["·"] * width
+    if cap is not None and span > 0:
+        cells[round((cap - low) / span * (width - 1))] = "┤"
     for at in range(min(ends), max(ends) + 1):
         cells[at] = "━"
     cells[ends[0]] = "◇"

@@ -17,7 +17,7 @@ from jitrl_tui.widgets.entry import Entry
 
 
 class CommandLine(Entry):
-    """An input with history and completion of valid actions, which shows the agent's choice."""
+    """An input with history and completion of valid actions."""
 
     BINDINGS: ClassVar = [
         Binding("up", "older", show=False),
@@ -44,13 +44,12 @@ class CommandLine(Entry):
         self._offered: Decision | None = None
         self._completions: list[str] = []
 
-    def offer(self, decision: Decision, *, told: bool = True) -> None:
-        """Suggest the valid actions, and show the agent's choice if it is to be `told`."""
+    def offer(self, decision: Decision) -> None:
+        """Suggest the valid actions, and say that a command is awaited. What the agent would do is not told."""
         if decision is not self._offered:
             self._offered = decision
             self.suggester = SuggestFromList(decision.possible, case_sensitive=False)
-        advice = f"the agent would: {one_line(decision.action)}" if told else "/hint gives a hint"
-        self.placeholder = f"your command ({advice})"
+        self.placeholder = "your command (empty: the agent takes this step; /hint gives a hint)"
 
     async def action_submit(self) -> None:
         """Send the command and add it to the history, before keys that were typed at once after Enter are taken."""

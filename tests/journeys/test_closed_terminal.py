@@ -147,7 +147,7 @@ def test_a_replay_ends_when_its_terminal_closes(tmp_path):
 def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
     saves = ("--saves", str(tmp_path))
     with Terminal("play", GAME, *plain, "--model", "prior/uniform", *saves, command=UNDER) as terminal:
-        terminal.wait_for(lambda text: "Agent would" in text or "the agent would" in text, 60)
+        terminal.wait_for(lambda text: "Agent would" in text or "your command (" in text, 60)
         terminal.send("look\r")
         terminal.wait_for(lambda text: "You: > look" in text or "> look   (you)" in text, 20)
         closed(terminal, workers=1)
@@ -199,7 +199,7 @@ def test_a_signal_ends_play_and_its_dialogs_with_the_terminal_as_it_was(tmp_path
     saves = ("--saves", str(tmp_path))
     with Terminal("play", GAME, "--model", "prior/uniform", *saves, env={"JITRL_PLAIN": plain}) as terminal:
         before = terminal.modes()
-        terminal.wait_for(lambda text: "Agent would" in text or "the agent would" in text, 60)
+        terminal.wait_for(lambda text: "Agent would" in text or "your command (" in text, 60)
         if not plain:
             terminal.send("\x10")
             terminal.wait_for("Search for commands")

@@ -13,7 +13,7 @@ from tests.journeys.terminal import Terminal
 def test_ctrl_z_gives_the_terminal_back_and_fg_draws_the_screen_again(tmp_path):
     with Terminal("play", "pantry", "--model", "prior/uniform", "--saves", str(tmp_path), columns=100) as terminal:
         before = terminal.modes()
-        terminal.wait_for("the agent would")
+        terminal.wait_for("your command (")
         drawn = terminal.modes()
         terminal.send("\x1a")
         terminal.wait_for(lambda text: b"\x1b[?1049l" in terminal.raw)

@@ -113,7 +113,7 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
 
 def test_keys_that_come_in_one_burst_are_taken_in_their_order(tmp_path):
     with Terminal("play", GAME, *FAST, "--saves", str(tmp_path), columns=140, rows=45) as terminal:
-        terminal.wait_for("the agent would", 60)
+        terminal.wait_for("your command (", 60)
         terminal.send("\x15look under the floor\r")
         terminal.wait_for("> look under the floor")
         terminal.wait_for("PAUSED")

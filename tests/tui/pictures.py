@@ -1,12 +1,18 @@
 """Make all pictures of the docs from real sessions, played here and now with fixed seeds: `make pictures`.
 
-No model and no network is needed. `python -m tests.tui.pictures NAME` makes one of them.
+The watch screen is shown with the profile `paper` and confidences in words. They come from a script, not from a
+language model: `Speaker` proposes three valid actions by a table of verbs and dice. Its server listens on this machine
+alone. The learning curves are of sessions with no model. `python -m tests.tui.pictures NAME` makes one picture.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import json
+import math
+import os
+import random
 import shutil
 import sys
 import tempfile
@@ -18,6 +24,7 @@ from pathlib import Path
 from PIL import Image
 from textual.pilot import Pilot
 
+from engine.llm.priors import verbs
 from engine.records import Decided
 from engine.session import recording
 from engine.session.branches import Keeper
@@ -26,6 +33,8 @@ from jitrl_tui import cli
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
+from tests.llm import scripted
+from tests.llm.server import Handler, Server, reply
 from tests.tui.drawing import draw
 from tests.tui.driving import settled, until
 
@@ -49,40 +58,73 @@ class Still:
         size: Columns and rows.
         at: Episode and step that is shown.
         keys: Keys that are pressed before, as Textual names them.
+        spoken: Whether the session is one with confidences.
     """
 
     name: str
     size: tuple[int, int]
     at: tuple[int, int]
     keys: tuple[str, ...] = ()
+    spoken: bool = True
 
 
 STILLS = (
-    Still("watch-140x45", (140, 45), (4, 14)),
-    Still("watch-80x24", (80, 24), (4, 14), ("2",)),
-    Still("curves", (140, 45), END, ("L",)),
+    Still("watch-140x45", (140, 45), (9, 2)),
+    Still("watch-80x24", (80, 24), (9, 2), ("2",)),
+    Still("curves", (140, 45), END, ("L",), spoken=False),
 )
-MOMENTS = ((1, 1), (1, 2), (1, 3), (1, 5), (1, 12), (1, 40), (2, 2), (2, 8), (3, 2), (3, 8), (3, 16), (3, 24), (3, 35))
-"""Episode and step of the frames of the animation. The last frames show the learning curve."""
-CURVE = ((4, 20), (7, 20), END)
-"""Moments of the frames with the learning curve."""
+MOMENTS = (
+    (1, 1), (1, 2), (1, 5), (1, 20), (2, 3), (3, 32), (5, 1), (5, 2), (6, 2), (6, 3), (9, 1), (10, 1), (10, 2), (9, 2),
+)  # fmt: skip
+"""Episode and step of the frames of the animation. The last frame shows a choice that memory changed."""
+
+
+class Speaker:
+    """Answers the paper's prompts by a script: the player's, with other proposals."""
+
+    def __init__(self) -> None:
+        self._dice = random.Random(7)
+
+    def __call__(self, handler: Handler, body: dict) -> None:
+        """Propose three valid actions, those with likely verbs more often, with confidences 60, 30 and 10."""
+        if scripted.kind_of(body) != "actions":
+            return scripted.player(handler, body)
+        text = scripted.text_of(body["messages"][-1])
+        left = sorted(action.strip() for action in text.rpartition("REFERENCE ACTIONS:**")[2].split(","))
+        made: dict[str, object] = {"progress_analysis": "see above", "next_objective": "points"}
+        for number, confidence in enumerate((60, 30, 10)[: len(left)], 1):
+            (action,) = self._dice.choices(left, [math.exp(verbs.logit(one)) for one in left])
+            left.remove(action)
+            made |= {f"option{number}": action, f"confidence{number}": confidence}
+        return reply(json.dumps(made | {"best_action": 1}))(handler, body)
 
 
 @cache
-def sessions() -> tuple[Path, SavedSession]:
-    """Play three sessions of The Pantry with an empty memory each; return the saves folder and the last session."""
+def sessions(*, spoken: bool) -> tuple[Path, SavedSession]:
+    """Play The Pantry with an empty memory; return the saves folder and the last session.
+
+    Args:
+        spoken: Whether to play one session with the profile `paper` and `Speaker`, or three with no model.
+    """
     saves = Path(tempfile.mkdtemp(prefix="jitrl-pictures-"))
     atexit.register(shutil.rmtree, saves)
-    for seed in ("3", "2", "1"):
-        words = ["--model", "prior/verbs", "--episodes", "12", "--steps", "40", "--seed", seed, "--fresh", "--quiet"]
-        if cli.main(["--saves", str(saves), "run", "pantry", *words]) != 0:
-            raise SystemExit("the session for the pictures failed")
+    server = Server()
+    server.default = Speaker()
+    os.environ |= {"OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "none"}
+    how = ["--model", "openai/scripted", "--profile", "paper"] if spoken else ["--model", "prior/verbs"]
+    with server.running():
+        for seed in ("1",) if spoken else ("3", "2", "1"):
+            words = [*how, "--episodes", "12", "--steps", "40", "--seed", seed, "--fresh", "--quiet"]
+            if cli.main(["--saves", str(saves), "run", "pantry", *words]) != 0:
+                raise SystemExit("the session for the pictures failed")
     return saves, max(saved(saves), key=lambda one: one.name)
 
 
-def taken(size: tuple[int, int], moments: Sequence[tuple[int, int]], keys: Sequence[str] = ()) -> list:
-    """Return a picture of each moment (episode, step) of the last session, after pressing keys."""
-    saves, session = sessions()
+def taken(
+    size: tuple[int, int], moments: Sequence[tuple[int, int]], keys: Sequence[str] = (), *, spoken: bool = True
+) -> list:
+    """Return a picture of each moment (episode, step) of a session, after pressing keys."""
+    saves, session = sessions(spoken=spoken)
     source = ReplaySource(lambda: recording.read(session.recording), delay=0.0, paused=True)
     app = JitrlApp(lambda: WatchScreen(source, delay=1.0, keeper=Keeper(saves, session)), saves=saves)
 
@@ -90,7 +132,7 @@ def taken(size: tuple[int, int], moments: Sequence[tuple[int, int]], keys: Seque
         pictures = []
         async with app.run_test(size=size) as pilot:
             screen = app.watching
-            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.previous)
+            await until(pilot, lambda: screen.view.activity == "paused" and (spoken or screen.view.previous))
             for episode, step in moments:
                 await go_to(pilot, source, episode, step)
                 for key in keys:
@@ -119,7 +161,7 @@ def small(image: Image.Image) -> Image.Image:
 
 def animation(target: Path) -> None:
     """Write the animation: the first episode, then how memory changes the choices of later ones."""
-    frames = [*taken((110, 34), MOMENTS), *taken((110, 34), CURVE, ("l",))]
+    frames = taken((110, 34), MOMENTS)
     # One palette for all frames, so that a frame has to store only what changes.
     sheet = Image.new("RGB", (frames[0].width, frames[0].height * 3))
     for at, number in enumerate((0, len(frames) // 2, len(frames) - 1)):
@@ -134,7 +176,7 @@ def made() -> dict[str, Callable[[Path], object]]:
     """Return what makes each file, by the file's name."""
     makers: dict[str, Callable[[Path], object]] = {
         f"{still.name}.png": lambda file, still=still: small(
-            taken(still.size, [still.at], still.keys)[0]
+            taken(still.size, [still.at], still.keys, spoken=still.spoken)[0]
         ).save(file, optimize=True)
         for still in STILLS
     }

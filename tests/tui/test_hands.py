@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 import shutil
 import time
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from textual.widgets import Input
 
 from engine.memory import Memory, report
 from engine.memory.search import Correction, Lens
+from engine.records import Decided
 from engine.session import recording, whatif
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
@@ -98,6 +100,39 @@ async def typed(pilot, text: str, *keys):
     assert isinstance(field, Input)
     field.value = text
     await pressed(pilot, *keys)
+
+
+def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_lacks(tmp_path):
+    settings = dataclasses.replace(SETTINGS, estimator="knn", r=1.0, history_weight=0.5)
+    config = SessionConfig("pantry", model="prior/verbs", episodes=3, settings=settings)
+    saved = sessions.create(tmp_path, config, "run")
+    _, events = run(saved, tmp_path)
+    alone = [e for e in events if isinstance(e, Decided) and e.episode == 3 and not e.decision.update.neighbours]
+    (first, *_) = alone
+
+    async def go():
+        async with watching(tmp_path / "sessions" / saved.name) as (pilot, screen):
+            screen.source.seek_step(3, first.decision.step)
+            await until(pilot, lambda: screen.choice and screen.choice.decision.step == first.decision.step)
+            assert "i finds the nearest one" in " ".join(screen_text(pilot.app).split())
+            await pressed(pilot, "i")
+            return " ".join(screen.query_one(MemoryPane).plain_text().split())
+
+    shown = asyncio.run(go())
+    best, needs = map(float, re.search(r"best ([\d.]+), needs ([\d.]+)\. '", shown).groups())
+    state = first.decision.state
+    with Memory(tmp_path / "memory") as memory:
+        lived = [(e.number, step) for e in memory.scope(memory.scopes()[0]).episodes() for step in e.steps]
+    likes = [
+        0.5 * jaccard(state.tokens, one.state.tokens) + 0.5 * jaccard(state.history_tokens, one.state.history_tokens)
+        for episode, one in lived if episode < 3
+    ]  # fmt: skip
+    assert (best, needs) == (pytest.approx(max(likes), abs=0.006), 1.0)
+
+
+def jaccard(one, other) -> float:
+    one, other = set(one), set(other)
+    return len(one & other) / len(one | other) if one | other else 1.0
 
 
 def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(folder):
@@ -217,6 +252,8 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
             assert window.outcome.differing == ()
             await pressed(pilot, "down", "enter")
             await typed(pilot, "2000", "enter")
+            await until(pilot, lambda: "k must lie between" in screen_text(pilot.app))
+            await pressed(pilot, "escape")
             assert window.query_one(Sliders).now.k == SETTINGS.k
             await pressed(pilot, "up", "left", "left", "left", "left", "left", "tab", "enter")
             first = same.differing[0]

@@ -6,10 +6,14 @@ import asyncio
 
 import pytest
 
+from engine.records import Notice, Stepped
+from engine.session import recording
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
+from jitrl_tui import exporting as transcripts
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.whatif import WhatIfScreen
 from tests.tui.driving import replay_app, until, watch
 from tests.tui.screen_text import screen_text
 
@@ -111,6 +115,46 @@ def test_keys_undo_save_load_and_branch_from_the_step_on_show(tmp_path):
             await pilot.press("enter")
             await until(pilot, lambda: app.watching is not None and app.watching is not second)
             assert len(list((tmp_path / "sessions").iterdir())) == 3
+
+    drive(go())
+
+
+def test_what_if_goes_on_with_its_settings_in_a_branch_that_says_what_was_changed(tmp_path):
+    settings = Settings(step_limit=9, beta=2.0)
+    config = SessionConfig("pantry", model="prior/verbs", settings=settings, episodes=1)
+    saved = sessions.create(tmp_path, config, "watch")
+    app = JitrlApp(lambda: _watch(saved, tmp_path), saves=tmp_path)
+
+    async def go():
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await until(pilot, lambda: watch(pilot).view.choice)
+            await pilot.press("space")
+            await until(pilot, lambda: waiting(pilot, watch(pilot).view.step)())
+            step = watch(pilot).view.step + 1
+            await pilot.press(".")
+            await until(pilot, waiting(pilot, step))
+            first = watch(pilot)
+            assert first.choice.decision.update.beta == 2.0
+            await pilot.press("K")
+            await until(pilot, lambda: isinstance(app.screen, WhatIfScreen))
+            await pilot.press("b")
+            await until(pilot, lambda: "change one first" in screen_text(app))
+            await pilot.press("right", "b")
+            await until(pilot, lambda: "Which memory does it use?" in screen_text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: app.watching is not None and app.watching is not first)
+            await until(pilot, waiting(pilot, step))
+            branch = watch(pilot)
+            assert branch.choice.decision.update.beta == branch.keeper.session.config.settings.beta == 3.0
+            said = "You changed settings here: beta 2 → 3."
+            assert said in " ".join(p.text for p in branch.view.paragraphs)
+            assert sessions.load(saved.folder).config.settings.beta == 2.0
+            told = [event for _, event in recording.read(branch.keeper.session.recording)]
+            at = next(n for n, event in enumerate(told) if isinstance(event, Notice) and said in event.message)
+            assert sum(isinstance(event, Stepped) for event in told[:at]) == step
+            export = branch.keeper.session.folder / "story.md"
+            transcripts.export(branch.keeper.session.recording, export)
+            assert said in export.read_text(encoding="utf-8")
 
     drive(go())
 

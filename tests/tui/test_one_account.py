@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
@@ -164,13 +165,16 @@ def test_a_neutral_logit_is_told_from_an_opinion():
     three = (Candidate("go south", 0.4), Candidate("go north", 0.0, "valid"), Candidate("wait", 0.0, "memory"))
     for width in (50, 100):
         text = panes(dataclasses.replace(made, candidates=three), width=width)[0]
-        assert text.count("(0.00)") == 2
+        assert len(re.findall(r"z +\(0\.00\)", text)) == 2
         assert "+0.40" in text
 
 
 def test_numbers_read_from_the_opinion_to_the_new_logit_from_left_to_right():
-    heads = panes(decision(left=12.0))[0].splitlines()[1].split()
-    assert heads == ["action", "from", "N", "Q̂", "Â", "conf", "z", "Ã", "z′"]
+    for width in (36, 50, 100):
+        text = " ".join(panes(decision(left=12.0), width=width)[0].partition("▸")[2].partition("○")[0].split())
+        signs = ["N ", "Q̂ ", "V̂ ", "Â ", "conf –", "→ z +0.0000", "→ +20·Ã +0.6364", "→ z′ +12.73", "→ 30%", "→ 100%"]
+        places = [text.index(sign) for sign in signs]
+        assert places == sorted(places)
 
 
 @pytest.mark.parametrize(("before", "after"), [(1.5, 21.5), (2.0, -18.0), (0.0, 0.0)])
@@ -186,9 +190,11 @@ def test_the_track_shows_where_logits_are(before, after):
 def test_candidates_that_all_have_no_chance_are_told_apart_by_their_tracks():
     made = decision(left=12.0)
     made = dataclasses.replace(with_update(made, z_prime=(20.0, -1.0, -15.0)), posterior=(1.0, 0.0, 0.0))
-    tracks = [line for line in panes(made)[0].splitlines() if "◆" in line.replace("◆z′", "")]
+    tracks = [line.partition("┤z+β ")[2] for line in panes(made)[0].splitlines() if "┤z+β " in line]
     assert len(tracks) == 3
-    assert len({line.replace("◆z′", "").index("◆") for line in tracks}) == 3
+    assert len({line.index("◆") for line in tracks}) == 3
+    # β = 20 is the most that memory can add, so that the second could have come to where the first is.
+    assert tracks[1].index("┤") - tracks[1].index("◇") == tracks[0].index("◆") - tracks[0].index("◇")
 
 
 @pytest.mark.parametrize("width", [40, 54, 76, 82, 120])

@@ -34,7 +34,7 @@ from tests.tui.test_accounts import memory_text
 from tests.tui.test_explain import check
 
 NUMBER = r"[+−]\d+(?:\.\d+)?"
-MOVED = rf"z \(?([+−]?[\d.]+)\)? \+ ([\d.]+)·Ã ({NUMBER}) = z′ ({NUMBER})"
+MOVED = rf"z +\(?([+−]?[\d.]+)\)? → \+([\d.]+)·Ã +({NUMBER}) → z′ +({NUMBER})"
 WIDE, NARROW = 140, 46
 
 
@@ -114,15 +114,17 @@ def candidates(choice: Choice, width: int) -> str:
 
 
 def table(choice: Choice) -> dict[str, dict[str, float]]:
-    """Return the numbers of the table of candidates by action and column; without what is no number."""
+    """Return the numbers of the chains of candidates by action; those without values have z alone."""
     d = choice.decision
     rows = {}
-    for line in candidates(choice, WIDE).splitlines():
+    lines = candidates(choice, WIDE).splitlines()
+    for line, below in itertools.pairwise(lines):
         action = next((c.action for c in d.candidates if line[2:].startswith(f"{c.action} ")), None)
-        if action is not None and line[:2] in ("▸ ", "○ ", "  "):
-            *_, q, a, _, z, scaled, z_prime = line.split()
-            row = {"Q": q, "A": a, "z": z.strip("()"), "scaled": scaled, "z'": z_prime}
-            rows[action] = {name: value(text) for name, text in row.items() if re.fullmatch(r"[+−]?[\d.]+", text)}
+        if action is not None and line[:2] in ("▸ ", "○ ", "  ") and " → z " in below:
+            found = {"z": re.search(rf"→ z +\(?({NUMBER}|[\d.]+)", below)}
+            found |= {name: re.search(rf"{sign} +({NUMBER})", below) for name, sign in (("scaled", "Ã"), ("z'", "z′"))}
+            found |= {name: re.search(rf"{sign} ({NUMBER})", line) for name, sign in (("Q", "Q̂"), ("A", "Â"))}
+            rows[action] = {name: value(one[1]) for name, one in found.items() if one is not None}
     return rows
 
 
@@ -139,7 +141,7 @@ def places(choice: Choice, row: Row) -> dict[str, dict[str, float]]:
     told = {"V": after("V ", candidate_lines(choice)[0]), "Q": after("Q ", line), "A": after("advantage ", line),
             "z": after("logit ", line), "z'": after("logit \\S+ to ", line)}  # fmt: skip
     narrow = candidates(choice, NARROW).partition("▸ ")[2]
-    slim = {"V": after("V̂ ", narrow), "Q": after("Q̂ ", narrow), "A": after("Â ", narrow), "z'": after("z′ ", narrow)}
+    slim = {"V": after("V̂ ", narrow), "Q": after("Q̂ ", narrow), "A": after("Â ", narrow), "z'": after("z′ +", narrow)}
     option = row.left.option(d.action)
     beliefs = next(line.plain for line in _beliefs(row, 140) if line.plain.startswith(f"{d.action} "))
     screen = {"V": after("V̂ ", _seen(row, row.left, 80)[1][0]), "Q": value(re.findall(NUMBER, beliefs)[0])}
@@ -246,18 +248,15 @@ def test_every_shown_calculation_gives_the_shown_result(played):
             assert value(q) - value(v) == pytest.approx(value(a), abs=0.00501)
         for z, beta, scaled, z_prime in re.findall(MOVED, narrow):
             assert value(z) + value(beta) * value(scaled) == pytest.approx(value(z_prime), abs=0.00501)
-        # In the table, z, z′, Q̂ and V̂ are rounded for themselves.
-        seen = explain.shown(d.update)
         for row in table(choice).values():
             if "scaled" in row:
-                assert row["z"] + d.update.beta * row["scaled"] == pytest.approx(row["z'"], abs=0.0115)
-                assert row["Q"] - round(seen.v, 2) == pytest.approx(row["A"], abs=0.0101)
+                assert row["z"] + d.update.beta * row["scaled"] == pytest.approx(row["z'"], abs=0.00501)
         rows = [amount for amount, _, _ in hits.account(d)]
         if rows:
             assert sum(map(value, rows[1:])) == pytest.approx(value(rows[0]), abs=0.00501), rows
         if explain.knows(d.update) and " points, against" in d.why:
             terms = re.search(r": Q = (.*) points, against", d.why)[1]
-            assert worth(terms) == pytest.approx(seen.q[d.chosen], abs=0.0101)
+            assert worth(terms) == pytest.approx(explain.shown(d.update).q[d.chosen], abs=0.0101)
     model = played[0].choices[0].started.reading
     assert all(count for name, count in counted.items() if name != "z" or model), counted
 

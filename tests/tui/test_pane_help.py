@@ -41,9 +41,11 @@ def test_every_pane_has_a_page():
 
 
 def test_all_terms_of_the_candidates_are_in_their_help():
-    by_plan = panes(decision(left=12.0), width=110)[0].splitlines()
-    heads = [word for word in by_plan[1].split() if word != "action"]
-    has("candidates", *(f"**{head}**" for head in heads), "**ln p**", "**π**", "**V̂(s)**", "◇z ◆z′")
+    chain = "".join(panes(decision(left=12.0), width=110)[0].splitlines(keepends=True)[1:5])
+    signs = ["N", "Q̂", "V̂", "Â", "conf", "z", "·Ã", "z′", "◇z ◆z′", "┤"]
+    assert [sign for sign in signs if sign not in chain] == []
+    has("candidates", "**N**", "**Q̂ − V̂ = Â**", "**conf**", "**ln p**", "**z**", "**+β·Ã**", "**z′**", "**V̂(s)**",
+        "**◇z ◆z′**", "**┤**")  # fmt: skip
     has("candidates", *(f"`{sign}`" for sign in candidates._HOW.values()))
     has("candidates", *(f"*{source}*" for source in ("llm", "both", *explain.NEUTRAL)))
     has("candidates", "`▸`", "`○`", "▲", "▼", "`▓`", "`░`", "`12+3`", "`(0.00)`")

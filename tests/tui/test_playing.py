@@ -35,6 +35,8 @@ from jitrl_tui.cli import main
 from jitrl_tui.hinting import NOTHING_YET, Hints, best
 from jitrl_tui.panes.map import MapPane
 from jitrl_tui.places import Places, Remembered, exits, told
+from jitrl_tui.screens.dialogs import ConfirmDialog
+from jitrl_tui.screens.helping import HelpDialog
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.typed_history import MOST, TypedHistory, history_of
 from jitrl_tui.view import Choice, RunView
@@ -90,17 +92,52 @@ def made(**changes):
 # ------------------------------------------------------------------------------------------------ hints
 
 
-def test_each_hint_has_one_more_word_of_the_most_probable_action():
+@pytest.mark.parametrize(("action", "first"), [("take brass lantern", "take …"), ("north", "n…, one word")])
+def test_the_first_hint_is_how_the_most_probable_action_begins_and_the_second_is_all_of_it(action, first):
     choice = made()
-    posterior = choice.decision.posterior
-    words = choice.decision.candidates[posterior.index(max(posterior))].action.split()
+    at = choice.decision.posterior.index(max(choice.decision.posterior))
+    candidates = [c if i != at else dataclasses.replace(c, action=action)
+                  for i, c in enumerate(choice.decision.candidates)]  # fmt: skip
+    choice = made(candidates=tuple(candidates))
     hints = Hints()
-    for count in range(1, len(words) + 1):
-        said = hints.next(choice, pending=True)
-        assert said.endswith(": " + " ".join(words[:count]) + (" …" if count < len(words) else ""))
-    assert hints.next(choice, pending=True) == said
+    said = [hints.next(choice, pending=True) for _ in range(3)]
+    assert said[0].startswith("Hint 1 of 2, from ")
+    assert said[0].endswith(f": {first}")
+    assert said[1].startswith("Hint 2 of 2, from ")
+    assert said[1].endswith(f": {action}")
+    assert said[2] == said[1]
     other = dataclasses.replace(choice, episode=2)
-    assert hints.next(other, pending=True).startswith("Hint 1 of ")
+    assert hints.next(other, pending=True) == said[0]
+
+
+# ----------------------------------------------------------------------------------------- our words
+
+
+def test_a_word_that_is_also_ours_is_asked_about_once_and_the_answer_is_not_told_in_the_command_line(tmp_path):
+    async def go():
+        app, _ = play_app(tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            line = app.screen.query_one(CommandLine)
+            assert watch(pilot).view.choice.decision.action not in line.placeholder
+            await enter(pilot, "Help")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+            await pilot.press("escape")
+            await enter(pilot, "help")
+            await until(pilot, lambda: isinstance(app.screen, HelpDialog))
+            await pilot.press("escape")
+            assert watch(pilot).view.step == 0
+            await enter(pilot, "map")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+            await pilot.press("escape")
+            await until(pilot, waiting(pilot, 1))
+            await enter(pilot, "map")
+            await until(pilot, waiting(pilot, 2))
+            assert [p.text for p in watch(pilot).view.paragraphs if p.kind == "command"] == ["map", "map"]
+
+    drive(go())
 
 
 def test_there_is_no_hint_without_a_pending_decision_or_where_nobody_knows_anything():

@@ -55,8 +55,13 @@ def test_a_number_is_searched_changed_with_validation_and_taken_out_again(file):
         text = await settled(pilot)
         assert "settings.beta: strength of the memory" in text
         assert "profile" in next(line for line in text.splitlines() if line.strip("│┃ ").startswith("* beta"))
-        await pilot.press("enter", *["backspace"] * 4, *"5000", "enter")
+        assert "a change reaches: sessions that begin from now on; a running one with K" in " ".join(text.split())
+        await pilot.press("enter", *"5000")  # what is typed takes the place of the value
         await until(pilot, lambda: "beta must lie between 0 and 1000, not 5000" in screen_text(app))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "beta must lie" not in screen_text(app))
+        await pilot.press("0", "enter")
+        await until(pilot, lambda: "not 5000" in screen_text(app))
         await pilot.press(*["backspace"] * 4, *"2.5", "enter")
         await until(pilot, lambda: read(file) == {"settings": {"beta": 2.5}})
         assert file.read_text().startswith("# mine\n")
@@ -67,6 +72,25 @@ def test_a_number_is_searched_changed_with_validation_and_taken_out_again(file):
         assert used().settings() == {}
 
     with_settings(file, go)
+
+
+def test_a_run_on_the_screen_follows_a_speed_that_is_set(file):
+    async def go():
+        preferences.use(preferences.load(str(file), environment={}))
+        app, _ = replay_app(delay=1.0, paused=True)
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: "1 s a step" in screen_text(app) or watch(pilot).view.activity == "paused")
+            await pilot.press("comma")
+            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+            await search(pilot, "app.speed")
+            assert "a change reaches: what is on the screen, at once" in screen_text(app)
+            await pilot.press("enter", *"4", "enter")
+            await until(pilot, lambda: read(file) == {"app": {"speed": 4.0}})
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: app.screen is app.watching)
+            assert watch(pilot)._delay == 0.25
+
+    asyncio.run(go())
 
 
 def test_a_choice_is_picked_and_followed_at_once(file):
