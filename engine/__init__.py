@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Player", "make_agent", "open_environment", "open_memory", "play_episodes"]
+__all__ = ["Play", "Player", "make_agent", "open_environment", "open_memory", "open_play", "play_episodes"]
 
 _CARRIED = Path(__file__).with_name("carried")
 """Packages inside a wheel of jitrl (hatch_build.py). Those that are installed beside it come first."""

@@ -89,8 +89,13 @@ def install(name: str, folder: Path, say: Callable[[str], None]) -> None:
         how += ["--require-hashes", "-r", str(_CARRIED)]
     else:  # what jitrl itself needs is named with it, so that it stays as it needs it
         how += [*packages, *([] if extra.bare else requirements(""))]
+    trouble = broken
     with log.open("w") as output:
-        run_logged([*_installer(bool(broken)), *how], output, log, waits.EXTRA_INSTALL.seconds)
+        if broken and not extra.bare:  # first the extra alone, which is much quicker
+            run_logged([*_installer(True), "--no-deps", *packages], output, log, waits.EXTRA_INSTALL.seconds)
+            trouble = _trouble(extra)
+        if trouble or not broken:
+            run_logged([*_installer(bool(broken)), *how], output, log, waits.EXTRA_INSTALL.seconds)
     invalidate_caches()
     trouble = _trouble(extra)
     if trouble:

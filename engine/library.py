@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from engine.agents import AGENTS
 from engine.environments import kind_of, profile, scope_rules
+from engine.errors import JitrlError, UsageError
 from engine.kinds import Places
 from engine.memory import Memory
-from engine.records import EpisodeEnded, Event
+from engine.records import Decided, Decision, EpisodeEnded, EpisodeStarted, Event, Observation, Stepped
+from engine.session.control import Answer, Control, Said
 from engine.settings import SessionConfig
 
 if TYPE_CHECKING:
     from engine.environment import Environment
+    from engine.session.loop import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,150 @@ def play_episodes(
     Raises:
         JitrlError: A name or a setting is wrong, something is missing, or playing failed.
     """
+    session = _session(name, agent, episodes, saves, seed, on_event)
+    session.run()
+    if session.error is not None:
+        raise session.error
+    return session.results
+
+
+def open_play(
+    name: str, agent: Player, episodes: int = 1, *, saves: str | Path = "saves", seed: int = 1,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> Play:  # fmt: skip
+    """Let an agent play step by step: the same as `play_episodes`, but your program says when to go on.
+
+    Use it in a `with` block, or close it. The arguments are as of `play_episodes`.
+
+    Raises:
+        JitrlError: A name or a setting is wrong.
+    """
+    return Play(name, agent, episodes, saves, seed, on_event)
+
+
+class Play:
+    """A session that waits at each decision. `open_play` makes it.
+
+    Attributes:
+        seen: What the environment showed last, None before the first decision.
+        results: How each episode ended that is over. An episode is judged and remembered by the `choose` after its
+            last step.
+    """
+
+    def __init__(
+        self, name: str, agent: Player, episodes: int, saves: str | Path, seed: int, on_event: Callable[[Event], None]
+    ) -> None:
+        self.seen: Observation | None = None
+        self.results: list[EpisodeEnded] = []
+        self._decision: Decision | None = None
+        self._on_event = on_event
+        self._told: SimpleQueue[Event | _Waits | BaseException | None] = SimpleQueue()
+        self._gate = _Gate(self._told)
+        session = _session(name, agent, episodes, saves, seed, self._told.put, self._gate)
+        self._thread = threading.Thread(target=self._run, args=(session,), name="jitrl-play", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Play:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def choose(self) -> Decision | None:
+        """Return what the agent chooses next, with its candidates and their numbers; None once all was played.
+
+        Until `step` is called, it is the same one. After the last step of an episode, the next episode begins.
+
+        Raises:
+            JitrlError: Playing failed.
+        """
+        if self._decision is None:
+            self._decision = self._until(_Waits)
+        return self._decision
+
+    def step(self, action: str = "") -> Observation:
+        """Take the action that the agent chose, or another one, and return what the environment shows then.
+
+        An action of your own is recorded as a person's.
+
+        Raises:
+            UsageError: All was played.
+            JitrlError: Playing failed.
+        """
+        decision = self.choose()
+        if decision is None:
+            raise UsageError("all episodes are played; open another play")
+        instead = action not in ("", decision.action)
+        self._decision = None
+        self._gate.answers.put(Answer(Said.INSTEAD, action) if instead else Answer())
+        self._until(Stepped)
+        assert self.seen is not None
+        return self.seen
+
+    def close(self) -> None:
+        """End the session. What was stored remains; an episode that is not over is not remembered."""
+        self._gate.stop()
+        self._thread.join()
+        self._decision = None
+        with contextlib.suppress(JitrlError):
+            self._until(_Gate)  # no event is one: this is all that there still is to tell
+
+    def _run(self, session: Session) -> None:
+        try:
+            session.run()
+            self._told.put(session.error)
+        except BaseException as error:  # shown where the program waits
+            self._told.put(error)
+
+    def _until(self, kind: type) -> Decision | None:
+        """Tell events until one of this kind comes; return the decision told last, None if the session is over."""
+        decision = None
+        while True:
+            event = self._told.get()
+            if event is None or isinstance(event, BaseException):
+                self._told.put(event)  # for the next call
+                if event is not None:
+                    raise event
+                return None
+            if isinstance(event, Decided):
+                decision = event.decision
+            elif isinstance(event, (EpisodeStarted, Stepped)):
+                self.seen = event.observation
+            elif isinstance(event, EpisodeEnded):
+                self.results.append(event)
+            if not isinstance(event, _Waits):
+                self._on_event(event)
+            if isinstance(event, kind):
+                return decision
+
+
+class _Waits:
+    """Told when a decision waits for `Play.step`."""
+
+
+class _Gate(Control):
+    """Holds each decision until `answers` has what becomes of it."""
+
+    def __init__(self, told: SimpleQueue[Any]) -> None:
+        super().__init__()
+        self.answers: SimpleQueue[Answer] = SimpleQueue()
+        self._waiting = told
+
+    def gate(self, episode: int, tell: Callable[[Any], None], hold: str = "") -> Answer:
+        self._waiting.put(_Waits())
+        answer = self.answers.get()
+        self.check()
+        return answer
+
+    def stop(self) -> None:
+        super().stop()
+        self.answers.put(Answer())
+
+
+def _session(
+    name: str, agent: Player, episodes: int, saves: str | Path, seed: int, on_event: Callable[[Event], None],
+    control: Control | None = None,
+) -> Session:  # fmt: skip
     from engine.session import store
     from engine.session.loop import Session
 
@@ -86,11 +236,7 @@ def play_episodes(
     config = SessionConfig(
         name, agent.method, agent.model, episodes, seed, profile=agent.profile, settings=settings
     )
-    session = Session(store.create(folder, config, "run"), folder, on_event)
-    session.run()
-    if session.error is not None:
-        raise session.error
-    return session.results
+    return Session(store.create(folder, config, "run"), folder, on_event, control=control)
 
 
 def open_memory(saves: str | Path = "saves") -> Memory:

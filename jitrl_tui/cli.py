@@ -261,8 +261,21 @@ def _not_loaded(error: ImportError) -> int:
     logging.getLogger("jitrl").error("a package does not load", exc_info=error)
     others = ", of which PYTHONPATH may name a wrong one" if os.environ.get("PYTHONPATH") else ""
     said = " ".join(str(error).split())[:200]
-    print(f"jitrl: a package does not load{others} ({said}); install jitrl anew", file=sys.stderr)
+    told = f"a package does not load{others} ({said}); install jitrl anew"
+    if wrong := _of_another_python():
+        told = f"a package does not load: {wrong} is on the path (PYTHONPATH?) and is for another Python than this, "
+        told += f"{sys.version_info.major}.{sys.version_info.minor}; take it off the path"
+    print(f"jitrl: {told}", file=sys.stderr)
     return 3
+
+
+def _of_another_python() -> str:
+    """Return a folder on the path that has the packages of another version of Python, "" if there is none."""
+    import re
+
+    own = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = (re.search(r"(python\d+\.\d+)/(?:site|dist)-packages", folder) for folder in sys.path)
+    return next((one.string for one in found if one and one[1] != own), "")
 
 
 def _refused(error: OSError) -> str:

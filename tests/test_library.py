@@ -33,8 +33,40 @@ def test_events_tell_what_happens(tmp_path: Path) -> None:
     assert sum(isinstance(event, Stepped) for event in told) == 3
 
 
+def test_step_by_step_is_the_same_session(tmp_path: Path) -> None:
+    agent, told = engine.make_agent("jitrl", model="prior/verbs", step_limit=6), []
+    engine.play_episodes("pantry", agent, 2, saves=tmp_path / "whole", on_event=told.append)
+    with engine.open_play("pantry", agent, 2, saves=tmp_path / "steps") as play:
+        decisions = []
+        while decision := play.choose():
+            assert play.choose() is decision
+            decisions.append(decision)
+            play.step()
+    assert decisions == [event.decision for event in told if isinstance(event, Decided)]
+    assert len(play.results) == 2
+    with pytest.raises(JitrlError, match="all episodes are played"):
+        play.step()
+
+
+def test_a_program_takes_other_actions_and_leaves(tmp_path: Path) -> None:
+    told: list[object] = []
+    agent = engine.make_agent("random", step_limit=4)
+    with engine.open_play("pantry", agent, saves=tmp_path, on_event=told.append) as play:
+        assert play.step("go north") == play.seen
+    assert play.choose() is None
+    steps = [event for event in told if isinstance(event, Stepped)]
+    assert (steps[0].action, steps[0].provenance, play.results) == ("go north", "human", [])
+
+
+def test_a_play_that_fails_is_one_sentence(tmp_path: Path) -> None:
+    with engine.open_play("nowhere", engine.make_agent("random"), saves=tmp_path) as play:
+        for call in (play.choose, play.step):
+            with pytest.raises(JitrlError, match="nowhere"):
+                call()
+
+
 def test_the_page_names_all_there_is() -> None:
-    listed = re.findall(r"^\| `(\w+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(r"(?:^\| |, )`(\w+)[`(]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(engine.__all__)
 
 

@@ -36,8 +36,11 @@ def test_so_does_the_module_that_starts_it(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_packages_of_another_python_are_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "numpy").mkdir()
-    (tmp_path / "numpy" / "__init__.py").write_text("raise ImportError('of another Python\\nand more')\n")
-    done = played(tmp_path, (), JITRL, *RUN)
+@pytest.mark.parametrize("below", ["", "lib/python3.8/site-packages"])
+def test_packages_of_another_python_are_one_sentence(tmp_path: Path, below: str) -> None:
+    folder = tmp_path / below
+    (folder / "numpy").mkdir(parents=True)
+    (folder / "numpy" / "__init__.py").write_text("raise ImportError('of another Python\\nand more')\n")
+    done = played(folder, (), JITRL, *RUN)
     assert (done.returncode, done.stderr.count("\n"), done.stderr.count("PYTHONPATH")) == (3, 1, 1), done.stderr
+    assert (f"{folder} is on the path" in done.stderr) == bool(below)
