@@ -9,8 +9,7 @@ the action. As long as these are the same, it does nothing again.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from engine.games.actions.handlers import Handlers, Reading
 from engine.games.actions.looks import Looks
@@ -30,6 +29,7 @@ class Alike:
         here: Actions that the place asks for.
         memory: The story's memory in this state.
         lit: Whether the player sees the place.
+        number: Numbers what commands depend on, equal things alike, in all states.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class Alike:
         memory: bytes,
         *,
         lit: bool,
+        number: Callable[[Hashable], int],
     ) -> None:
+        self._number = number
         self._story = story
         self._handlers = handlers
         self._player = player
@@ -59,46 +61,52 @@ class Alike:
         self._facts = facts - self._placing
         self._carried = sum(1 for _ in story.children(memory, player)) if player else 0
         self._looks = Looks(story, player, memory)
-        self._contexts: dict[tuple[int, ...], Hashable] = {}
+        self._contexts: dict[tuple[int, ...], int] = {}
         self._objects: dict[int, Hashable] = {}
-        self._owned: dict[tuple[int, str, bool], tuple[int, ...] | None] = {}
+        self._wordings: dict[Hashable, int] = {}
+        self._parts: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
+        self._selves: dict[int, tuple[int, tuple[int, ...]]] = {}
 
     def key(self, attempt: Attempt) -> Hashable:
         """Return what decides what a command does. No other state has the key of one that is tried in each state."""
         if not attempt.form:
             return attempt.command, self._once
-        pair = len(attempt.things) > 1 or attempt.every
-        tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
-        own = [self._own(attempt.action, thing, receives=pair) for thing in attempt.things]
-        routines = tuple(itertools.chain.from_iterable(filter(None, own)))
-        if routines and pair:  # "give feather to tinker": his routine names the feather
+        form = attempt.form, attempt.action, attempt.picks
+        wording = self._wordings.get(form)
+        if wording is None:
+            placed = not attempt.things or attempt.action in self._here
+            whole = (attempt.form, self._lit, attempt.every and self._once, self._room if placed else 0)
+            wording = self._wordings[form] = self._number(whole)
+        parts: list[int] = []
+        routines: tuple[int, ...] = ()
+        for thing in attempt.things:
+            known = self._parts.get((form, thing.name))
+            if known is None:
+                known = self._parts[form, thing.name] = self._part(attempt, thing)
+            parts.append(known[0])
+            routines += known[1]
+        if routines and len(parts) > 1:  # "give feather to tinker": his routine names the feather
             named = self._handlers.reading(routines).named
-            own = [
-                () if its is None and thing.number in named else its
-                for thing, its in zip(attempt.things, own, strict=True)
-            ]
-        return (
-            attempt.form,
-            self._lit,
-            attempt.every and self._once,
-            self._carried if attempt.many and not attempt.things[0].carried else 0,
-            self._room if not own or attempt.action in self._here else 0,
-            self._context(attempt.action, routines),
-            *(
-                (thing.number, self._looks(thing.number))
-                if its is not None
-                else (thing.carried, self._looks(thing.number, tested))
-                for thing, its in zip(attempt.things, own, strict=True)
-            ),
-        )
+            for i, thing in enumerate(attempt.things):
+                if thing.number in named:
+                    parts[i] = self._itself(thing)[0]
+        carried = self._carried if attempt.many and not attempt.things[0].carried else 0
+        return wording, carried, self._context(attempt.action, routines), *parts
 
-    def _own(self, action: int, thing: Thing, *, receives: bool) -> tuple[int, ...] | None:
-        """Return the routines of a thing to which something special is done, None for others."""
-        which = action, thing.name, receives
-        if which not in self._owned:
-            special = self._is_special(action, thing, receives=receives)
-            self._owned[which] = self._handlers.routines_of(thing.number, self._memory) if special else None
-        return self._owned[which]
+    def _part(self, attempt: Attempt, thing: Thing) -> tuple[int, tuple[int, ...]]:
+        """Return what a command depends on in one of its things, and the routines of one that is special."""
+        if self._is_special(attempt.action, thing, receives=len(attempt.things) > 1 or attempt.every):
+            return self._itself(thing)
+        tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
+        return self._number((thing.carried, self._looks(thing.number, tested))), ()
+
+    def _itself(self, thing: Thing) -> tuple[int, tuple[int, ...]]:
+        """Return what a command depends on in a thing that is like no other, and its routines."""
+        known = self._selves.get(thing.number)
+        if known is None:
+            itself = self._number((thing.number, self._looks(thing.number), "itself"))
+            known = self._selves[thing.number] = itself, self._handlers.routines_of(thing.number, self._memory)
+        return known
 
     def _is_special(self, action: int, thing: Thing, *, receives: bool) -> bool:
         """Whether something is done to this thing that is not done to others that look alike."""
@@ -111,15 +119,14 @@ class Alike:
             or thing.number in self._handlers.action_reading(action).named
         )
 
-    def _context(self, action: int, routines: tuple[int, ...]) -> Hashable:
-        """Return what the routines of an action and of things look at."""
+    def _context(self, action: int, routines: tuple[int, ...]) -> int:
+        """Return the number of what the routines of an action and of things look at."""
         known = self._contexts.get((action, *routines))
         if known is None:
             special = self._handlers.reading(routines)
-            known = self._contexts[action, *routines] = (
-                self._values([self._handlers.action_reading(action), special]),
-                self._room if special.variables & self._placing else 0,
-            )
+            values = self._values([self._handlers.action_reading(action), special])
+            room = self._room if special.variables & self._placing else 0
+            known = self._contexts[action, *routines] = self._number((values, room))
         return known
 
     def _values(self, readings: Iterable[Reading]) -> Hashable:

@@ -22,11 +22,17 @@ class Experience:
 
     def __init__(self) -> None:
         self._instead: dict[Hashable, _Wording | None] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, what: Hashable) -> int:
+        """Return a number for something, the same for all that is equal."""
+        return self._numbers.setdefault(what, len(self._numbers))
 
     def begin(self) -> Here:
         """Return what is known in a new state."""
-        if len(self._instead) >= limits.REMEMBERED:
+        if max(len(self._instead), len(self._numbers)) >= limits.REMEMBERED:
             self._instead.clear()
+            self._numbers.clear()
         return Here(self._instead)
 
 

@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 15
+SCHEME = 16
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -117,7 +117,10 @@ class ActionFinder:
         here = self._asked_here(saved)
         known = memory.experience.begin()
         facts = frozenset(self._facts) - trial.restless(self._facts)
-        alike = Alike(self._story, self.handlers, facts, self._player, here, saved.memory, lit=hand.lit)
+        alike = Alike(
+            self._story, self.handlers, facts, self._player, here, saved.memory,
+            lit=hand.lit, number=memory.experience.number,
+        )  # fmt: skip
         order = Order(
             self._forms,
             self.bare,
