@@ -9,13 +9,18 @@ the action. As long as these are the same, it does nothing again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable
 
+from engine.games.actions.experience import Key
 from engine.games.actions.handlers import Handlers, Reading
 from engine.games.actions.looks import Looks
 from engine.games.actions.names import Thing
 from engine.games.actions.order import ORDER, Attempt
 from engine.games.zmachine.story import StoryFile
+
+_PAIR = 5
+"""Parts of the key of a command for two things."""
 
 
 class Alike:
@@ -66,8 +71,10 @@ class Alike:
         self._wordings: dict[Hashable, int] = {}
         self._parts: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
         self._selves: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._itselves: set[Hashable] = set()
+        self._printed: dict[int, re.Pattern[str]] = {}
 
-    def key(self, attempt: Attempt) -> Hashable:
+    def key(self, attempt: Attempt) -> Key:
         """Return what decides what a command does. No other state has the key of one that is tried in each state."""
         if not attempt.form:
             return attempt.command, self._once
@@ -90,8 +97,32 @@ class Alike:
             for i, thing in enumerate(attempt.things):
                 if thing.number in named:
                     parts[i] = self._itself(thing)[0]
+        if len(parts) == 2 and self._is_fitting(attempt.things):
+            parts = [self._itself(thing)[0] for thing in attempt.things]
         carried = self._carried if attempt.many and not attempt.things[0].carried else 0
         return wording, carried, self._context(attempt.action, routines), *parts
+
+    def is_plain(self, key: Key) -> bool:
+        """Whether a key is that of a command for two things to neither of which something special is done."""
+        return len(key) == _PAIR and self._itselves.isdisjoint(key[-2:])
+
+    def answered(self, answer: bytes, attempt: Attempt) -> str:
+        """Return the answer to a command without the names of its things."""
+        text = answer.decode("latin-1")
+        for place, thing in enumerate(attempt.things):
+            if thing.number not in self._printed:
+                name = re.escape(self._story.name(thing.number) or thing.name)
+                self._printed[thing.number] = re.compile(rf"\b(?:(?:an?|the|some) )?{name}\b", re.IGNORECASE)
+            text = self._printed[thing.number].sub(f"{{{place}}}", text)
+        return text
+
+    def _is_fitting(self, things: tuple[Thing, ...]) -> bool:
+        """Whether one of two things has the other one as a property: its key, say."""
+        first, second = (thing.number for thing in things)
+        memory, numbers = self._memory, self._story.numbers
+        return any(value == second for _, value in numbers(memory, first)) or any(
+            value == first for _, value in numbers(memory, second)
+        )
 
     def _part(self, attempt: Attempt, thing: Thing) -> tuple[int, tuple[int, ...]]:
         """Return what a command depends on in one of its things, and the routines of one that is special."""
@@ -105,6 +136,7 @@ class Alike:
         known = self._selves.get(thing.number)
         if known is None:
             itself = self._number((thing.number, self._looks(thing.number), "itself"))
+            self._itselves.add(itself)
             known = self._selves[thing.number] = itself, self._handlers.routines_of(thing.number, self._memory)
         return known
 

@@ -39,6 +39,7 @@ class Thing:
         carried: Whether the player has it, directly or in something carried.
         asks: Actions that its routines ask for; see `engine.games.actions.handlers`.
         topics: Words that its routines compare something with.
+        full: Whether something is in it.
         is_value: Whether it is a number or a direction: something to set things to, or to push them in.
     """
 
@@ -47,6 +48,7 @@ class Thing:
     carried: bool
     asks: frozenset[int]
     topics: tuple[str, ...] = ()
+    full: bool = False
     is_value: bool = False
 
 
@@ -342,7 +344,8 @@ class Namer:
     def _thing(self, key: _Key, name: str, saved: Snapshot) -> Thing:
         number, routines = key
         carried, asks = self._is_carried(number, saved), self._handlers.asked(routines)
-        return Thing(name, number, carried, asks, self._handlers.topics(routines))
+        full = any(True for _ in self._story.children(saved.memory, number))
+        return Thing(name, number, carried, asks, self._handlers.topics(routines), full)
 
     def _is_carried(self, number: int, saved: Snapshot) -> bool:
         for _ in range(16):

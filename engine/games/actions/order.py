@@ -78,6 +78,7 @@ class Order:
     Attributes:
         portable: Numbers of objects that could be picked up. The caller adds to it while trying.
         obeying: Numbers of objects that obeyed an order. The caller adds to it while trying.
+        joining: Wordings that did something with two things, and the second one's number. The caller adds to it.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Order:
         self._orders = orders
         self._ways = ways
         self.obeying: set[int] = set()
+        self.joining: set[tuple[str, int]] = set()
         self._bare = bare
         self._hand = hand
         self._topics = topics
@@ -138,9 +140,9 @@ class Order:
         yield from self._with_words()
         yield from self._words_alone()
         yield from self._single(lambda form, thing: form.text in self._everyday)
-        yield from self._everything_with()
         yield from (Attempt(word, form="" if word in self._ways else word) for word in self._bare)
         yield from self._double(1)
+        yield from self._everything_with()
         yield from self._single(lambda form, thing: True)
         yield from self._told()
         yield from self._double(2)
@@ -239,13 +241,13 @@ class Order:
             moves = action in self._moving
             firsts = [thing for thing in self._things if not form.held[0] or self._holds(thing)]
             seconds = [
-                (thing, action in thing.asks, self._reaches(thing, not tool) and (moves or thing.number in receiving))
+                (thing, action in thing.asks, (moves or thing.number in receiving) and self._reaches(thing, form, 1))
                 for thing in self._things
                 if not form.held[1] or self._holds(thing)
             ]
             for first in firsts:
                 asks = action in first.asks
-                may = not form.spare and self._reaches(first, tool)
+                may = not form.spare and self._reaches(first, form, 0)
                 for second, asked, receives in seconds:
                     if first is second or not (here or asks or asked or (may and receives)):
                         continue
@@ -255,9 +257,14 @@ class Order:
         self._known_pairs = found
         return found
 
-    def _reaches(self, thing: Thing, anyway: bool) -> bool:
-        """Whether something can be done with a thing: it is no direction, and is at hand if it must be."""
-        return not self._is_way(thing) and (anyway or (thing.carried if self._strict else self._holds(thing)))
+    def _reaches(self, thing: Thing, form: Form, slot: int) -> bool:
+        """Whether something can be done with a thing: it is no direction, and at hand if it is what acts.
+
+        Where the verb itself takes it first, taking it is a command of its own.
+        """
+        acts = slot == _is_tool(form)
+        at_hand = thing.carried if self._strict or form.held[slot] else self._holds(thing)
+        return not self._is_way(thing) and (at_hand or not acts)
 
     def _double(self, stage: int) -> Iterator[Attempt]:
         for form, first, second in self._pairs()[stage]:
@@ -286,6 +293,8 @@ class Order:
         for form in self._doubles:
             if form.many and form.action in self._effective:
                 for thing in self._things:
+                    if not thing.full and (form.text, thing.number) not in self.joining:
+                        continue  # nothing to take out, nothing goes in
                     command = form.text.format("all", thing.name)
                     wording = form.text.format("all", "{}")
                     yield Attempt(command, 2, form.action, 0, wording, (thing,), every=True)
