@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.games.actions.alike import Alike
 from engine.games.catalogue import read_story
 from engine.games.zmachine.interpreter import Interpreter
 from tests.games import crowded, proving_ground
@@ -74,9 +75,32 @@ def test_a_thing_that_a_routine_names_is_tried_though_it_looks_like_others(opene
     named = {
         "hook lens to tripod": "hook lens to tripod",  # the verb's routine names the second thing
         "give feather to tinker": "give tinker feather",  # the tinker's routine names the first thing
+        "unlock chest with brass key": "open chest with key",  # the chest has the key as a property
     }
     for command in commands:
         if command in named:
             assert named[command] in game.valid_actions()[0]
         last = game.step(command)
     assert last.over
+
+
+def test_what_a_verb_would_take_first_is_offered_with_it_once_it_is_taken(opened):
+    game = opened()
+    game.step("take ledger")
+    first, _ = game.valid_actions(remember=True)
+    game.step("take kettle")
+    then, _ = game.valid_actions(remember=True)
+    assert "take kettle" in first
+    assert "put kettle on table" not in first
+    assert "put kettle on table" in then
+
+
+def test_a_pair_is_not_tried_where_others_showed_that_each_thing_is_refused(opened, monkeypatch):
+    runs = []
+    for plain in (Alike.is_plain, lambda self, key: False):
+        monkeypatch.setattr(Alike, "is_plain", plain)
+        game = opened()
+        for name in ("kettle", "ledger"):
+            game.step(f"take {name}")
+        runs.append(_runs(game)[0])
+    assert runs[0] < 0.9 * runs[1]

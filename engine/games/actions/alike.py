@@ -9,14 +9,18 @@ the action. As long as these are the same, it does nothing again.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Hashable, Iterable
+import re
+from collections.abc import Callable, Hashable, Iterable
 
+from engine.games.actions.experience import Key
 from engine.games.actions.handlers import Handlers, Reading
 from engine.games.actions.looks import Looks
 from engine.games.actions.names import Thing
 from engine.games.actions.order import ORDER, Attempt
 from engine.games.zmachine.story import StoryFile
+
+_PAIR = 5
+"""Parts of the key of a command for two things."""
 
 
 class Alike:
@@ -30,6 +34,7 @@ class Alike:
         here: Actions that the place asks for.
         memory: The story's memory in this state.
         lit: Whether the player sees the place.
+        number: Numbers what commands depend on, equal things alike, in all states.
     """
 
     def __init__(
@@ -42,7 +47,9 @@ class Alike:
         memory: bytes,
         *,
         lit: bool,
+        number: Callable[[Hashable], int],
     ) -> None:
+        self._number = number
         self._story = story
         self._handlers = handlers
         self._player = player
@@ -59,46 +66,79 @@ class Alike:
         self._facts = facts - self._placing
         self._carried = sum(1 for _ in story.children(memory, player)) if player else 0
         self._looks = Looks(story, player, memory)
-        self._contexts: dict[tuple[int, ...], Hashable] = {}
+        self._contexts: dict[tuple[int, ...], int] = {}
         self._objects: dict[int, Hashable] = {}
-        self._owned: dict[tuple[int, str, bool], tuple[int, ...] | None] = {}
+        self._wordings: dict[Hashable, int] = {}
+        self._parts: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
+        self._selves: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._itselves: set[Hashable] = set()
+        self._printed: dict[int, re.Pattern[str]] = {}
 
-    def key(self, attempt: Attempt) -> Hashable:
+    def key(self, attempt: Attempt) -> Key:
         """Return what decides what a command does. No other state has the key of one that is tried in each state."""
         if not attempt.form:
             return attempt.command, self._once
-        pair = len(attempt.things) > 1 or attempt.every
-        tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
-        own = [self._own(attempt.action, thing, receives=pair) for thing in attempt.things]
-        routines = tuple(itertools.chain.from_iterable(filter(None, own)))
-        if routines and pair:  # "give feather to tinker": his routine names the feather
+        form = attempt.form, attempt.action, attempt.picks
+        wording = self._wordings.get(form)
+        if wording is None:
+            placed = not attempt.things or attempt.action in self._here
+            whole = (attempt.form, self._lit, attempt.every and self._once, self._room if placed else 0)
+            wording = self._wordings[form] = self._number(whole)
+        parts: list[int] = []
+        routines: tuple[int, ...] = ()
+        for thing in attempt.things:
+            known = self._parts.get((form, thing.name))
+            if known is None:
+                known = self._parts[form, thing.name] = self._part(attempt, thing)
+            parts.append(known[0])
+            routines += known[1]
+        if routines and len(parts) > 1:  # "give feather to tinker": his routine names the feather
             named = self._handlers.reading(routines).named
-            own = [
-                () if its is None and thing.number in named else its
-                for thing, its in zip(attempt.things, own, strict=True)
-            ]
-        return (
-            attempt.form,
-            self._lit,
-            attempt.every and self._once,
-            self._carried if attempt.many and not attempt.things[0].carried else 0,
-            self._room if not own or attempt.action in self._here else 0,
-            self._context(attempt.action, routines),
-            *(
-                (thing.number, self._looks(thing.number))
-                if its is not None
-                else (thing.carried, self._looks(thing.number, tested))
-                for thing, its in zip(attempt.things, own, strict=True)
-            ),
+            for i, thing in enumerate(attempt.things):
+                if thing.number in named:
+                    parts[i] = self._itself(thing)[0]
+        if len(parts) == 2 and self._is_fitting(attempt.things):
+            parts = [self._itself(thing)[0] for thing in attempt.things]
+        carried = self._carried if attempt.many and not attempt.things[0].carried else 0
+        return wording, carried, self._context(attempt.action, routines), *parts
+
+    def is_plain(self, key: Key) -> bool:
+        """Whether a key is that of a command for two things to neither of which something special is done."""
+        return len(key) == _PAIR and self._itselves.isdisjoint(key[-2:])
+
+    def answered(self, answer: bytes, attempt: Attempt) -> str:
+        """Return the answer to a command without the names of its things."""
+        text = answer.decode("latin-1")
+        for place, thing in enumerate(attempt.things):
+            if thing.number not in self._printed:
+                name = re.escape(self._story.name(thing.number) or thing.name)
+                self._printed[thing.number] = re.compile(rf"\b(?:(?:an?|the|some) )?{name}\b", re.IGNORECASE)
+            text = self._printed[thing.number].sub(f"{{{place}}}", text)
+        return text
+
+    def _is_fitting(self, things: tuple[Thing, ...]) -> bool:
+        """Whether one of two things has the other one as a property: its key, say."""
+        first, second = (thing.number for thing in things)
+        memory, numbers = self._memory, self._story.numbers
+        return any(value == second for _, value in numbers(memory, first)) or any(
+            value == first for _, value in numbers(memory, second)
         )
 
-    def _own(self, action: int, thing: Thing, *, receives: bool) -> tuple[int, ...] | None:
-        """Return the routines of a thing to which something special is done, None for others."""
-        which = action, thing.name, receives
-        if which not in self._owned:
-            special = self._is_special(action, thing, receives=receives)
-            self._owned[which] = self._handlers.routines_of(thing.number, self._memory) if special else None
-        return self._owned[which]
+    def _part(self, attempt: Attempt, thing: Thing) -> tuple[int, tuple[int, ...]]:
+        """Return what a command depends on in one of its things, and the routines of one that is special."""
+        if self._is_special(attempt.action, thing, receives=len(attempt.things) > 1 or attempt.every):
+            return self._itself(thing)
+        tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
+        return self._number((thing.carried, self._looks(thing.number, tested))), ()
+
+    def _itself(self, thing: Thing) -> tuple[int, tuple[int, ...]]:
+        """Return what a command depends on in a thing that is like no other, and its routines."""
+        known = self._selves.get(thing.number)
+        if known is None:
+            itself = self._number((thing.number, self._looks(thing.number), "itself"))
+            self._itselves.add(itself)
+            known = self._selves[thing.number] = itself, self._handlers.routines_of(thing.number, self._memory)
+        return known
 
     def _is_special(self, action: int, thing: Thing, *, receives: bool) -> bool:
         """Whether something is done to this thing that is not done to others that look alike."""
@@ -111,15 +151,14 @@ class Alike:
             or thing.number in self._handlers.action_reading(action).named
         )
 
-    def _context(self, action: int, routines: tuple[int, ...]) -> Hashable:
-        """Return what the routines of an action and of things look at."""
+    def _context(self, action: int, routines: tuple[int, ...]) -> int:
+        """Return the number of what the routines of an action and of things look at."""
         known = self._contexts.get((action, *routines))
         if known is None:
             special = self._handlers.reading(routines)
-            known = self._contexts[action, *routines] = (
-                self._values([self._handlers.action_reading(action), special]),
-                self._room if special.variables & self._placing else 0,
-            )
+            values = self._values([self._handlers.action_reading(action), special])
+            room = self._room if special.variables & self._placing else 0
+            known = self._contexts[action, *routines] = self._number((values, room))
         return known
 
     def _values(self, readings: Iterable[Reading]) -> Hashable:

@@ -4,65 +4,106 @@ A command did nothing, or it did the same as another one that is a better wordin
 the command's key (`engine.games.actions.alike`): what its doing depends on. One with the same key is not tried again;
 one that did the same as another only if that one has changed the world in this state, too. The other one is remembered
 by its wording for the same things, as more may decide what it does: how much the player can carry, say.
+
+Commands for two things to which nothing special is done are left out in two more cases. The story refused the first
+thing with another second one in the same words as the second thing with another first one: then these words do not
+depend on both. Or the same wording did nothing for other things but take one of them first: taking is a command of its
+own, so the thing can be taken, and the wording tried then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 
 from engine.games.actions import limits
 from engine.games.actions.order import Attempt
 
 _Wording = tuple[str, tuple[int, ...]]
 """A better wording for a command, and which of the command's things are in its gaps."""
+_Refusal = tuple[str, _Wording | None]
+"""The story's answer without the names of things, and the better wording for what was done; None if nothing was."""
+Key = tuple[Hashable, ...]
+"""What decides what a command does. The last parts are its things."""
 
 
 class Experience:
-    """What commands of one story did."""
+    """What commands of one story did.
 
-    def __init__(self) -> None:
-        self._instead: dict[Hashable, _Wording | None] = {}
+    Args:
+        pickup: Numbers of the actions that take something.
+    """
+
+    def __init__(self, pickup: Collection[int] = ()) -> None:
+        self.pickup = pickup
+        self.instead: dict[Key, _Wording | None] = {}
+        self.refused: dict[Key, set[_Refusal]] = {}
+        self.taking: dict[str, set[_Wording]] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, what: Hashable) -> int:
+        """Return a number for something, the same for all that is equal."""
+        return self._numbers.setdefault(what, len(self._numbers))
 
     def begin(self) -> Here:
         """Return what is known in a new state."""
-        if len(self._instead) >= limits.REMEMBERED:
-            self._instead.clear()
-        return Here(self._instead)
+        if max(len(self.instead), len(self._numbers)) >= limits.REMEMBERED:
+            for known in (self.instead, self.refused, self.taking, self._numbers):
+                known.clear()
+        return Here(self)
 
 
 class Here:
-    """What is known in one state.
+    """What is known in one state, in which more is found out."""
 
-    Args:
-        instead: For each key that needs no trial a wording that does the same, None if it does nothing.
-    """
-
-    def __init__(self, instead: dict[Hashable, _Wording | None]) -> None:
-        self._instead = instead
+    def __init__(self, known: Experience) -> None:
+        self._known = known
         self._best: dict[Hashable, Attempt] = {}
         self._works: set[str] = set()
 
-    def needless(self, key: Hashable, attempt: Attempt) -> bool:
-        """Whether a command need not be tried."""
-        if key not in self._instead:
+    def needless(self, key: Key, attempt: Attempt, *, plain: bool) -> bool:
+        """Whether a command need not be tried; `plain` if it is for two things to which nothing special is done."""
+        known = self._known
+        if key in known.instead:
+            return self._is_done(known.instead[key], attempt)
+        if not plain:
             return False
-        better = self._instead[key]
-        if better is None:
-            return True
-        form, places = better
-        return form.format(*(attempt.things[place].name for place in places)) in self._works
+        first, second = (known.refused.get(side, set()) for side in _sides(key))
+        better = (*known.taking.get(attempt.form, ()), *(better for _, better in first & second))
+        return any(self._is_done(wording, attempt) for wording in better)
 
-    def nothing(self, key: Hashable) -> None:
-        """A command did nothing."""
-        self._instead[key] = None
+    def nothing(self, key: Key, answer: str | None) -> None:
+        """A command did nothing. The answer is None if it is not for two plain things."""
+        self._instead(key, answer, None)
 
-    def works(self, key: Hashable, attempt: Attempt, effect: Hashable, *, best: bool) -> None:
+    def works(self, key: Key, attempt: Attempt, effect: Hashable, answer: str | None, *, best: bool) -> None:
         """A command had an effect, and is the best wording for it so far or not."""
-        self._instead.pop(key, None)
+        self._known.instead.pop(key, None)
         if best:
             self._best[effect] = attempt
             self._works.add(attempt.command)
             return
         other = self._best[effect]
         if other.form and not other.every and all(thing in attempt.things for thing in other.things):
-            self._instead[key] = other.form, tuple(attempt.things.index(thing) for thing in other.things)
+            better = other.form, tuple(attempt.things.index(thing) for thing in other.things)
+            self._instead(key, answer, better)
+            if answer is not None and other.action in self._known.pickup:
+                self._known.taking.setdefault(attempt.form, set()).add(better)
+
+    def _instead(self, key: Key, answer: str | None, better: _Wording | None) -> None:
+        self._known.instead[key] = better
+        if answer is not None:
+            for side in _sides(key):
+                self._known.refused.setdefault(side, set()).add((answer, better))
+
+    def _is_done(self, better: _Wording | None, attempt: Attempt) -> bool:
+        """Whether a command does nothing, or the same as one that has changed the world in this state."""
+        if better is None:
+            return True
+        form, places = better
+        return form.format(*(attempt.things[place].name for place in places)) in self._works
+
+
+def _sides(key: Key) -> tuple[Key, Key]:
+    """Return what the commands with the same first thing have in common, and those with the same second."""
+    *wording, first, second = key
+    return (*wording, 0, first), (*wording, 1, second)

@@ -21,9 +21,12 @@ _NO_WORD = "qqqq"
 """A command that no story knows. Its answer shows how a story answers to such a command."""
 _Key = tuple[int, tuple[int, ...]]
 """An object and the addresses of its routines. Some stories use one object for several things in turn."""
-_PRONOUN_WORDS = "it this that them these those all everything me myself you your yourself self i him her one"
-_PRONOUNS = frozenset(_PRONOUN_WORDS.split())
-_PARTICLES = frozenset(("a", "an", "the", "and", "then", "but", "of"))
+_NO_NAMES_WORDS = """
+it this that them these those all everything me myself you your yourself self i him her one
+a an the and then but of
+"""
+_NO_NAMES = frozenset(_NO_NAMES_WORDS.split())
+"""Words that name nothing by themselves, even where a story has them among the words of a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Thing:
         carried: Whether the player has it, directly or in something carried.
         asks: Actions that its routines ask for; see `engine.games.actions.handlers`.
         topics: Words that its routines compare something with.
+        full: Whether something is in it.
         is_value: Whether it is a number or a direction: something to set things to, or to push them in.
     """
 
@@ -44,6 +48,7 @@ class Thing:
     carried: bool
     asks: frozenset[int]
     topics: tuple[str, ...] = ()
+    full: bool = False
     is_value: bool = False
 
 
@@ -179,7 +184,7 @@ class Namer:
                 continue
             numbers.add(number)
             names = [*vocabulary.full_names(number), *vocabulary.nouns(number)[:2]]
-            for name in (name for name in names if name not in _PRONOUNS):
+            for name in (name for name in names if name not in _NO_NAMES):
                 key = self._meant(name, saved)
                 if key is not None and key[0] == number and key != myself:
                     things.append(self._thing(key, name, saved))
@@ -187,7 +192,7 @@ class Namer:
         if not self._sees(shown, saved):
             ways = {self._story.cut(way) for way in self._wording.ways}
             for number in range(1, min(self._story.object_count, limits.DARK) + 1):
-                nouns = vocabulary.nouns(number)
+                nouns = [noun for noun in vocabulary.nouns(number) if noun not in _NO_NAMES]
                 if number in numbers or not nouns or ways & {*nouns}:
                     continue
                 key = self._meant(nouns[0], saved)
@@ -239,7 +244,7 @@ class Namer:
             forms = (word, word.removesuffix("s"))
             form = next((form for form in forms if self._vocabulary.names_something(form)), "")
             cut = self._story.cut(form)
-            if form and not _PRONOUNS & set(forms) and cut not in known:
+            if form and not _NO_NAMES & set(forms) and cut not in known:
                 known[cut] = form
                 new.append(form)
         return new
@@ -248,7 +253,7 @@ class Namer:
         """Return those of these words that name something, but nothing at hand."""
         present = {word for thing in things for word in self._vocabulary.nouns(thing.number)}
         cut = self._story.cut
-        far = [word for word in unclear if cut(word) not in present and word not in _PARTICLES]
+        far = [word for word in unclear if cut(word) not in present]
         return [word for word in far if self._vocabulary.is_plain_noun(word)][: limits.HEARD]
 
     def _spoken(self, words: list[str], saved: Snapshot) -> tuple[str, ...]:
@@ -339,7 +344,8 @@ class Namer:
     def _thing(self, key: _Key, name: str, saved: Snapshot) -> Thing:
         number, routines = key
         carried, asks = self._is_carried(number, saved), self._handlers.asked(routines)
-        return Thing(name, number, carried, asks, self._handlers.topics(routines))
+        full = any(True for _ in self._story.children(saved.memory, number))
+        return Thing(name, number, carried, asks, self._handlers.topics(routines), full)
 
     def _is_carried(self, number: int, saved: Snapshot) -> bool:
         for _ in range(16):

@@ -15,6 +15,7 @@ In three stories, one in two to ten commands of the first stages changed somethi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,9 +30,10 @@ ten changes. A search with a budget continues when the state comes again, so the
 actions. Runs that must be repeatable search without a budget, which is the default."""
 ORDER = -1
 """Action number of commands that are given to another character."""
+_Pair = tuple[Form, Thing, Thing]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
     """A command to try.
 
@@ -76,6 +78,7 @@ class Order:
     Attributes:
         portable: Numbers of objects that could be picked up. The caller adds to it while trying.
         obeying: Numbers of objects that obeyed an order. The caller adds to it while trying.
+        joining: Wordings that did something with two things, and the second one's number. The caller adds to it.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Order:
         self._orders = orders
         self._ways = ways
         self.obeying: set[int] = set()
+        self.joining: set[tuple[str, int]] = set()
         self._bare = bare
         self._hand = hand
         self._topics = topics
@@ -112,7 +116,7 @@ class Order:
         self._words_only = [form for form in usual if len(form.held) == 1 and form.free[0]]
         self._worded = [form for form in usual if len(form.held) == 2 and sum(form.free) == 1]
         self._moving = effective - {form.action for form in usual if len(form.held) == 1}
-        self._known_pairs: list[tuple[Form, Thing, Thing]] | None = None
+        self._known_pairs: tuple[list[_Pair], ...] = ()
         plain = [form for form in self._singles if len(form.text.split()) == 2 and not form.spare]
         self._everyday = {form.text for form in [f for f in plain if f.action in effective][: limits.EVERYDAY]}
 
@@ -132,16 +136,16 @@ class Order:
         yield from map(Attempt, self._hand.stirring)
         yield from self._spoken()
         yield from self._single(lambda form, thing: form.action in thing.asks)
-        yield from self._double(self._likely)
+        yield from self._double(0)
         yield from self._with_words()
         yield from self._words_alone()
         yield from self._single(lambda form, thing: form.text in self._everyday)
-        yield from self._everything_with()
         yield from (Attempt(word, form="" if word in self._ways else word) for word in self._bare)
-        yield from self._double(lambda form, first, second: form.many and first.carried)
+        yield from self._double(1)
+        yield from self._everything_with()
         yield from self._single(lambda form, thing: True)
         yield from self._told()
-        yield from self._double(lambda form, first, second: True)
+        yield from self._double(2)
 
     # ----------------------------------------------------------------------------------- one thing
 
@@ -192,7 +196,7 @@ class Order:
                 asked = form.action in person.asks or (obeys and form.action in thing.asks and not form.held[0])
                 if asked and thing is not person:
                     yield form.text, form.action, (thing,)
-        for form, first, second in self._pairs():
+        for form, first, second in itertools.chain.from_iterable(self._pairs()):
             if form.action in person.asks and person not in (first, second):
                 yield form.text, form.action, (first, second)
 
@@ -222,45 +226,50 @@ class Order:
 
     # ---------------------------------------------------------------------------------- two things
 
-    def _likely(self, form: Form, first: Thing, second: Thing) -> bool:
-        """Whether a thing or the place asks for the action, and the thing to act with is carried."""
-        asked = form.action in first.asks or form.action in second.asks
-        if not asked and not (form.many and form.action in self._here):
-            return False
-        return second.carried if _is_tool(form) else first.carried
+    def _pairs(self) -> tuple[list[_Pair], ...]:
+        """Return the pairs that can matter, cached; the first call must come after things were tried to be taken.
 
-    def _pairs(self) -> list[tuple[Form, Thing, Thing]]:
-        """Return the pairs that can matter, cached. The first call must come after things were tried to be taken."""
-        if self._known_pairs is None:
-            receiving = {thing.number for thing in self._things if any(a > self._highest for a in thing.asks)}
-            self._known_pairs = [
-                (form, first, second)
-                for form in self._doubles
-                for first in self._things
-                if not form.held[0] or self._holds(first)
-                for second in self._things
-                if first is not second
-                and (not form.held[1] or self._holds(second))
-                and self._matters(form, first, second, receiving)
+        First those in which a thing or the place asks for the action and the thing to act with is carried, then what
+        is carried with verbs for many things, then the others.
+        """
+        if self._known_pairs:
+            return self._known_pairs
+        receiving = {thing.number for thing in self._things if any(a > self._highest for a in thing.asks)}
+        found: tuple[list[_Pair], ...] = [], [], []
+        for form in self._doubles:
+            action, tool, here = form.action, _is_tool(form), form.action in self._here
+            moves = action in self._moving
+            firsts = [thing for thing in self._things if not form.held[0] or self._holds(thing)]
+            seconds = [
+                (thing, action in thing.asks, (moves or thing.number in receiving) and self._reaches(thing, form, 1))
+                for thing in self._things
+                if not form.held[1] or self._holds(thing)
             ]
-        return self._known_pairs
+            for first in firsts:
+                asks = action in first.asks
+                may = not form.spare and self._reaches(first, form, 0)
+                for second, asked, receives in seconds:
+                    if first is second or not (here or asks or asked or (may and receives)):
+                        continue
+                    likely = (asks or asked or (form.many and here)) and (second if tool else first).carried
+                    stage = 0 if likely else 1 if form.many and first.carried else 2
+                    found[stage].append((form, first, second))
+        self._known_pairs = found
+        return found
 
-    def _matters(self, form: Form, first: Thing, second: Thing, receiving: set[int]) -> bool:
-        action = form.action
-        if action in self._here or action in first.asks or action in second.asks:
-            return True
-        if form.spare or self._is_way(first) or self._is_way(second):
-            return False
-        if not (action in self._moving or second.number in receiving):
-            return False
-        reach = second if _is_tool(form) else first
-        return reach.carried if self._strict else self._holds(reach)
+    def _reaches(self, thing: Thing, form: Form, slot: int) -> bool:
+        """Whether something can be done with a thing: it is no direction, and at hand if it is what acts.
 
-    def _double(self, wanted: Callable[[Form, Thing, Thing], bool]) -> Iterator[Attempt]:
-        for form, first, second in self._pairs():
-            if wanted(form, first, second):
-                command = form.text.format(first.name, second.name)
-                yield Attempt(command, 2, form.action, 0, form.text, (first, second), form.many, form.picks)
+        Where the verb itself takes it first, taking it is a command of its own.
+        """
+        acts = slot == _is_tool(form)
+        at_hand = thing.carried if self._strict or form.held[slot] else self._holds(thing)
+        return not self._is_way(thing) and (at_hand or not acts)
+
+    def _double(self, stage: int) -> Iterator[Attempt]:
+        for form, first, second in self._pairs()[stage]:
+            command = form.text.format(first.name, second.name)
+            yield Attempt(command, 2, form.action, 0, form.text, (first, second), form.many, form.picks)
 
     def _with_words(self) -> Iterator[Attempt]:
         """Yield commands with words or numbers to the things that ask for such actions."""
@@ -284,6 +293,8 @@ class Order:
         for form in self._doubles:
             if form.many and form.action in self._effective:
                 for thing in self._things:
+                    if not thing.full and (form.text, thing.number) not in self.joining:
+                        continue  # nothing to take out, nothing goes in
                     command = form.text.format("all", thing.name)
                     wording = form.text.format("all", "{}")
                     yield Attempt(command, 2, form.action, 0, wording, (thing,), every=True)

@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 15
+SCHEME = 16
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -60,7 +60,6 @@ class ActionFinder:
         self._story = story
         self._facts = sorted(facts)
         self._poison = poison
-        self._memory = Memory()
         self._grammar = grammar
         self.bearings = bearings
         self._player = player
@@ -81,6 +80,7 @@ class ActionFinder:
         self._pickup = {
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
         } or {form.action for form in self._forms if form.held == (False,) and form.many}
+        self._memory = self._fresh()
 
     def search(
         self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
@@ -94,7 +94,10 @@ class ActionFinder:
             saved: The state.
             remember: Whether to use what was found in other states. Then the result depends on which these were.
         """
-        return Search(self, machine, world, shown, saved, self._memory if remember else Memory())
+        return Search(self, machine, world, shown, saved, self._memory if remember else self._fresh())
+
+    def _fresh(self) -> Memory:
+        return Memory(experience=Experience(self._pickup))
 
     def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
         """Return the things at hand, and the words that the texts mention."""
@@ -117,7 +120,10 @@ class ActionFinder:
         here = self._asked_here(saved)
         known = memory.experience.begin()
         facts = frozenset(self._facts) - trial.restless(self._facts)
-        alike = Alike(self._story, self.handlers, facts, self._player, here, saved.memory, lit=hand.lit)
+        alike = Alike(
+            self._story, self.handlers, facts, self._player, here, saved.memory,
+            lit=hand.lit, number=memory.experience.number,
+        )  # fmt: skip
         order = Order(
             self._forms,
             self.bare,
@@ -134,13 +140,17 @@ class ActionFinder:
             if attempt.command in self._poison:
                 continue
             key = alike.key(attempt)
-            if self._remembers and attempt.form and known.needless(key, attempt):
+            plain = alike.is_plain(key)
+            if self._remembers and attempt.form and known.needless(key, attempt, plain=plain):
                 continue
             changes = trial(attempt.command, attempt.count)
+            answer = alike.answered(trial.answer, attempt) if plain else None
             if changes:
-                known.works(key, attempt, changes, best=trial.best(changes) == attempt.command)
+                known.works(key, attempt, changes, answer, best=trial.best(changes) == attempt.command)
             elif attempt.form:
-                known.nothing(key)
+                known.nothing(key, answer)
+            if changes and len(attempt.things) > 1:
+                order.joining.add((attempt.form, attempt.things[1].number))
             if changes and attempt.action in self._pickup and attempt.thing:
                 order.portable.add(attempt.thing)
             if changes and attempt.action == ORDER and attempt.thing in hand.listeners:

@@ -78,6 +78,7 @@ class Trial:
         ]
         self._effects: dict[Effect, tuple[_Rank, str]] = {}
         self.tried = 0
+        self.answer = b""
         by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
         if idle and (by_luck or self._passed[0][0][1] != facts):
             self._add((("time", b""), self._score, ""), 0, idle[0])
@@ -116,7 +117,7 @@ class Trial:
         """Return the command's effect, and whether it drew random numbers, so that it may still have another one."""
         machine = self._machine
         machine.rewind(self._starts[attempt])
-        text = machine.run(command)
+        text = self.answer = machine.run(command)
         if machine.halted:
             return None, False  # never proposed: it crashes the interpreter instead of ending the story
         if self._world.end(text) or self._prompt.kind() == COMMAND:
