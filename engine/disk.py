@@ -223,3 +223,21 @@ def write_private(path: Path, data: str | bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file that the user named, as a whole.
+
+    Raises:
+        StorageError: It cannot be written; an existing file is unchanged.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("xb") as file:
+            file.write(data)
+        os.replace(partial, path)
+    except OSError as error:
+        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "export": (
         "jitrl export last -o decisions.csv",
         "jitrl export last -o session.eval",
+        "jitrl export last --to openinference -o spans.json",
         "jitrl export last --to datasets -o decisions",
     ),
     "memory": (

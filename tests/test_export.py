@@ -148,6 +148,35 @@ def test_a_dataset_has_a_card_and_the_rows_and_replaces_nothing(saves, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["set"]
 
 
+def test_spans_are_a_tree_for_each_episode_with_the_calls_and_the_actions(saves, tmp_path):
+    file = tmp_path / "spans.json"
+    assert main(["--saves", str(saves), "export", "last", "--to", "openinference", "-o", str(file)]) == 0
+    (scope,) = json.loads(file.read_text())["resourceSpans"][0]["scopeSpans"]
+    spans = {span["spanId"]: span for span in scope["spans"]}
+    assert len(spans) == len(scope["spans"])
+
+    def said(span, name):
+        return next((value for one in span["attributes"] if one["key"] == name for value in one["value"].values()), "")
+
+    kinds = {name: [span for span in spans.values() if said(span, "openinference.span.kind") == name]
+             for name in ("AGENT", "CHAIN", "LLM", "TOOL")}  # fmt: skip
+    (session,) = (saves / "sessions").iterdir()
+    events = [event for _, event in recording.read(session / "events.jsonl")]
+    stepped = [event for event in events if isinstance(event, Stepped)]
+    assert [said(span, "input.value") for span in kinds["TOOL"]] == [event.action for event in stepped]
+    assert [said(span, "output.value") for span in kinds["CHAIN"]] == [event.action for event in stepped]
+    assert {said(span, "jitrl.score") for span in kinds["AGENT"]} == {
+        event.score for event in events if isinstance(event, EpisodeEnded)
+    }
+    parents = {"CHAIN": "AGENT", "TOOL": "CHAIN"}
+    for name, above in parents.items():
+        for span in kinds[name]:
+            parent = spans[span["parentSpanId"]]
+            assert (said(parent, "openinference.span.kind"), parent["traceId"]) == (above, span["traceId"])
+            assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])
+    assert len({span["traceId"] for span in kinds["AGENT"]}) == len(kinds["AGENT"])
+
+
 @pytest.fixture(scope="module")
 def logs(saves, tmp_path_factory):
     """The session as logs of Inspect: as an archive and as JSON."""

@@ -60,6 +60,7 @@ jitrl export 20261126-quick-19e0 --to jsonl | head
 jitrl export 20261126-quick-19e0 -o decisions.parquet     # needs: jitrl up parquet
 jitrl export last --to datasets -o decisions               # a folder that load_dataset("decisions") opens
 jitrl export last -o session.eval                          # a log of Inspect
+jitrl export last --to openinference -o spans.json         # spans of OpenTelemetry
 ```
 
 `--to datasets` writes the rows in the layout of Hugging Face datasets: a new folder with a card (`README.md`, which has
@@ -70,6 +71,10 @@ benchmark's run a folder with a log for each session. The game is the only sampl
 it: what was shown are the messages of the user, what was done those of the assistant, and the score is that of the
 environment. `inspect view` shows it. Tokens are those of the decisions. It was tried with inspect_ai 0.3.285 and
 datasets 5.2.
+
+`--to openinference` writes spans of OpenTelemetry (OTLP as JSON) with the attributes of OpenInference. Each episode is
+a trace: the agent's span holds one for each step, and that has the calls of the model and the action. Prompts are
+among the attributes.
 
 Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
 ([formats.md](formats.md)), with all digits. Screens show the value of a plan in one unit, cut to what is left to gain;

@@ -6,11 +6,9 @@ messages of the user, what was done those of the assistant, and the score is tha
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import io
 import json
-import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -19,8 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from engine.disk import shown
-from engine.errors import StorageError, UsageError
+from engine.disk import replace_file, shown
+from engine.errors import UsageError
 from engine.records import EpisodeEnded, EpisodeStarted, Event, SessionEnded, SessionStarted
 from engine.session import recording
 from engine.session.past import Past, episodes
@@ -60,16 +58,7 @@ def save(source: Path, target: Path) -> int:
         raise UsageError(f"no episode of {shown(source)} has ended, so there is nothing to write")
     log = _header(read, read.started, samples)
     content = _packed(log, samples) if target.suffix == ".eval" else _text({**log, "samples": samples}).encode()
-    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        with partial.open("xb") as file:
-            file.write(content)
-        os.replace(partial, target)
-    except OSError as error:
-        raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    replace_file(target, content)
     return len(samples)
 
 

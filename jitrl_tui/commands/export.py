@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from engine.session.candidates import CandidateRow
 
 TABLES = ("csv", "jsonl", "parquet")
-FORMATS = (*TABLES, "datasets", "inspect")
+FORMATS = (*TABLES, "datasets", "inspect", "openinference")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
-        "export", parents=[common], help="decisions as CSV, JSON lines, Parquet or a dataset; logs of Inspect",
+        "export", parents=[common], help="decisions as tables or a dataset; logs of Inspect, spans",
         description="Write one row for each candidate of each decision of a session, or of all sessions of a "
                     "benchmark's run: as a table, or with --to datasets as a folder that Hugging Face's load_dataset "
-                    "opens. --to inspect writes the episodes as a log of Inspect (.eval or .json); for a run, a "
-                    "folder of logs. Parquet needs pyarrow (jitrl up parquet).",
+                    "opens. --to inspect writes the episodes as a log of Inspect (.eval or .json), --to openinference "
+                    "as spans of OpenTelemetry (.json); for a run, a folder of files. Parquet needs pyarrow "
+                    "(jitrl up parquet).",
     )  # fmt: skip
     parser.add_argument("name", metavar="SESSION|RUN", help="a session or a run: name, folder or recording, or last")
     parser.add_argument("--to", choices=FORMATS, metavar="FORMAT",
@@ -49,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if target is None and form not in ("csv", "jsonl"):
         raise UsageError(f"{form} is no text for a terminal: say with -o where it goes")
     found = recordings(args.name, saves_folder(args.saves))
-    if target is not None and form == "inspect":
-        return _inspect(found, target)
+    if target is not None and form in ("inspect", "openinference"):
+        return _files(found, target, form)
     rows = _rows(found)
     if target is None:
         tables.write(rows, form, sys.stdout)
@@ -61,18 +62,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _inspect(found: list[tuple[Path, str]], target: Path) -> int:
-    """Write a log of Inspect for a session, or a folder with one for each cell of a run."""
+def _files(found: list[tuple[Path, str]], target: Path, form: str) -> int:
+    """Write a file for a session, or a folder with one for each cell of a run."""
     from engine.disk import shown
     from engine.paths import ensure_folder
-    from engine.session import inspect_log
+    from engine.session import inspect_log, spans
 
+    save, ending, what = (
+        (inspect_log.save, "eval", "episodes") if form == "inspect" else (spans.save, "json", "spans")
+    )
     files = [(path, target) for path, _ in found]
     if found and found[0][1]:
         ensure_folder(target, private=False)
-        files = [(path, target / f"{cell}-{number}.eval") for number, (path, cell) in enumerate(found, 1)]
-    count = sum(inspect_log.save(path, file) for path, file in files)
-    note(f"wrote {count:,} episodes to {shown(target)}")
+        files = [(path, target / f"{cell}-{number}.{ending}") for number, (path, cell) in enumerate(found, 1)]
+    count = sum(save(path, file) for path, file in files)
+    note(f"wrote {count:,} {what} to {shown(target)}")
     return 0
 
 
