@@ -121,7 +121,7 @@ _RUN = (
     Key("H", "H", "hint", "hint", "a hint at the best-known action: its first word; again: all of it", SHEET),
     Key("N", "N", "notes", "notes", "the notes of this session; a new one", SHEET),
     Key("T", "T", "export", "export",
-        "write the transcript to a file: text, Markdown or JSON", SHEET),
+        "write the transcript to a file: text, Markdown, a page to share or JSON", SHEET),
     Key("K", "K", "what_if", "what if",
         "what if: this choice and the whole run with other settings, without the model",
         3, panes=("candidates", "why")),

@@ -37,7 +37,11 @@ COMMANDS = (
     Typed("hint", "a hint at the best-known action: its first word; again: the whole action"),
     Typed("note", "keep a note with this session", "TEXT"),
     Typed("notes", "the notes of this session"),
-    Typed("export", "write what was read and typed to a file: .txt, .md or .json", "FILE"),
+    Typed(
+        "export",
+        "write what was read and typed to a file: .txt, .md, .html or .json; `--thoughts FILE` adds reasons",
+        "FILE",
+    ),
     Typed("actions", "the actions that are possible here"),
     Typed("page", "on the web: the page drawn in text; the number of an element is an action, too", lines=True),
     Typed("score", "score, step, episode"),

@@ -1,8 +1,9 @@
-"""A session as a text for people (txt, md) or programs (json): what was read, what was typed, and the notes."""
+"""A session as a text for people (txt, md, html) or programs (json): what was read, what was typed, and the notes."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import os
 import re
@@ -23,7 +24,7 @@ from engine.records import (
 )
 from engine.session.notes import Note
 
-FORMATS = ("txt", "md", "json")
+FORMATS = ("txt", "md", "html", "json")
 _INLINE = re.compile(r"[\\`*_\[\]<>#|~&]")
 _LEADING = re.compile(r"^(\s*\d*)([-+=.)])(?=\s|[-+=]|$)")
 FORMAT = 1
@@ -139,17 +140,22 @@ def transcript(events: Iterable[Event], notes: Sequence[Note] = ()) -> Transcrip
     return made
 
 
-def written(made: Transcript, form: str) -> str:
+def written(made: Transcript, form: str, *, thoughts: bool = False) -> str:
     """Return a transcript as text of a format.
+
+    Args:
+        thoughts: Whether to tell the reason of each action; JSON has it always.
 
     Raises:
         UsageError: There is no such format.
     """
     match form:
         case "txt":
-            return "\n".join(_plain(made)).rstrip() + "\n"
+            return "\n".join(_plain(made, thoughts)).rstrip() + "\n"
         case "md":
-            return "\n".join(_markdown(made)).rstrip() + "\n"
+            return "\n".join(_markdown(made, thoughts)).rstrip() + "\n"
+        case "html":
+            return "\n".join(_page(made, thoughts)) + "\n"
         case "json":
             return json.dumps({"format": FORMAT, **asdict(made)}, indent=1) + "\n"
     raise UsageError(f"there is no format {form!r} for a transcript; choose one of: {', '.join(FORMATS)}")
@@ -163,7 +169,7 @@ def format_of(path: str | Path, wanted: str | None = None) -> str:
     """
     ending = wanted or Path(path).suffix.lstrip(".").lower()
     if ending not in FORMATS:
-        raise UsageError(f"{shown(path)!r} ends with no format of a transcript; it is .txt, .md or .json")
+        raise UsageError(f"{shown(path)!r} ends with no format of a transcript; it is .txt, .md, .html or .json")
     return ending
 
 
@@ -185,21 +191,22 @@ def save(text: str, path: Path) -> None:
         raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
 
 
-def _plain(made: Transcript) -> Iterator[str]:
+def _plain(made: Transcript, thoughts: bool) -> Iterator[str]:
     yield f"{made.title}. {_about(made)}"
     yield from (f"Note: {note.text}" for note in made.notes)
     for part in made.episodes:
         yield from ("", f"Episode {part.episode}", "", part.opening)
         yield from (f"[Note: {text}]" for text in _noted(part, 0))
         for step in part.steps:
-            yield from ("", f"> {step.action}{'   (you)' if step.by == 'human' else ''}", step.text)
+            yield from ("", *([f"[{step.why}]"] if thoughts and step.why else []))
+            yield from (f"> {step.action}{'   (you)' if step.by == 'human' else ''}", step.text)
             if step.reward:
                 yield f"[{_gain(step, made.max_score)}]"
             yield from (f"[Note: {text}]" for text in _noted(part, step.step))
         yield from ("", _end(part, made.max_score))
 
 
-def _markdown(made: Transcript) -> Iterator[str]:
+def _markdown(made: Transcript, thoughts: bool) -> Iterator[str]:
     yield from (f"# {_literal(made.title)}", "", _literal(_about(made)))
     yield from (line for note in made.notes for line in ("", f"> **Note:** {_literal(note.text)}"))
     for part in made.episodes:
@@ -208,12 +215,49 @@ def _markdown(made: Transcript) -> Iterator[str]:
             yield from ("", f"> **Note:** {_literal(text)}")
         for step in part.steps:
             who = " (you)" if step.by == "human" else ""
-            yield from ("", f"**{step.step}. {_literal(step.action)}**{who}", "", *_paragraphs(step.text))
+            yield from ("", f"**{step.step}. {_literal(step.action)}**{who}", "")
+            if thoughts and step.why:
+                yield from (f"*{_literal(step.why)}*", "")
+            yield from _paragraphs(step.text)
             if step.reward:
                 yield from ("", f"*{_gain(step, made.max_score)}*")
             for text in _noted(part, step.step):
                 yield from ("", f"> **Note:** {_literal(text)}")
         yield from ("", f"*{_end(part, made.max_score)}*")
+
+
+_STYLE = (
+    "body{max-width:44em;margin:2em auto;padding:0 1em;font:1em/1.5 Georgia,serif;color-scheme:light dark}"
+    "p{white-space:pre-wrap;margin:.6em 0}.act{font-weight:bold}.you{color:#a60}.gain{color:#282}.why{opacity:.7}"
+    "@media(prefers-color-scheme:dark){.you{color:#fb6}.gain{color:#8d8}}"
+)
+
+
+def _page(made: Transcript, thoughts: bool) -> Iterator[str]:
+    """Yield the lines of a page that needs nothing from elsewhere and runs no code."""
+
+    def line(text: str, kind: str = "", tag: str = "p") -> str:
+        return f"<{tag}{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{html.escape(text)}</{tag}>"
+
+    yield from ("<!doctype html>", '<html lang="en"><head><meta charset="utf-8">')
+    yield '<meta name="viewport" content="width=device-width">'
+    yield f"<title>{html.escape(made.title)}</title><style>{_STYLE}</style></head><body>"
+    yield from (line(made.title, tag="h1"), line(_about(made)))
+    yield from (line(f"Note: {note.text}", "why") for note in made.notes)
+    for part in made.episodes:
+        yield from (line(f"Episode {part.episode}", tag="h2"), line(part.opening))
+        yield from (line(f"Note: {text}", "why") for text in _noted(part, 0))
+        for step in part.steps:
+            human = step.by == "human"
+            yield line(f"> {step.action}{' (you)' if human else ''}", "act you" if human else "act")
+            if thoughts and step.why:
+                yield line(step.why, "why")
+            yield line(step.text)
+            if step.reward:
+                yield line(_gain(step, made.max_score), "gain")
+            yield from (line(f"Note: {text}", "why") for text in _noted(part, step.step))
+        yield line(_end(part, made.max_score), "why")
+    yield "</body></html>"
 
 
 def _about(made: Transcript) -> str:

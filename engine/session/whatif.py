@@ -175,6 +175,8 @@ def nearest(
     The step is None if the decision is not in the recording, or nothing is remembered that could be compared.
     """
     alone = dataclasses.replace(run.settings, k=1, r=0.0, relax=0.0)
+    if alone.retrieval == "hybrid":  # there, r is the least Jaccard similarity of the states, whatever ranks them
+        alone = dataclasses.replace(alone, retrieval="jaccard", history_weight=0.0)
     made = trial(run, at, settings=alone, lens=lens, check=check)
     found = made.now.update.neighbours if made is not None and made.now.update is not None else ()
     return (found[0] if found else None), least_similarity(run.settings, at[1])

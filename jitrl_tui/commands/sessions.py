@@ -13,7 +13,7 @@ from jitrl_tui.output import note
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
 
-FORMATS = ("txt", "md", "json")
+FORMATS = ("txt", "md", "html", "json")
 """Formats of a transcript, as in `engine.session.transcript`, which is not imported to show the help."""
 
 
@@ -58,6 +58,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     export.add_argument("name", metavar="SESSION", help="write the transcript of this session")
     export.add_argument("--format", choices=FORMATS, help="its format (default: that of FILE's name, or txt)")
     export.add_argument("-o", "--output", metavar="FILE", help="where it goes (default: stdout)")
+    export.add_argument("--thoughts", action="store_true", help="tell the reason of each action, too")
     export.set_defaults(handler=_export)
 
 
@@ -110,10 +111,10 @@ def _export(args: argparse.Namespace) -> int:
 
     recording = _named(args.name, saves_folder(args.saves)).recording
     if args.output is None or args.output == "-":
-        sys.stdout.write(text_of(recording, args.format or "txt"))
+        sys.stdout.write(text_of(recording, args.format or "txt", thoughts=args.thoughts))
         return 0
     target = Path(args.output)
-    export(recording, target, format_of(target, args.format))
+    export(recording, target, format_of(target, args.format), thoughts=args.thoughts)
     note(f"wrote {shown(target)}")
     return 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine import worked
 from engine.errors import JitrlError
 from jitrl_tui import hits, steered, typed
-from jitrl_tui.exporting import export
+from jitrl_tui.exporting import export_as
 from jitrl_tui.hinting import Hints
 from jitrl_tui.places import told
 from jitrl_tui.plain.choices import candidate_lines
@@ -142,8 +142,7 @@ class Commands:
         if not name:
             self._telling.say("Say to which file, for instance: /export pantry.md")
             return
-        target = Path(name).expanduser()
-        export(recording, target)
+        target = export_as(recording, name)
         self._telling.say(f"Wrote {target}.")
 
     def _map(self) -> None:

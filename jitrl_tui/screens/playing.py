@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
 from jitrl_tui import steered, typed
-from jitrl_tui.exporting import export
+from jitrl_tui.exporting import export_as
 from jitrl_tui.hinting import Hints
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import KeepingScreen
@@ -126,9 +125,8 @@ class PlayingScreen(KeepingScreen):
     def _export(self, name: str | None) -> None:
         if name is None or self.files is None:
             return
-        target = Path(name).expanduser()
         try:
-            export(self.files.recording, target)
+            target = export_as(self.files.recording, name)
         except JitrlError as error:
             self.notify(str(error), severity="error")
         else:

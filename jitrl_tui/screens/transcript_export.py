@@ -7,13 +7,14 @@ from pathlib import Path
 from textual.content import Content
 
 from engine.session.transcript import FORMATS
+from jitrl_tui.exporting import THOUGHTS
 from jitrl_tui.screens.dialogs import PickDialog
 
-_MEANINGS = {"txt": "plain text", "md": "Markdown", "json": "for programs"}
+_MEANINGS = {"txt": "plain text", "md": "Markdown", "html": "a page to share", "json": "for programs"}
 
 
 class ExportDialog(PickDialog):
-    """Asks for the file of a transcript. The answer is a path that ends with .txt, .md or .json.
+    """Asks for the file of a transcript, with or without the agent's reasons. `export_as` takes the answer.
 
     Args:
         stem: The suggested name, without its ending.
@@ -28,7 +29,14 @@ class ExportDialog(PickDialog):
         name = typed or self._stem
         ending = Path(name).suffix.lstrip(".").lower()
         files = {ending: name} if ending in FORMATS else {form: f"{name}.{form}" for form in FORMATS}
-        return [(file, Content(f"  {file}  ({_MEANINGS[form]}{_there(file)})")) for form, file in files.items()]
+        rows = []
+        for form, file in files.items():
+            told = f"{_MEANINGS[form]}{_there(file)}"
+            rows.append((file, Content(f"  {file}  ({told})")))
+            if form in ("md", "html"):
+                text = f"  {file}  (with the agent's reasons; {told})"
+                rows.append((f"{THOUGHTS} {file}", Content(text)))
+        return rows
 
 
 def _there(file: str) -> str:

@@ -10,6 +10,10 @@ from jitrl_tui.widgets.pane import PaneKind
 LEAST_WIDTH, LEAST_HEIGHT = 60, 18
 _LEAST = {"narrow": (LEAST_WIDTH, LEAST_HEIGHT), "side": (100, LEAST_HEIGHT), "normal": (100, 28), "wide": (140, 38)}
 """Smallest window of each arrangement: columns, rows."""
+_VAST = (180, 55)
+"""Columns and rows from which on panes that else share a place have one of their own each."""
+_MOST_OPEN = 2
+"""Largest number of such panes; more of them share a place in any window."""
 _FRAME = 2
 """Number of rows of a frame. Panes with tabs have no frame."""
 _OWN = {"normal": ("beside",), "wide": ("beside", "wide")}
@@ -52,7 +56,8 @@ def layout_for(width: int, height: int, kinds: Sequence[PaneKind], wanted: str =
     beside = [kind for kind in kinds if kind.place != "stage"]
     shown = tuple(kind.name for kind in beside if kind.place in _OWN.get(name, ()))
     tabs = tuple(kind.name for kind in beside if kind.name not in shown)
-    if len(tabs) == 1:  # a single pane needs no tab
+    vast = name == "wide" and width >= _VAST[0] and height >= _VAST[1] and len(tabs) <= _MOST_OPEN
+    if len(tabs) == 1 or vast:  # a single pane needs no tab
         shown, tabs = shown + tabs, ()
     return Layout(name, shown, tabs)
 

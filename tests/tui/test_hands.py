@@ -102,8 +102,10 @@ async def typed(pilot, text: str, *keys):
     await pressed(pilot, *keys)
 
 
-def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_lacks(tmp_path):
-    settings = dataclasses.replace(SETTINGS, estimator="knn", r=1.0, history_weight=0.5)
+@pytest.mark.parametrize(("retrieval", "weight"), [("jaccard", 0.5), ("hybrid", 0.0)])
+def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_lacks(tmp_path, retrieval, weight):
+    # In the mode hybrid, r is the least similarity of the states alone, whatever the weight of histories is.
+    settings = dataclasses.replace(SETTINGS, estimator="knn", r=1.0, history_weight=0.5, retrieval=retrieval)
     config = SessionConfig("pantry", model="prior/verbs", episodes=3, settings=settings)
     saved = sessions.create(tmp_path, config, "run")
     _, events = run(saved, tmp_path)
@@ -124,7 +126,8 @@ def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_
     with Memory(tmp_path / "memory") as memory:
         lived = [(e.number, step) for e in memory.scope(memory.scopes()[0]).episodes() for step in e.steps]
     likes = [
-        0.5 * jaccard(state.tokens, one.state.tokens) + 0.5 * jaccard(state.history_tokens, one.state.history_tokens)
+        (1 - weight) * jaccard(state.tokens, one.state.tokens)
+        + weight * jaccard(state.history_tokens, one.state.history_tokens)
         for episode, one in lived if episode < 3
     ]  # fmt: skip
     assert (best, needs) == (pytest.approx(max(likes), abs=0.006), 1.0)

@@ -79,6 +79,13 @@ def test_every_window_has_a_layout_and_every_pane_is_within_reach(width, height)
         assert sorted((*layout.shown, *layout.tabs)) == sorted(beside)
 
 
+def test_a_vast_window_has_curve_and_map_open_and_a_package_with_more_panes_gets_tabs():
+    assert layout_for(200, 60, PANES.built_in).tabs == ()
+    assert layout_for(179, 60, PANES.built_in).tabs == layout_for(200, 54, PANES.built_in).tabs == ("curve", "map")
+    own = dataclasses.replace(next(kind for kind in PANES.built_in if kind.name == "map"), name="mine")
+    assert layout_for(200, 60, (*PANES.built_in, own)).tabs == ("curve", "map", "mine")
+
+
 def test_the_view_follows_the_run():
     events = stream.run(3, 7)
     view = RunView()

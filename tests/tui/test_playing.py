@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import stat
+from html.parser import HTMLParser
 
 import pytest
 from textual import events
@@ -25,11 +26,13 @@ from engine.records import (
     TakenBack,
     Valuation,
 )
+from engine.session import recording
 from engine.session import store as sessions
 from engine.session.notes import Notes
 from engine.session.store import open_memory
+from engine.session.transcript import Part, Taken, Transcript, written
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import hits, typed
+from jitrl_tui import exporting, hits, typed
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.hinting import NOTHING_YET, Hints, best
@@ -258,6 +261,46 @@ def test_a_note_survives_a_kill(tmp_path):
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
     assert [note.text for note in Notes(tmp_path).all()] == ["still here"]
+
+
+class Page(HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags, self.text = set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        assert not any(name.startswith("on") or name in ("src", "href") for name, _ in attrs)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("form", ["txt", "md", "html"])
+def test_a_transcript_has_the_reasons_only_if_they_are_asked_for(played, tmp_path, form):
+    (session,) = [one for one in sessions.saved(played) if one.kind == "run"]
+    reasons = {event.decision.why for _, event in recording.read(session.recording) if isinstance(event, Decided)}
+    for wanted in (False, True):
+        words = ["--thoughts"] if wanted else []
+        target = tmp_path / f"{len(words)}.{form}"
+        assert main(["sessions", "export", session.name, "-o", str(target), *words, "--saves", str(played)]) == 0
+        text = target.read_text(encoding="utf-8")
+        text = Page(text).text if form == "html" else text.replace("\\", "")
+        assert {reason in text for reason in reasons} == {wanted}
+    typed = exporting.export_as(session.recording, f"--thoughts {tmp_path / 'typed'}.{form}")
+    assert typed.read_text() == target.read_text()
+
+
+def test_what_a_story_says_is_no_markup_on_the_page():
+    hostile = "<script>alert(1)</script> <img src=x onerror=y> &amp;"
+    step = Taken(1, hostile, "human", hostile, hostile, "", 1.0, 1.0)
+    made = Transcript(hostile, title=hostile, episodes=[Part(1, hostile, [step])])
+    page = Page(written(made, "html", thoughts=True))
+    assert page.tags == {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p"}
+    assert page.text.count(hostile) == 7
 
 
 def test_the_command_writes_transcripts_and_refuses_what_is_none(played, tmp_path, capsys):
