@@ -43,7 +43,6 @@ class Recovered:
         entries: Their steps, forgotten ones excluded.
         kept: Kept records that were found.
         others: Documents of other tables.
-        mended: Lines with a flipped bit, which was found and turned back.
         lost: Bytes that no checksum confirms.
         places: How many stretches they make.
         problems: A sentence for each document that was found and left out.
@@ -58,7 +57,6 @@ class Recovered:
     entries: int
     kept: int
     others: int
-    mended: int
     lost: int
     places: int
     problems: tuple[str, ...]
@@ -120,7 +118,7 @@ def _recover(path: Path, target: Path, generation: str) -> Recovered:
     others = sum(found.tables.values()) - found.tables[TABLE] - found.tables[KEPT]
     return Recovered(
         str(path), str(target), str(aside or ""), found.scope, found.intact, found.tables[TABLE], found.entries,
-        found.tables[KEPT], others, found.mended, found.lost, found.places, tuple(found.problems),
+        found.tables[KEPT], others, found.lost, found.places, tuple(found.problems),
     )  # fmt: skip
 
 
@@ -131,7 +129,7 @@ class _Finder:
         self.scope = ""
         self.intact = False
         self.tables: Counter[str] = Counter()
-        self.entries = self.mended = self.lost = self.places = 0
+        self.entries = self.lost = self.places = 0
         self.problems: list[str] = []
         self._file = file
         self._generation = generation
@@ -143,7 +141,7 @@ class _Finder:
     @property
     def sound(self) -> bool:
         """Whether a new journal would hold what the old one shows, and no more."""
-        return self.intact and not (self.mended or self.lost or self.problems)
+        return self.intact and not (self.lost or self.problems)
 
     def new_lines(self) -> Iterator[bytes]:
         """Yield the lines of the new journal, the header first."""
@@ -172,32 +170,16 @@ class _Finder:
 
     def _payloads(self) -> Iterator[bytes]:
         """Yield every payload that a checksum confirms, in the order of the file."""
-        damaged: list[bytes] = []
-        first = True
+        good = first = True
         for line in iter(lambda: self._file.readline(limits.LINE), b""):
             payload = frame.decode(line.removesuffix(b"\n"))
-            if payload is None and sum(map(len, damaged)) + len(line) <= frame.MENDABLE:
-                damaged.append(line)
+            if payload is None:
+                self.lost += len(line)
+                self.places += good
             else:
-                yield from self._mended(damaged)
-                damaged = [line] if payload is None else []
-            if payload is not None:
                 self.intact |= first and parsed_header(payload) is not None
-                self.mended += not frame.sound(line.removesuffix(b"\n"))
                 yield payload
-            first = False
-        yield from self._mended(damaged)
-
-    def _mended(self, damaged: list[bytes]) -> Iterator[bytes]:
-        """Yield what can be confirmed of consecutive damaged lines; count what cannot."""
-        stretch = b"".join(damaged)
-        parts = frame.mend(stretch.removesuffix(b"\n"))
-        left = len(stretch) - sum(part.end - part.start + 1 for part in parts)
-        if left > 0:
-            self.lost += left
-            self.places += 1
-        self.mended += len(parts)
-        yield from (part.payload for part in parts)
+            good, first = payload is not None, False
 
     def _documents(self, payload: bytes) -> Iterator[tuple[str, int, Document]]:
         """Yield the documents of a payload that belong into the new journal. A header is looked at and kept in mind."""

@@ -256,14 +256,11 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document
     except OSError as error:
         raise BadFile(f"cannot read {path}: {error.strerror}; it is left as it is") from None
     try:
-        items: list[Any] = []
-        for line in lines[:-1]:
-            payload = frame.decode(line) or next((part.payload for part in frame.mend(line)), b"null")
-            items.append(limits.parsed(payload))
+        items: list[Any] = [limits.parsed(frame.decode(line) or b"null") for line in lines[:-1]]
         if items[0]["format"] not in (_UNDO_FORMAT, _UNDO_WITH_KEPT):
             raise BadFile("another format")
         found: tuple[dict[int, Document], dict[int, Document]] = {}, {}
-        for item in filter(None, items[1:]):
+        for item in items[1:]:
             for name, documents_of, check in (("id", found[0], documents.check), ("kept", found[1], to_kept)):
                 if name in item:
                     check(item["document"])
@@ -292,8 +289,7 @@ class Verification:
         episodes: Episodes that can be read.
         entries: Their steps, forgotten ones excluded.
         kept: Kept records that can be read.
-        mended: Lines with a flipped bit. Nothing is lost; `compact` writes them without the error.
-        damaged: Stretches that cannot be repaired.
+        damaged: Stretches of damaged lines, which are lost.
         unreadable: Documents that are neither episodes nor kept records.
         unfinished: Bytes of an unfinished write at the end; the next write moves them to a separate file.
         problems: A sentence for each problem.
@@ -303,7 +299,6 @@ class Verification:
     lines: int
     episodes: int
     entries: int
-    mended: int
     damaged: int
     unreadable: int
     unfinished: int
@@ -332,7 +327,7 @@ def verify(path: Path) -> Verification:
         if unfinished:
             problems.append(f"{path} ends in an unfinished write of {unfinished} bytes")
         return Verification(
-            str(path), looker.lines, looker.episodes, looker.entries, looker.mended, reader.damaged,
+            str(path), looker.lines, looker.episodes, looker.entries, reader.damaged,
             looker.unreadable, unfinished, (*problems, *looker.problems), looker.kept,
         )  # fmt: skip
     finally:
@@ -343,7 +338,7 @@ class _Looker:
     """Listener of a reader that checks every document."""
 
     def __init__(self) -> None:
-        self.lines = self.episodes = self.entries = self.kept = self.mended = self.unreadable = 0
+        self.lines = self.episodes = self.entries = self.kept = self.unreadable = 0
         self.problems: list[str] = []
         self._last = -1
 
@@ -355,7 +350,6 @@ class _Looker:
         if place.offset != self._last:
             self._last = place.offset
             self.lines += 1
-            self.mended += not frame.sound(line)
         try:
             if table == KEPT:
                 to_kept(document)

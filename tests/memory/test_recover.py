@@ -60,7 +60,7 @@ def test_all_episodes_behind_a_zeroed_beginning_come_back(saves, capsys):
     assert main(["memory", "recover", "lost", "--saves", str(saves)]) == 1  # something is lost
     out = capsys.readouterr().out
     assert "found    5 episodes with 45 entries, 2 kept records of game/lost-12345678" in out
-    assert "mended   the first line" in out
+    assert "new      the first line" in out
     assert "in 1 place" in out
     assert lived(path) == before[1:]
     with Memory(saves / "memory") as memory:

@@ -275,8 +275,7 @@ def test_verify_says_what_is_damaged_and_changes_nothing(run: Run, saves: Path) 
     whole = path.read_bytes()
     for content, code, told in (
         (whole[:-10], 0, "unfinished"),
-        (whole.replace(b'"uid"', b'"xyz"', 1), 1, "beyond mending"),
-        (whole[:400] + bytes([whole[400] ^ 1]) + whole[401:], 0, "mended"),
+        (whole.replace(b'"uid"', b'"xyz"', 1), 1, "are damaged and were left out"),
         (b"x" + whole[5:], 1, "left as it is"),
     ):
         path.write_bytes(content)

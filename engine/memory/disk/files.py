@@ -178,19 +178,18 @@ def append_durably(path: Path, end: int, data: bytes, *, durable: bool = True) -
         os.close(fd)
 
 
-def cut(path: Path, end: int, aside: Path | None) -> None:
-    """Truncate a file to `end` bytes. With `aside`, the rest is copied to that file first."""
-    if aside is not None:
-        source = open_descriptor(path, os.O_NOFOLLOW)
-        try:
-            with new_file(aside, replace=True) as fd:
-                at = end
-                while block := os.pread(source, _BLOCK, at):
-                    write_all(fd, block)
-                    at += len(block)
-                os.fsync(fd)
-        finally:
-            os.close(source)
+def cut(path: Path, end: int, aside: Path) -> None:
+    """Truncate a file to `end` bytes. The rest is copied to the file `aside` first."""
+    source = open_descriptor(path, os.O_NOFOLLOW)
+    try:
+        with new_file(aside, replace=True) as fd:
+            at = end
+            while block := os.pread(source, _BLOCK, at):
+                write_all(fd, block)
+                at += len(block)
+            os.fsync(fd)
+    finally:
+        os.close(source)
     os.truncate(path, end)
 
 

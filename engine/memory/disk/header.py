@@ -1,4 +1,4 @@
-"""The first line of a journal: what it has to say, and how it is found where a bit of it is flipped."""
+"""The first line of a journal, and what it has to say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from engine import limits
 from engine.errors import BadFile
-from engine.memory.disk import frame
 
 FORMAT = "jitrl-journal"
 _GENERATION = re.compile("[0-9a-zA-Z]{0,64}")
@@ -30,19 +29,3 @@ def parsed_header(payload: bytes) -> dict[str, Any] | None:
     if not isinstance(about, dict) or not isinstance(ids, dict):
         return None
     return header if all(limits.is_whole(number) and number > 0 for number in ids.values()) else None
-
-
-def header_payload(head: bytes) -> tuple[bytes | None, int]:
-    """Return the payload of the first line, repaired if needed, and the offset of the next; None if there is none."""
-    end = head.find(b"\n")
-    if end >= 0 and (payload := frame.decode(head[:end])) is not None:
-        return payload, end + 1
-    if FORMAT.encode()[:6] not in head[:200] and FORMAT.encode()[-6:] not in head[:200]:
-        return None, 0  # no journal: one flipped bit cannot hide both halves of the format's name
-    second = frame.second_start(head)
-    ends = [second - 1, end, head.find(b"\n", end + 1)]  # the bit flip removed the newline, or made an extra one
-    for stop in ends:
-        mended = frame.mend(head[:stop]) if stop > 0 else []
-        if len(mended) == 1:
-            return mended[0].payload, stop + 1
-    return None, 0

@@ -72,7 +72,7 @@ class Journal:
         return self._reader
 
     def open(self) -> None:
-        """Read the file. If a crash left an unfinished line at its end, repair it where the file is writable.
+        """Read the file. If a crash left an unfinished line at its end, set it aside where the file is writable.
 
         Raises:
             BadFile: The file is no journal, or one of a newer version. It is not changed.
@@ -159,10 +159,14 @@ class Journal:
         with self.writing():
             if not self._reader.exists:
                 self._create()
-            keep_as = None
-            if self._reader.damaged:  # keep the old file: it holds damaged parts that cannot be copied
-                keep_as = self.path.with_name(f"damaged-{self._reader.position.generation}.bak")
-            self._replace(changes, keep_as)
+            # The old file is kept if it holds damaged parts, which cannot be copied.
+            aside = self.path.with_name(f"damaged-{self._reader.position.generation}.bak")
+            try:
+                self._replace(changes, aside if self._reader.damaged else None)
+            except BadFile:  # damaged since it was read: then it is left out, and told
+                self._reader.load(anew=True)
+                self._reader.read_on(final=True)
+                self._replace(changes, aside)
 
     def close(self) -> None:
         """Close the file and the lock; calling this twice is safe."""
@@ -180,7 +184,7 @@ class Journal:
         self._reader.refresh(final=True)
         if self._reader.exists:
             self._reader.read_on(final=True)
-            self._mend_end()
+            self._set_tail_aside()
             version = self._reader.header["schema"]
             if version < self._schema.version:
                 backup = self.path.with_name(f"{self.path.stem}.schema{version}.bak")
@@ -190,30 +194,22 @@ class Journal:
                     f"is kept as {backup.name}"
                 )
 
-    def _mend_end(self) -> None:
-        """Complete the bytes that a crash left after the last whole line, or move them to a file of their own."""
+    def _set_tail_aside(self) -> None:
+        """Move the bytes that a crash left after the last whole line to a file of their own."""
         tail = self._reader.tail(LINE + 1)
         if not tail:
             return
-        whole = [p.payload for p in frame.mend(tail) if self._reader.documents(p.payload) is not None]
         position = self._reader.position
         aside = self.path.with_name(f"torn-{position.generation}-{position.offset}.bin")
         try:
-            files.cut(self.path, position.offset, None if whole else aside)
-            if whole:
-                lines = b"".join(frame.encode(payload) for payload in whole)
-                files.append_durably(self.path, position.offset, lines)
+            files.cut(self.path, position.offset, aside)
         except OSError as error:
             raise self._failed(error) from None
         self._reader.look()
-        if whole:
-            self._reader.read_on(final=True)
-            self._notice(f"the last line of {self.path} was incomplete and could be mended; nothing is lost")
-        else:
-            self._notice(
-                f"an unfinished write of {len(tail)} bytes at the end of {self.path} was set aside as "
-                f"{aside.name}; every episode that had been stored is there"
-            )
+        self._notice(
+            f"an unfinished write of {len(tail)} bytes at the end of {self.path} was set aside as "
+            f"{aside.name}; everything before it is there"
+        )
 
     def _create(self) -> None:
         try:

@@ -13,7 +13,7 @@ from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import frame
-from engine.memory.disk.header import header_payload, parsed_header
+from engine.memory.disk.header import parsed_header
 
 _BLOCK = 4 << 20
 
@@ -77,13 +77,13 @@ class Reader:
         path: The file.
         listener: Receives every document.
         schema: Version to which documents are migrated.
-        notice: Called with a sentence when something was repaired or left out.
+        notice: Called with a sentence when something was left out.
         resume: Called with the header. Returns the position up to which the listener has the contents, or None.
 
     Attributes:
         header: The header of the file, {} if there is no file.
         position: How far the file has been read.
-        damaged: Number of damaged stretches that could not be repaired.
+        damaged: Number of damaged stretches, which were left out.
     """
 
     def __init__(
@@ -111,8 +111,8 @@ class Reader:
         """Whether there was a file when it was last opened."""
         return self._fd >= 0
 
-    def load(self) -> None:
-        """Read the file from its start, or from the position that `resume` returns.
+    def load(self, *, anew: bool = False) -> None:
+        """Read the file from its start, or, unless `anew`, from the position that `resume` returns.
 
         Raises:
             BadFile: The file is no journal, or one of a newer version. It is not changed.
@@ -134,7 +134,7 @@ class Reader:
             os.close(fd)
             raise
         self._fd = fd
-        known = self._resume(self.header)
+        known = None if anew else self._resume(self.header)
         if known is not None and self._continues(known):
             self.position = known
         else:
@@ -181,7 +181,7 @@ class Reader:
         """Read one document from the file; None if there is none.
 
         Raises:
-            BadFile: Its line was damaged beyond repair after it was first read.
+            BadFile: Its line was damaged after it was first read.
         """
         place = self.position.places.get(table, {}).get(doc_id)
         if place is None:
@@ -199,10 +199,8 @@ class Reader:
         return self._bytes(self._fd, place.length, place.offset)
 
     def parse(self, line: bytes) -> tuple[str, dict[int, Document]] | None:
-        """Return the table and documents of a line, repaired if needed; None if that is not possible."""
+        """Return the table and documents of a line; None if it is damaged."""
         payload = frame.decode(line)
-        if payload is None:
-            payload = next((part.payload for part in frame.mend(line)), None)
         return None if payload is None else self.documents(payload)
 
     def documents(self, payload: bytes) -> tuple[str, dict[int, Document]] | None:
@@ -228,23 +226,22 @@ class Reader:
         Unless `final`, damaged lines at the end of the file are left for later: a process may still be writing them.
         """
         changed = False
-        damaged: list[bytes] = []
+        damaged = 0  # bytes
         if not self.exists:
             return False
         for offset, line in self._lines():
-            payload = frame.decode(line)
-            found = None if payload is None else self.documents(payload)
+            found = self.parse(line)
             if found is None:
-                damaged.append(line)
+                damaged += len(line) + 1
                 continue
             if damaged:
-                changed |= self._salvage(damaged)
-                damaged = []
+                self._leave_out(damaged)
+                damaged = 0
             self.position.offset = offset + len(line) + 1
             self.apply(*found, Place(offset, len(line)), line)
             changed = True
         if damaged and final:
-            changed |= self._salvage(damaged)
+            self._leave_out(damaged)
         return changed
 
     def apply(self, table: str, documents: Mapping[int, Document], place: Place, line: bytes) -> None:
@@ -319,18 +316,15 @@ class Reader:
 
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
         """Return the header, and the offset of the line after it."""
-        head = self._bytes(fd, limits.HEADER, 0)
-        payload, end = header_payload(head)
-        if payload is not None and frame.decode(head[: end - 1]) is None:
-            self._notice(f"the first line of {self.path} was mended; `jitrl memory compact` writes it anew")
-        header = parsed_header(payload or b"null")
+        line, newline, _ = self._bytes(fd, limits.HEADER, 0).partition(b"\n")
+        header = parsed_header((newline and frame.decode(line)) or b"null")
         if header is None:
             raise BadFile(
                 f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
                 f"`{self._recovery}` reads what can be found in it; move it away to begin a new memory"
             )
         self.check_schema(header)
-        return header, end
+        return header, len(line) + 1
 
     def _bytes(self, fd: int, size: int, offset: int) -> bytes:
         try:
@@ -362,26 +356,12 @@ class Reader:
                 f"is left as it is. `{self._recovery}` reads what can be found in it"
             )
 
-    def _salvage(self, damaged: list[bytes]) -> bool:
-        """Recover what is possible from consecutive damaged lines that begin at the position, and report it."""
-        start, stretch = self.position.offset, b"\n".join(damaged)
-        self.position.offset = start + len(stretch) + 1
-        saved = False
-        for part in frame.mend(stretch):
-            found = self.documents(part.payload)
-            if found is not None:
-                place = Place(start + part.start, part.end - part.start)
-                self.apply(*found, place, stretch[part.start : part.end])
-                saved = True
-        if saved:
-            self._notice(
-                f"a damaged line of {self.path} was mended; nothing is lost. "
-                "`jitrl memory compact` writes the file anew"
-            )
-        else:
-            self.damaged += 1
-            self._notice(
-                f"{len(stretch)} bytes of {self.path} at {start} are damaged beyond mending and were left "
-                "out; everything else is there"
-            )
-        return saved
+    def _leave_out(self, size: int) -> None:
+        """Go past damaged lines that begin at the position, and tell it."""
+        start = self.position.offset
+        self.position.offset += size
+        self.damaged += 1
+        self._notice(
+            f"{size} bytes of {self.path} at {start} are damaged and were left out; everything else is there. "
+            "`jitrl memory compact` writes the file without them, and keeps this one"
+        )

@@ -124,7 +124,7 @@ class SharedScope(Scope):
                 write_journal(fd, self.name, counters, rows, problems.append)
             checked = verify(path)
         return Verification(
-            f"{self._log.server.where}, {self.name}", checked.lines, checked.episodes, checked.entries, checked.mended,
+            f"{self._log.server.where}, {self.name}", checked.lines, checked.episodes, checked.entries,
             checked.damaged + len(problems), checked.unreadable, checked.unfinished, (*problems, *checked.problems),
             checked.kept,
         )  # fmt: skip

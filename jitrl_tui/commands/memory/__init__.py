@@ -128,7 +128,7 @@ def _add_upkeep(add: Callable[..., Any]) -> None:
     recover.add_argument("-o", "--output", dest="to", metavar="FILE", type=Path,
                          help="a new file for it; the damaged one then stays where it is")  # fmt: skip
     recover.add_argument("--to", dest="to", type=Path, help=argparse.SUPPRESS)  # as it was called before
-    compact = add("compact", memory_change.compact, "write the journals anew: damage mended, leftovers gone")
+    compact = add("compact", memory_change.compact, "write the journals anew, without damaged lines and leftovers")
     compact.add_argument("scope", nargs="?", metavar="SCOPE")
     compact.add_argument("--purge", action="store_true",
                          help="also remove what was set aside, and what forget --undo would put back")  # fmt: skip

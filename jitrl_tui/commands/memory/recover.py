@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def recover(args: argparse.Namespace) -> int:
-    """Write the new journal, and say what was found, mended and lost; 1 if something is lost."""
+    """Write the new journal, and say what was found and lost; 1 if something is lost."""
     from dataclasses import asdict
 
     from engine.errors import UsageError
@@ -33,9 +33,7 @@ def recover(args: argparse.Namespace) -> int:
         f"{counted(found.kept, 'kept record')}{others} of {found.scope or 'a scope without a name'}"
     )
     if not found.header:
-        print("mended   the first line, which was damaged")
-    if found.mended:
-        print(f"mended   {counted(found.mended, 'line')} with a flipped bit")
+        print("new      the first line, which was damaged")
     lost = f"{found.lost:,} bytes in {counted(found.places, 'place')}" if found.lost else "nothing"
     print(f"lost     {lost}")
     for problem in found.problems:
