@@ -116,7 +116,7 @@ def test_markdown_shows_what_a_game_writes_as_it_is():
 def test_the_format_is_that_of_the_name_and_a_wrong_one_is_refused(tmp_path):
     assert format_of("a.MD") == "md"
     assert format_of("a.out", "json") == "json"
-    with pytest.raises(UsageError, match=r"it is \.txt, \.md or \.json"):
+    with pytest.raises(UsageError, match=r"it is \.txt, \.md, \.html or \.json"):
         format_of("a.pdf")
     with pytest.raises(UsageError, match="there is no format 'pdf'"):
         written(transcript([]), "pdf")
