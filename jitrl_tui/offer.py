@@ -110,7 +110,7 @@ def find_games(saves: Path, games: str | None) -> tuple[list[GameRow], str]:
         return [], "This installation has no games."
     rows = [
         GameRow(game.name, game.title, game.max_score, game.shipped)
-        for game in catalogue.list_games(games=games, saves=saves)
+        for game in map(catalogue.with_facts, catalogue.list_games(games=games, saves=saves))
     ]
     return sorted(rows, key=lambda row: not row.shipped), ""
 

@@ -106,10 +106,10 @@ def with_facts(story: Story) -> Story:
         env = jericho.FrotzEnv(StoryPath(path), seed=1)
         serial = story_bytes(path)[0x12:0x18].decode("ascii", "replace")
         title = ""
-        if story.title == shown(story.path.stem):
+        if story.untitled:
             opening, answers = env.reset()[0], [env.step("version")[0] for _ in range(2)]  # the first may turn a page
             title = title_in(answers[1], opening, serial)
-        return dataclasses.replace(story, title=title or story.title, max_score=float(env.get_max_score()) or None)
+        return dataclasses.replace(story.called(title), max_score=float(env.get_max_score()) or None)
 
 
 def find_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> Story:

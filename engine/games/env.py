@@ -68,7 +68,6 @@ class GameEnvironment:
         self._saved: bytes | None = None
         self._since: list[str] = []
         self._last: Observation | None = None
-        self._title = story.title
         self.fallback: tuple[str, ...] = ()
         """Actions that the story has words for, to offer where no valid one is found."""
         self.scored = False
@@ -94,7 +93,7 @@ class GameEnvironment:
     def info(self) -> EnvironmentInfo:
         """What stays the same while the environment is open."""
         s = self._story
-        return EnvironmentInfo(s.name, self._title, s.scope, s.max_score, shown(s.path), s.digest)
+        return EnvironmentInfo(s.name, s.title, s.scope, s.max_score, shown(s.path), s.digest)
 
     def reset(self, seed: int) -> Observation:
         """Begin an episode.
@@ -262,8 +261,7 @@ class GameEnvironment:
         )
         self.scored, self.confined = bool(begun["scored"]), Confinement(**begun["confined"])
         self.fallback = tuple(begun["fallback"])
-        if story.title == shown(story.path.stem):  # nothing better is known than the file's name
-            self._title = begun["title"] or story.title
+        self._story = story.called(begun["title"])
 
     def _revive(self) -> Observation:
         """Start a new worker and bring the episode back to where it last was."""

@@ -7,7 +7,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.disk import Unreadable, open_binary, shown
@@ -105,3 +105,12 @@ class Story:
     def scope(self) -> str:
         """Key of the memory that belongs to this story."""
         return f"game/{self.name}-{self.digest[:8]}"
+
+    @property
+    def untitled(self) -> bool:
+        """Whether no better title is known than the file's name."""
+        return self.title == shown(self.path.stem)
+
+    def called(self, printed: str) -> Story:
+        """Return the story with the title that it prints, unless a better one is known or it prints none."""
+        return replace(self, title=printed) if printed and self.untitled else self

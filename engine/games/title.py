@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from engine.games.zmachine.screen import clean
+
 _LONGEST = 80
 _RELEASE = re.compile(r"\b(?:release|revision|serial)\b\D{0,10}\d", re.IGNORECASE)
 
@@ -27,5 +29,5 @@ def title_in(answer: str, opening: str, serial: str) -> str:
 
 
 def _plain(line: str) -> str:
-    title = " ".join(line.split()).partition(". ")[0].strip('"“”>*. ')
+    title = " ".join(clean(line).split()).partition(". ")[0].strip('"“”>*. ')
     return title if len(title) <= _LONGEST else ""

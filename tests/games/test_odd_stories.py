@@ -8,6 +8,7 @@ from engine.games.stories.inform import compile_story
 from engine.games.zmachine.prompt import listed_in
 from engine.games.zmachine.screen import text_only
 from engine.games.zmachine.status import place_of, told_score
+from tests.games.blorbs import zblorb
 from tests.games.odd_play import FOLDER, script
 from tests.games.proving_ground import missing
 
@@ -117,6 +118,11 @@ def test_what_can_be_reached_in_the_dark_is_offered_and_verbs_for_makers_are_not
     assert seen.max_score == 2
     assert (info.name, info.title) == ("night", "The Night Watch")
     assert {"north", "look"} <= set(words)
+    titled = tmp_path / "night.zblorb"
+    titled.write_bytes(zblorb(compile_story(FOLDER / "night.inf", tmp_path, version=5).read_bytes(), "Nachtwache"))
+    game = GameEnvironment(read_story(titled))
+    game.close()
+    assert game.info.title == "Nachtwache"  # a title that is known is kept
 
 
 @needs_inform

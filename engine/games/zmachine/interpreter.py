@@ -161,7 +161,7 @@ class Interpreter:
             return ""
         with self._machine.probing("title"):
             opening = leave(self._machine, self._machine.text)
-            return clean(title_in(self._take("version"), opening, story.serial))
+            return title_in(self._take("version"), opening, story.serial)
 
     @property
     def scored(self) -> bool:
