@@ -6,6 +6,7 @@ Shipped stories are listed in `stories/index.json`; the rest are found in folder
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import errno
@@ -93,16 +94,18 @@ def _is_story(path: Path) -> bool:
         return False
 
 
+@functools.cache
 def with_facts(story: Story) -> Story:
     """Return `story` with the title that it prints, and the maximum score that Jericho knows for it.
 
-    Only files whose md5 Jericho lists are opened here, so nothing can go wrong with them.
+    Only files whose md5 Jericho lists are opened here, so nothing can go wrong with what is in them. A file that is
+    gone by now adds nothing.
     """
     if story.max_score is not None or not story.supported:
         return story
     import jericho
 
-    with bare_file(story.path) as path:
+    with contextlib.suppress(GameError, OSError), bare_file(story.path) as path:
         env = jericho.FrotzEnv(StoryPath(path), seed=1)
         serial = story_bytes(path)[0x12:0x18].decode("ascii", "replace")
         title = ""
@@ -110,6 +113,7 @@ def with_facts(story: Story) -> Story:
             opening, answers = env.reset()[0], [env.step("version")[0] for _ in range(2)]  # the first may turn a page
             title = title_in(answers[1], opening, serial)
         return dataclasses.replace(story.called(title), max_score=float(env.get_max_score()) or None)
+    return story
 
 
 def find_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> Story:
