@@ -20,7 +20,8 @@ GAME = "pantry"
 FAST = ("--model", "prior/uniform", "--episodes", "90")
 UNDER = ("/bin/sh", "-c", 'trap : HUP; "$@"; :', "sh", *COMMAND)
 """A parent that leads the session and survives SIGHUP. What it starts gets no SIGHUP."""
-SECONDS = 5.0
+SECONDS = 60.0
+"""Longest wait for processes to end. They take some 4 s at most on a quiet machine."""
 
 
 def family(pid: int) -> set[int]:
