@@ -231,10 +231,20 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         StorageError: It cannot be written; an existing file is unchanged.
     """
+    with replacing(path) as partial, partial.open("xb") as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield where to write a file that takes the place of the one that the user named when the block ends.
+
+    Raises:
+        StorageError: It cannot be written; an existing file is unchanged.
+    """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("xb") as file:
-            file.write(data)
+        yield partial
         os.replace(partial, path)
     except OSError as error:
         raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None

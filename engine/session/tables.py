@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import dataclasses
 import itertools
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from engine import extras
-from engine.disk import shown
-from engine.errors import StorageError
+from engine.disk import replacing
 from engine.session.candidates import CandidateRow
 from engine.texts import cell
 
@@ -33,20 +30,13 @@ def save(rows: Iterable[CandidateRow], form: str, path: Path) -> int:
         MissingError: Parquet was asked for, and pyarrow is not installed.
         StorageError: The file cannot be written; an existing file is unchanged.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as partial:
         if form == "parquet":
             with partial.open("xb") as data:
                 count = _parquet(rows, data)
         else:
             with partial.open("x", encoding="utf-8", errors="backslashreplace", newline="") as text:
                 count = write(rows, form, text)
-        os.replace(partial, path)
-    except OSError as error:
-        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
     return count
 
 
