@@ -12,6 +12,8 @@ RUN uv pip install --python /opt/jitrl/bin/python --no-cache .
 
 FROM python:3.12-slim-bookworm
 COPY --from=build /opt/jitrl /opt/jitrl
+# The embedded model computes in several threads with OpenMP.
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home player && install -d -o player /saves
 USER player
 ENV JITRL_SAVES=/saves PATH=/opt/jitrl/bin:$PATH TERM=xterm-256color COLORTERM=truecolor

@@ -34,6 +34,10 @@ class Canvas:
         y = round((1 - (value - self.low) / self._span) * (self.height * 4 - 1))
         return min(max(x, 0), self.width * 2 - 1), min(max(y, 0), self.height * 4 - 1)
 
+    def index_at(self, column: int) -> int:
+        """Return the index that is drawn nearest to a column."""
+        return round((column * 2 + 0.5) / (self.width * 2 - 1) * (self._columns - 1))
+
     def line(self, values: Sequence[float], style: str, every: int = 1) -> None:
         """Draw a line through (0, values[0]), (1, values[1]) ...; it is dotted if `every` > 1."""
         self.path([(float(index), value) for index, value in enumerate(values)], style, every)

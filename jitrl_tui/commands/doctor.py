@@ -161,9 +161,13 @@ def _confined(_: argparse.Namespace) -> Iterator[Check]:
 
 def _models(args: argparse.Namespace) -> Iterator[Check]:
     from engine.errors import JitrlError
-    from engine.llm.local import weights
+    from engine.llm.local import llamacpp, weights
     from engine.paths import cache_folder, saves_folder
 
+    try:
+        llamacpp.library()
+    except (JitrlError, llamacpp.Unsupported) as error:
+        yield Check("local runtime", "fail", "no local model runs", str(error))
     cache = cache_folder(saves_folder(args.saves))
     for name, known in weights.KNOWN.items():
         needed = name == "local/smollm2"

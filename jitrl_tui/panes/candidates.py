@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.events import Click
 
 from engine import explain, worked
 from engine.records import Decision, Update
@@ -15,7 +16,7 @@ from jitrl_tui.panes.why import why_lines
 from jitrl_tui.view import Choice, RunView, percents, signed
 from jitrl_tui.widgets.bars import arrow, changed, moved, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.pane import How, PaneKind
+from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 
 Part = str | tuple[str, str]
 
@@ -30,6 +31,8 @@ class CandidatesPane(LinePane):
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
+        self._actions: list[str] = []
+        """The action of each line, "" for lines of none."""
         self.choice: Choice | None = None
         self.with_why = False
 
@@ -50,8 +53,10 @@ class CandidatesPane(LinePane):
         names, chains = _names(decision, width), _chains(decision, width)
         used = sum(map(len, (*names, *chains)))
         bars = 2 if used + 2 * len(names) <= room else 1
+        self._actions = [""]
         for index in hits.ordered(decision):
             lines += [*names[index], *chains[index], *_bars(decision, index, width, bars)]
+            self._actions += [decision.candidates[index].action] * (len(lines) - len(self._actions))
         if decision.chosen < 0:
             text = fit(f"▸ {decision.action}", max(4, width - 18))
             lines.append(Content.assemble((text, HUMAN), ("  typed by you", MUTED)))
@@ -61,6 +66,12 @@ class CandidatesPane(LinePane):
                 lines.append(Content(""))
             lines.extend(why)
         return lines
+
+    def on_click(self, event: Click) -> None:
+        """Tell which candidate was clicked."""
+        at = self.clicked(event)
+        if at is not None and at[1] < len(self._actions) and self._actions[at[1]]:
+            self.post_message(ActionClicked(self._actions[at[1]]))
 
 
 KIND = PaneKind("candidates", "candidates", lambda: CandidatesPane("candidates"), letter="c", place="beside",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.content import Content
+from textual.events import Click
 
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, LinePane, fit
-from jitrl_tui.widgets.pane import How, PaneKind
-from jitrl_tui.widgets.plots import score_plot
+from jitrl_tui.widgets.pane import How, PaneKind, StepClicked
+from jitrl_tui.widgets.plots import episode_at, score_plot
 
 
 class CurvePane(LinePane):
@@ -29,13 +30,24 @@ class CurvePane(LinePane):
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the plot with its axes and a legend."""
-        scores, previous = list(self._view.scores), self._view.previous
-        planned = self._view.started.episodes if self._view.started else 0
+        scores, previous, planned = self._drawn()
         if not scores and not previous:
             return [
                 Content.styled(fit("The first point comes with the end of the first episode.", width), MUTED)
             ]
         return score_plot(scores, planned, width, height, previous)
+
+    def _drawn(self) -> tuple[list[float], Sequence[float], int]:
+        """Return the scores, the means of earlier sessions, and the number of planned episodes."""
+        planned = self._view.started.episodes if self._view.started else 0
+        return list(self._view.scores), self._view.previous, planned
+
+    def on_click(self, event: Click) -> None:
+        """Show the first decision of the clicked episode."""
+        at, (scores, previous, planned) = self.clicked(event), self._drawn()
+        if at is not None and scores:
+            width = self.scrollable_content_region.width
+            self.post_message(StepClicked(episode_at(at[0], scores, planned, width, previous), 0))
 
 
 KIND = PaneKind("curve", "learning curve", lambda: CurvePane("curve"), letter="l", lines=(0, 7))

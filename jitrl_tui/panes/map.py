@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from textual.content import Content
+from textual.events import Click
 
-from engine.games.map import Chart, GameMap, Place
+from engine.games.map import Chart, GameMap, Mark, Place
 from engine.records import Decision
 from jitrl_tui.output import one_line
 from jitrl_tui.places import NO_MAP, Places, exits
 from jitrl_tui.view import Choice, RunView, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, MUTED, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.pane import How, PaneKind
+from jitrl_tui.widgets.pane import How, PaneKind, StepClicked
 
 THIN = 3
 """Fewer remembered steps than these are thin memory, which is shown pale."""
@@ -24,6 +25,8 @@ class MapPane(LinePane):
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
+        self._marks: tuple[Mark, ...] = ()
+        self._episode = 0
         self._places = Places()
         self._decision: Decision | None = None
         self._remembered: GameMap | None = None
@@ -38,6 +41,7 @@ class MapPane(LinePane):
         seen = (id(view.places), view.places.changes, before, decision)
         if seen != self._seen:
             self._seen, self._places, self._decision, self._remembered = seen, view.places, decision, before
+            self._episode = view.episode
             self.renew()
             self._keep_in_sight()
         else:
@@ -46,11 +50,13 @@ class MapPane(LinePane):
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the drawing, the exits of this place, and what is not drawn."""
         known, here = self.known(), self._places.here
+        self._marks = ()
         if not known.places:
             return [Content.styled(line, MUTED) for line in wrap(NO_MAP, width)]
         chart = known.chart(here, width, lambda place: label(place, here))
         best = max((place.value or 0.0 for place in known.places.values()), default=0.0)
         styles = {name: style(place, here, best) for name, place in known.places.items()}
+        self._marks = chart.marks
         lines = [_styled(chart, number, styles) for number in range(len(chart.lines))]
         self._here_line = next((mark.line for mark in chart.marks if mark.place == here), 0)
         lines.append(Content(""))
@@ -61,6 +67,18 @@ class MapPane(LinePane):
             lines += [Content.styled(fit(f"{one_line(place)}: {way} to {then}", width), MUTED)
                       for place, way, then in chart.rest]  # fmt: skip
         return lines
+
+    def on_click(self, event: Click) -> None:
+        """Show the last decision of the running episode at the clicked place."""
+        at = self.clicked(event)
+        for mark in self._marks:
+            if at is not None and mark.line == at[1] and mark.start <= at[0] < mark.end:
+                steps = [step for step, (place, _) in enumerate(self._places.trail) if place == mark.place]
+                if steps:
+                    self.post_message(StepClicked(self._episode, steps[-1]))
+                else:
+                    self.notify(f"No step of this episode was taken at {one_line(mark.place)}.", timeout=3)
+                return
 
     def known(self) -> GameMap:
         """Return the map of this run, with what memory had before it."""

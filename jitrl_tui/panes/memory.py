@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.binding import Binding
 from textual.content import Content
+from textual.events import Click
 from textual.message import Message
 
 from engine.records import Basis, BasisItem, Decision, Neighbour
@@ -130,6 +131,17 @@ class MemoryPane(LinePane):
             self.scroll_to(y=y, animate=False)
         elif y >= first + height:
             self.scroll_to(y=y - height + 1, animate=False)
+        self.renew()
+
+    def on_click(self, event: Click) -> None:
+        """Move the cursor to the clicked row; open the step of the row that has the cursor."""
+        at = self.clicked(event)
+        row = next((n for n, (y, _) in enumerate(self._rows_at) if at is not None and y == at[1]), None)
+        if row is None:
+            return
+        if row == self._at:
+            self.action_ask("open")
+        self._at = row
         self.renew()
 
     def action_ask(self, what: str) -> None:

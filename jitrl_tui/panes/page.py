@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.message import Message
 
 from engine.records import PageShown
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.pane import How, PaneKind
+from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -68,13 +67,6 @@ class OfPage(LinePane):
 class PagePane(OfPage):
     """The page drawn in text."""
 
-    class Chosen(Message):
-        """An element was clicked."""
-
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
-
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self._drawn: Wireframe | None = None
@@ -113,7 +105,7 @@ class PagePane(OfPage):
         y = round(self.scroll_y) + getattr(event, "y", 0) - self.gutter.top
         item = self._drawn.at(x, y) if self._drawn is not None and x >= 0 else None
         if item is not None and item.action and self.text_selection is None:
-            self.post_message(self.Chosen(item.action))
+            self.post_message(ActionClicked(item.action))
 
 
 class TreePane(OfPage):

@@ -10,12 +10,12 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from jitrl_tui.host import Host
-from jitrl_tui.panes.page import OfPage, PagePane
+from jitrl_tui.panes.page import OfPage
 from jitrl_tui.pictures.image import Box, area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
-from jitrl_tui.widgets.pane import How, PaneKind
+from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -164,7 +164,7 @@ class PicturePane(OfPage):
         at = (x + 0.5) * shown.width / columns, (y + 0.5) * shown.height / rows
         item = self._at(*at)
         if item is not None:
-            self.post_message(PagePane.Chosen(item.action))
+            self.post_message(ActionClicked(item.action))
 
     def _at(self, x: float, y: float) -> Item | None:
         """Return the smallest element with an action at a position in CSS pixels."""

@@ -11,13 +11,12 @@ from rich.style import Style as RichStyle
 from textual.binding import Binding
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
 from jitrl_tui.view import PARAGRAPHS, Choice, Paragraph, RunView
 from jitrl_tui.widgets.lines import wrap
-from jitrl_tui.widgets.pane import How, Pane, PaneKind
+from jitrl_tui.widgets.pane import How, Pane, PaneKind, StepClicked
 
 PROSE = 100
 """Largest number of cells in a line of prose. Longer lines are hard to read."""
@@ -38,13 +37,6 @@ class Transcript(Pane):
         "transcript--here",
     }
     BINDINGS: ClassVar = [Binding("G,end", "scroll_end", show=False)]
-
-    class StepClicked(Message):
-        """A command was clicked, to show its decision."""
-
-        def __init__(self, episode: int, step: int) -> None:
-            super().__init__()
-            self.episode, self.step = episode, step
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
@@ -276,7 +268,7 @@ class Transcript(Pane):
         if self.text_selection is None and 0 <= y < len(self._lines):
             p = self._paragraphs[bisect_right(self._starts, y) - 1]
             if p.kind == "command":
-                self.post_message(self.StepClicked(p.episode, p.step))
+                self.post_message(StepClicked(p.episode, p.step))
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Draw with the marked text."""

@@ -16,10 +16,8 @@ from engine.records import EpisodeEnded, Paused, SessionEnded
 from jitrl_tui import keymap, typed
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
-from jitrl_tui.panes.page import PagePane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
-from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.places import Remembered
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
@@ -35,6 +33,7 @@ from jitrl_tui.tape import Tape
 from jitrl_tui.view import DECISIONS, Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.pane import ActionClicked, StepClicked
 from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
 
@@ -350,9 +349,12 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self._hurry = 0
         self.source.step_once()
 
-    def on_page_pane_chosen(self, event: PagePane.Chosen) -> None:
-        """Overrule the decision with the action of a clicked element."""
-        self.action_overrule(event.action)
+    def on_action_clicked(self, event: ActionClicked) -> None:
+        """Overrule the decision with the clicked action; explain the choice where nothing can be overruled."""
+        if self.source.live and self.view.activity != "ended" and self._looking is None:
+            self.action_overrule(event.action)
+        else:
+            self.action_explain()
 
     def action_overrule(self, typed: str = "") -> None:
         """Ask for another action as soon as a decision waits."""
@@ -440,8 +442,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if isinstance(self.source, ReplaySource):
             self.source.seek_episode(by)
 
-    def on_transcript_step_clicked(self, event: Transcript.StepClicked) -> None:
-        """Show the decision behind a command."""
+    def on_step_clicked(self, event: StepClicked) -> None:
+        """Show the clicked decision."""
         self.go_to_step(event.episode, event.step)
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:

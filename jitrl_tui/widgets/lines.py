@@ -8,6 +8,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.binding import Binding
 from textual.content import Content
+from textual.events import Click
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
@@ -175,6 +176,14 @@ class LinePane(Pane):
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the marked text."""
         return selection.extract("\n".join(line.rstrip() for line in self._text)), "\n"
+
+    def clicked(self, event: Click) -> tuple[int, int] | None:
+        """Return the column and the number of the clicked line; None if text was marked, or no line is there."""
+        at = event.get_content_offset(self)
+        y = -1 if at is None else at.y + round(self.scroll_y)
+        if at is None or self.text_selection is not None or not 0 <= y < len(self._text):
+            return None
+        return at.x, y
 
     def plain_text(self) -> str:
         """Return everything in the pane as text."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from textual.binding import Binding
 from textual.content import Content
 from textual.events import Event
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
@@ -40,6 +41,22 @@ class How:
     whole: bool = False
     pages: PageStore | None = None
     remembered: Remembered | None = None
+
+
+class StepClicked(Message):
+    """Something in a pane was clicked, to show a decision of the run."""
+
+    def __init__(self, episode: int, step: int) -> None:
+        super().__init__()
+        self.episode, self.step = episode, step
+
+
+class ActionClicked(Message):
+    """An action was clicked, to take it in place of the agent's."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__()
+        self.action = action
 
 
 class Pane(ScrollView, can_focus=True):

@@ -78,6 +78,13 @@ def score_plot(
     return [*framed(canvas, f"episode {count}", width), _legend(scores, means, previous, width)]
 
 
+def episode_at(column: int, scores: Sequence[float], planned: int, width: int, previous: Sequence[float] = ()) -> int:
+    """Return the number of the episode that `score_plot` shows nearest to a column; 0 if there is none."""
+    count = max(planned if planned <= MOST_PLANNED else 0, len(scores), 2)
+    canvas = canvas_for(width, 2, (*scores, *previous), count)
+    return min(max(1, canvas.index_at(column - (width - canvas.width)) + 1), len(scores))
+
+
 def _legend(scores: Sequence[float], means: Sequence[float], previous: Sequence[float], width: int) -> Content:
     """Return the legend; where there is little room, without the number of the best episode."""
     for longer in (True, False):

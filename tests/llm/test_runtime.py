@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 import threading
 import time
 import urllib.request
@@ -13,8 +15,10 @@ import pytest
 
 from engine.errors import MissingError, ModelError
 from engine.llm import opening
+from engine.llm.local import llamacpp
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import SEQUENCES, Runtime
+from jitrl_tui.commands import doctor
 
 pytestmark = pytest.mark.model
 
@@ -204,6 +208,26 @@ def test_an_answer_is_kept_to_its_schema(engine: LocalEngine):
         assert answer["action"] in ("go north", "wait")
         assert isinstance(answer["confidence"], int)
     assert "{" not in engine.write(ask, max_tokens=10).text
+
+
+@pytest.mark.parametrize(
+    ("error", "help"),
+    [("libgomp.so.1: cannot open shared object file", "on Debian or Ubuntu with: apt install libgomp1"),
+     ("No module named 'x'", "install jitrl anew")],
+)  # fmt: skip
+def test_a_runtime_that_does_not_load_says_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: str, help: str
+):
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({error!r})\n")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "xllamacpp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(MissingError, match=help):
+        llamacpp.Library()
+    monkeypatch.setattr(llamacpp, "library", llamacpp.Library)
+    (told, *_) = doctor._models(argparse.Namespace(saves=str(tmp_path)))
+    assert (told.name, told.state) == ("local runtime", "fail")
+    assert help in told.mend
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "random", "text", "missing"])

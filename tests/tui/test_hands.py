@@ -217,9 +217,18 @@ def test_the_influence_of_each_step_stands_in_its_row(folder):
 def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
     async def go():
         async with watching(folder) as (pilot, screen):
-            hit = screen.query_one(MemoryPane).hit
-            await pressed(pilot, "v")
-            assert isinstance(pilot.app.screen, HitDialog)
+            pane = screen.query_one(MemoryPane)
+            hit = pane.hit
+            # A click on the row of the cursor does what the key `v` does; on another row it moves the cursor.
+            row = next(y for y, line in enumerate(pane.plain_text().split("\n")) if f" {hit.action} " in f"{line} ")
+            await pilot.click(pane, offset=(4 + pane.gutter.left, row + 1 + pane.gutter.top))
+            await settled(pilot)
+            assert pane.hit != hit
+            await pilot.click(pane, offset=(4 + pane.gutter.left, row + pane.gutter.top))
+            await settled(pilot)
+            assert pane.hit == hit
+            await pilot.click(pane, offset=(4 + pane.gutter.left, row + pane.gutter.top))
+            await until(pilot, lambda: isinstance(pilot.app.screen, HitDialog))
             assert "= edit  p pin  del forget" in screen_text(pilot.app)  # the keys of the pane
             text = screen_text(pilot.app)
             assert f"episode {hit.episode}, step {hit.step + 1}" in text

@@ -23,7 +23,7 @@ from engine.llm.calls.endpoint import LEAST_ROOM, Endpoint
 from engine.llm.calls.failures import Failure, explain, redact
 from engine.llm.calls.gateway import Gateway
 from engine.llm.calls.pace import Pace
-from engine.llm.calls.patience import PACED, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
+from engine.llm.calls.patience import PACED, PASSING, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
 from engine.llm.listed import list_price
 from engine.llm.local.engine import Scores
 from engine.llm.model import Usage
@@ -348,7 +348,7 @@ class Client:
         patience = Patience(self._limits, self._jitter)
         started = time.perf_counter()
         while True:
-            self._pause(self._pace.reserve(self._target), PACED, patience)
+            self._pause(self._pace.reserve(self._target), PACED, patience.left())
             try:
                 if (left := self._deadline.left()) < TOO_LITTLE_S:
                     raise TimeoutError
@@ -370,16 +370,20 @@ class Client:
                 raise Failed(patience.told(failure))
             if failure.wait is not None:
                 self._pace.hold(self._target, seconds)
-            self._pause(seconds, REASONS.get(failure.kind, ""), patience)
+            self._pause(seconds, REASONS.get(failure.kind, ""), patience.left() if failure.kind in PASSING else 0.0)
 
-    def _pause(self, seconds: float, reason: str, patience: Patience) -> None:
-        """Wait without using up the deadline; report the reason if there is one and the wait is long enough."""
-        end = time.monotonic() + seconds
+    def _pause(self, seconds: float, reason: str, left: float) -> None:
+        """Wait without using up the deadline; report the reason if there is one and the wait is long enough.
+
+        `left` are the seconds until the call is given up; 0 if that depends on the number of attempts.
+        """
+        begun = time.monotonic()
+        end = begun + seconds
         told = bool(reason) and (reason != PACED or seconds >= TELL_EVERY_S)
         with self._deadline.stopped():
             while not self._cancelled.is_set() and (rest := end - time.monotonic()) > 0:
                 if told:
-                    self._on_event(Waiting(reason, rest, patience.left()))
+                    self._on_event(Waiting(reason, rest, max(0.0, left + begun - time.monotonic())))
                 self._cancelled.wait(min(TELL_EVERY_S, rest))
         if self._cancelled.is_set():
             raise ModelError("cancelled", fatal=True)

@@ -11,12 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.llm.calls.failures import BUSY, RATE, Failure
+from engine.llm.calls.failures import BROKEN, BUSY, CONTENT, RATE, Failure
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
-REASONS = {RATE: "rate limit", BUSY: "server overloaded"}
-"""Kinds of failures that pass with time, and their names for people. They are retried while the patience lasts."""
+PASSING = frozenset((RATE, BUSY))
+"""Kinds of failures that pass with time. They are retried while the patience lasts."""
+
+REASONS = {RATE: "rate limit", BUSY: "server overloaded", BROKEN: "server failed", CONTENT: "no usable answer",
+           "network": "no connection", "timeout": "no answer in time"}  # fmt: skip
+"""Reasons for a wait by kind of failure."""
 
 PACED = "pace of calls"
 """Reason for a wait without a failure of this call: earlier calls have the slots, or were asked to wait."""
@@ -77,7 +81,7 @@ class Patience:
         self.failed += 1
         if not failure.retry:
             return None
-        passes = failure.kind in REASONS
+        passes = failure.kind in PASSING
         if passes and self._refused is None:
             self._refused = self._clock()
         self._others += not passes
@@ -93,7 +97,7 @@ class Patience:
 
     def told(self, failure: Failure) -> Failure:
         """Return `failure` with the number and the duration of the attempts in its message."""
-        if failure.kind not in REASONS or self._refused is None or self.failed < 2:
+        if failure.kind not in PASSING or self._refused is None or self.failed < 2:
             return failure
         seconds = self._clock() - self._refused
         lasted = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"

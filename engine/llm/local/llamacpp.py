@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes as c
 import functools
+import re
 import struct
 from typing import Any
 
@@ -115,6 +116,14 @@ CONTEXT_LAYOUT = {
 }  # fmt: skip
 
 
+def _help(error: str) -> str:
+    """Say what helps. Debian names the package of a system's library after the library and its version."""
+    library = re.match(r"(lib[a-z0-9+-]+)\.so\.(\d+)", error)
+    if library is None:
+        return INSTALL
+    return f"install that library of the system, on Debian or Ubuntu with: apt install {library[1]}{library[2]}"
+
+
 class Unsupported(Exception):
     """The installed xllamacpp has another C interface than the known one."""
 
@@ -131,9 +140,7 @@ class Library:
         try:
             from xllamacpp import xllamacpp as extension
         except ImportError as error:
-            raise MissingError(
-                f"the runtime for local models does not load ({error}); {INSTALL}"
-            ) from None
+            raise MissingError(f"the runtime for local models does not load ({error}); {_help(str(error))}") from None
         self._dll = c.CDLL(extension.__file__)
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self._dll, name, None)
