@@ -43,7 +43,7 @@ EXTRAS = {
         Extra("postgres", "psycopg", "a memory on PostgreSQL", ("psycopg",)),
         Extra("ray", "ray", "a benchmark on Ray", ("ray",)),
         Extra("parquet", "pyarrow", "Parquet", ("pyarrow",)),
-        Extra("report", "matplotlib", "pictures as PNG", ("matplotlib",)),
+        Extra("report", "matplotlib", "drawing figures", ("matplotlib",)),
         Extra("track-mlflow", "mlflow-skinny", "--track mlflow", ("mlflow",)),
         Extra("track-wandb", "wandb", "--track wandb", ("wandb",)),
         Extra("track-tensorboard", "tensorboard", "--track tensorboard", ("tensorboard",)),

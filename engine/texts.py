@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
 
 _WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -92,9 +91,9 @@ def cell(value: object) -> object:
     return f"'{value}"
 
 
-def xml(text: str) -> str:
-    """Return a text for XML and HTML, also within double quotes. Characters that neither can hold become `\ufffd`."""
-    return escape(_NOT_XML.sub("\ufffd", text), quote=False).replace('"', "&quot;")
+def drawable(text: str) -> str:
+    """Return a text with `\ufffd` in place of characters that neither XML nor HTML can hold."""
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def compact(text: str) -> str:

@@ -194,20 +194,16 @@ def export(target: Path, title: str, curves: Sequence[Curve]) -> None:
 
     Raises:
         UsageError: The ending is none of `ENDINGS`.
-        MissingError: A PNG needs matplotlib, which is not installed.
+        MissingError: Figures need matplotlib, which is not installed.
         StorageError: The file cannot be written.
     """
     ending = target.suffix.lower()
     if ending == ".csv":
         data = table(curves).encode()
-    elif ending == ".svg":
-        from engine.bench.report.svg import svg
+    elif ending in ENDINGS:
+        from engine.bench.report.drawing import draw
 
-        data = svg(figure(title, curves)).encode()
-    elif ending == ".png":
-        from engine.bench.report.png import png
-
-        data = png(figure(title, curves))
+        data = draw(figure(title, curves), ending[1:])
     else:
         raise UsageError(f"{target.name} has none of the endings {', '.join(ENDINGS)}, which say what is written")
     try:

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from engine.bench.report.drawing import draw
 from engine.bench.report.shapes import Figure, Line, Panel
-from engine.bench.report.svg import svg
 from engine.records import Decided, EpisodeEnded, Stepped
 from engine.session import recording, tables
 from engine.session.candidates import CandidateRow, candidate_rows
@@ -121,8 +121,8 @@ def test_no_name_is_a_formula_in_a_table_or_breaks_a_picture():
     name = "=HYPERLINK(\"http://x\")\x00\x1b[31m\ud800 <&'\">"
     line = Line(name, 0, (1.0, 2.0), (1.0, 2.0))
     played = Row(1, 1.0, None, 1, 1, None, 1, 1.0, 1, 1, 1, 1.0, 1.0)
-    drawn = svg(Figure("f", name, name, (Panel(name, name, name, (line,)),)))
-    assert "HYPERLINK" in "".join(ElementTree.fromstring(drawn.encode()).itertext())
+    drawn = draw(Figure("f", name, name, (Panel(name, name, name, (line,)),)), "svg")
+    assert "HYPERLINK" in "".join(ElementTree.fromstring(drawn).itertext())
     out = curves.table([curves.Curve("", "=1", "", (("@x", (played,)),))])
     assert [*csv.reader(io.StringIO(out))][1][:2] == ["'=1", "'@x"]
     assert [*map(cell, ("-0.5", "-north", "+1", "@a", 3, None))] == ["-0.5", "'-north", "+1", "'@a", 3, None]

@@ -7,44 +7,35 @@ corrections like all kept records, and forgetting the episode forgets them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from engine import limits
 from engine.limits import LARGEST_REWARD
-from engine.memory.disk.journal import Journal
-from engine.memory.kept import TABLE, KeptRecords
+from engine.memory.kept import KeptRecords
 from engine.memory.search import Correction, Lens
 
 KIND = "correction"
-
-
-class _Stored(Protocol):
-    """What is needed of a scope."""
-
-    records: KeptRecords
-
-    @property
-    def generation(self) -> str: ...
-
-    @property
-    def journal(self) -> Journal: ...
-
-    @property
-    def episode_count(self) -> int: ...
-
-    def first_entry(self, uid: str) -> int | None: ...
 
 
 class Corrections:
     """The corrections of one scope, by entry number. Read anew when kept records or episodes have changed.
 
     Args:
-        scope: The scope.
+        records: The kept records of the scope.
+        first_entry: Returns the entry number of step 0 of an episode by its uid, None if it is not stored.
+        version: Returns what changes when episodes do.
     """
 
-    def __init__(self, scope: _Stored) -> None:
-        self._scope = scope
+    def __init__(
+        self,
+        records: KeptRecords,
+        first_entry: Callable[[str], int | None],
+        version: Callable[[], tuple[str, int]],
+    ) -> None:
+        self._records = records
+        self._first_entry = first_entry
+        self._version = version
         self._seen: tuple[str, int, int] | None = None
         self._made: list[tuple[float, int, Correction]] = []
 
@@ -57,18 +48,15 @@ class Corrections:
         return {**found, **lens.corrections}
 
     def _read(self) -> None:
-        scope = self._scope
-        # The journal is not looked at anew: rows must not move while a search goes on.
-        now = (scope.generation, len(scope.journal.ids(TABLE)), scope.episode_count)
+        # The file is not looked at anew: rows must not move while a search goes on.
+        now = (*self._version(), self._records.seen)
         if now == self._seen:
             return
         self._seen, self._made = now, []
-        if not now[1]:
-            return
-        for _, record in scope.records.known():
+        for _, record in self._records.known():
             if record.kind != KIND:
                 continue
-            first = scope.first_entry(record.episode_uid)
+            first = self._first_entry(record.episode_uid)
             step = record.data.get("step")
             if first is not None and limits.is_count(step) and isinstance(step, int):
                 self._made.append((record.at, first + step, _read_data(record.data)))

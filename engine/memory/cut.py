@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
-from engine.memory.disk.reader import Document
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.scope import JOURNAL, TABLE, Scope
 from engine.paths import ensure_folder, slug
@@ -28,22 +28,14 @@ def copy_until(scope: Scope, memory: Path, entry: int, keeps: Callable[[Kept], b
         StorageError: It cannot be written.
     """
     episodes, number = [], 1
-    for doc_id, document in zip(scope.doc_ids(), scope.documents(), strict=True):
+    for document in scope.documents():
         if document is not None and document["first"] < entry:
-            episodes.append({doc_id: document})
+            episodes.append(document)
             number = max(number, document["number"] + 1)
-    records = [_record(scope, doc_id) for doc_id, record in scope.records.entered() if keeps(record)]
+    copied = {doc_id for doc_id, record in scope.records.entered() if keeps(record)}
+    records = [document for document in scope.db.table(KEPT) if document.doc_id in copied]
     folder = ensure_folder(ensure_folder(memory) / slug(scope.name))
     about = {"scope": scope.name, "next_entry": entry, "next_number": number}
-    journal = Journal(folder / JOURNAL, about=about)
-    try:
-        journal.append(TABLE, *episodes)
-        if records:
-            journal.append(KEPT, *records)
-    finally:
-        journal.close()
-
-
-def _record(scope: Scope, doc_id: int) -> dict[int, Document]:
-    document = scope.journal.document(KEPT, doc_id)
-    return {} if document is None else {doc_id: document}
+    with JournalDB(Journal(folder / JOURNAL, about=about), default_table=TABLE) as db:
+        db.insert_multiple(episodes)
+        db.table(KEPT).insert_multiple(records)

@@ -21,8 +21,9 @@ from engine.codec import from_plain, to_plain
 from engine.disk import open_binary, shown
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
+from engine.memory.disk.database import open_to_read
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.disk.reader import Reader, Schema
+from engine.memory.disk.reader import Reader
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import bounded, to_kept
 from engine.memory.scope import JOURNAL, TABLE, Scope
@@ -267,25 +268,20 @@ def _listed(found: list[Carried]) -> Callable[[Teller], Iterator[Carried]]:
 def _journals(path: Path, journals: list[Path]) -> Source:
     scopes = {}
     for journal in journals:
-        about = Reader(journal, None, Schema(), lambda text: None).read_header()["about"]
+        about = Reader(journal).read_header()["about"]
         scopes[str(about.get("scope", journal.parent.name))] = _journal(journal)
     return Source(str(path), scopes)
 
 
 def _journal(path: Path) -> Callable[[Teller], Iterator[Carried]]:
     def contents(tell: Teller) -> Iterator[Carried]:
-        reader = Reader(path, None, Schema(), tell)
-        reader.load()
-        try:
-            reader.read_on(final=True)
+        with open_to_read(path, tell) as db:
             for table, made in ((TABLE, documents.to_episode), (KEPT, to_kept)):
-                for doc_id in list(reader.position.places.get(table, ())):
+                for document in db.table(table):
                     try:
-                        yield made(reader.document(table, doc_id) or {})
+                        yield made(document)
                     except BadFile as error:
-                        tell(f"document {doc_id} of {path} was left out: {error}")
-        finally:
-            reader.close_file()
+                        tell(f"document {document.doc_id} of {path} was left out: {error}")
 
     return contents
 

@@ -19,7 +19,7 @@ from engine.memory.disk.document import PROVENANCE, clipped
 from engine.records import Kept
 
 if TYPE_CHECKING:
-    from engine.memory.disk.journal import Journal
+    from engine.memory.disk.database import JournalDB
     from engine.memory.disk.reader import Document
     from engine.memory.redact import Redactor
 
@@ -35,9 +35,11 @@ class KeptRecords:
     """
 
     def __init__(
-        self, journal: Journal, redactor: Redactor, name: str, tell: Callable[[str], None]
+        self, db: JournalDB, redactor: Redactor, name: str, tell: Callable[[str], None]
     ) -> None:
-        self._journal = journal
+        self._db = db
+        self._table = db.table(TABLE)
+        self._journal = db.journal
         self._redactor = redactor
         self._name = name
         self._tell = tell
@@ -47,7 +49,12 @@ class KeptRecords:
     def __len__(self) -> int:
         """Return how many documents there are; costs one stat."""
         self._journal.refresh()
-        return len(self._journal.ids(TABLE))
+        return len(self._table)
+
+    @property
+    def seen(self) -> int:
+        """How many documents there were when the file was last looked at."""
+        return len(self._table)
 
     def entered(self) -> list[tuple[int, Kept]]:
         """Return the records with the ids of their documents, oldest first. A damaged one is left out and told."""
@@ -61,7 +68,7 @@ class KeptRecords:
             generation = self._journal.reader.position.generation
             if generation != self._generation:
                 self._generation, self._read = generation, {}
-            for doc_id in self._journal.ids(TABLE):
+            for doc_id in self._table.ids():
                 if doc_id not in self._read:
                     self._read[doc_id] = self._readable(doc_id)
             return [(doc_id, record) for doc_id, record in self._read.items() if record is not None]
@@ -88,13 +95,10 @@ class KeptRecords:
     def add_all(self, records: Iterable[Kept]) -> list[Kept]:
         """Keep several records with one write, as `add` does; each of them wholly or not at all."""
         clean = self._cleaned(records)
-        with self._journal.writing():
+        with self._db.writing():
             known = {record.uid for record in self.all()}
             fresh = {record.uid: record for record in clean if record.uid not in known}
-            first = self._journal.next_id(TABLE)
-            groups = [{first + n: to_plain(record)} for n, record in enumerate(fresh.values())]
-            if groups:
-                self._journal.append(TABLE, *groups)
+            self._table.insert_multiple(map(to_plain, fresh.values()))
         return clean
 
     def _cleaned(self, records: Iterable[Kept]) -> list[Kept]:
@@ -104,7 +108,7 @@ class KeptRecords:
 
     def _readable(self, doc_id: int) -> Kept | None:
         try:
-            document = self._journal.document(TABLE, doc_id)
+            document = self._table.get(doc_id=doc_id)
             return None if document is None else to_kept(document)
         except BadFile as error:
             self._tell(f"kept record {doc_id} of {self._journal.path} was left out: {error}")

@@ -22,8 +22,8 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.disk.header import FORMAT, parsed_header
-from engine.memory.disk.reader import Document, Reader, Schema
+from engine.memory.disk.header import FORMAT, SCHEMA, check_schema, parsed_header
+from engine.memory.disk.reader import Document, Reader
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
 from engine.memory.scope import TABLE
@@ -131,9 +131,10 @@ class _Finder:
         self.tables: Counter[str] = Counter()
         self.entries = self.lost = self.places = 0
         self.problems: list[str] = []
+        self._path = path
         self._file = file
         self._generation = generation
-        self._reader = Reader(path, None, Schema(), self.problems.append)
+        self._reader = Reader(path, notice=self.problems.append)
         self._known: set[tuple[str, Any]] = set()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)
         self._next_entry = 0
@@ -162,7 +163,7 @@ class _Finder:
     def _new_header(self) -> dict[str, Any]:
         about = {**self._header["about"], "scope": self.scope}
         return {
-            "format": FORMAT, "schema": Schema().version, "generation": self._generation,
+            "format": FORMAT, "schema": SCHEMA, "generation": self._generation,
             "created": round(time.time(), 3), "next_ids": self._header["next_ids"], "about": about,
         }  # fmt: skip
 
@@ -185,7 +186,7 @@ class _Finder:
         """Yield the documents of a payload that belong into the new journal. A header is looked at and kept in mind."""
         header = parsed_header(payload)
         if header is not None:
-            self._reader.check_schema(header)
+            check_schema(header, self._path)
             if not self._reader.header:
                 self._reader.header = header
             return

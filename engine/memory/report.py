@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections import Counter
@@ -10,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.errors import BadFile
 from engine.jitrl import discounted_returns
 from engine.memory.disk import document as documents
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.scope import SNAPSHOT, TABLE, Scope
+from engine.memory.scope import SNAPSHOT, Scope
 from engine.memory.upkeep import UNDO, set_aside
 from engine.records import Episode, Kept
 
@@ -135,17 +133,13 @@ def search(scope: Scope, words: Sequence[str], *, gamma: float) -> Iterator[Hit]
     Case does not matter. Damaged episodes are skipped.
     """
     wanted = [word.lower() for word in words]
-    for doc_id in reversed(scope.doc_ids()):
-        with contextlib.suppress(BadFile):
-            document = scope.journal.document(TABLE, doc_id)
-            if document is None:
-                continue
-            for hit in reversed(
-                hits_of(scope.name, documents.to_episode(document), document["first"], gamma)
-            ):
-                text = "\n".join((hit.state, hit.history, hit.action, hit.provenance)).lower()
-                if all(word in text for word in wanted):
-                    yield hit
+    for document in scope.documents(reversed(scope.doc_ids())):
+        if document is None:
+            continue
+        for hit in reversed(hits_of(scope.name, documents.to_episode(document), document["first"], gamma)):
+            text = "\n".join((hit.state, hit.history, hit.action, hit.provenance)).lower()
+            if all(word in text for word in wanted):
+                yield hit
 
 
 def hits_of(scope: str, episode: Episode, first: int, gamma: float) -> list[Hit]:

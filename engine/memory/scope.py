@@ -13,13 +13,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tinydb.table import Document
+
 from engine.errors import BadFile
 from engine.memory.corrections import Corrections
 from engine.memory.disk import document as documents
-from engine.memory.disk.database import JournalDB, JournalStorage, JournalTable
+from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
-from engine.memory.disk.reader import Document, Place, Position
-from engine.memory.exact import covered, snapshot
+from engine.memory.disk.reader import Place, Position
+from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.hits import Hits, closest, neighbours, returns
 from engine.memory.kept import TABLE as KEPT
@@ -80,6 +82,8 @@ class Scope:
         self._own: set[int] = set()
         self._texts: dict[int, str] = {}
         self._cached: tuple[int, str, Episode] | None = None
+        self._snapshot_rows = 0
+        self._retrievals, self._retrieval_s = 0, 0.0
         self._journal = self._make_journal(
             folder / JOURNAL,
             self,
@@ -89,11 +93,11 @@ class Scope:
             clock=clock,
         )
         self._lock = self._journal.lock
-        self.records = self._make_records(self._journal, self._redactor, name, self._tell)
-        self._corrections = Corrections(self)
-        self._snapshot_rows = 0
-        self._retrievals, self._retrieval_s = 0, 0.0
-        self._journal.open()
+        self._db = JournalDB(self._journal, default_table=TABLE)
+        self.records = self._make_records(self._db, self._redactor, name, self._tell)
+        self._corrections = Corrections(
+            self.records, self.first_entry, lambda: (self.generation, self.episode_count)
+        )
 
     # ------------------------------------------------------------------------------- public methods
 
@@ -104,16 +108,18 @@ class Scope:
 
     @property
     def journal(self) -> Journal:
-        """The journal itself, for code that rewrites or checks it."""
+        """The file, for what must know where lines are in it."""
         return self._journal
 
     @property
     def db(self) -> JournalDB:
-        """The episodes' documents as a TinyDB database: `scope.db.search(where("agent") == "jitrl")`.
+        """All that is stored, as a TinyDB database: `scope.db.search(where("agent") == "jitrl")`.
 
-        Documents of episodes are in the table `episodes`, which is the default one, kept records in `kept`.
+        Documents of episodes are in the table `episodes`, which is the default one, kept records in `kept`. What other
+        processes wrote is read when this is asked for, and before each change.
         """
-        return _EpisodeDB(self._journal)
+        self._journal.refresh()
+        return self._db
 
     @property
     def unreadable(self) -> int:
@@ -160,10 +166,10 @@ class Scope:
     def append_all(self, episodes: Iterable[Episode]) -> int:
         """Store several episodes with one write, as `append` does. Each is stored completely or not at all."""
         clean = self._cleaned(episodes)
-        with self._journal.writing():
+        with self._db.writing():
             entries = self._entries
-            doc_id, entry, number = self._journal.next_id(TABLE), entries.next_entry, entries.next_number
-            groups: list[dict[int, Document]] = []
+            entry, number = entries.next_entry, entries.next_number
+            new: list[dict[str, Any]] = []
             fresh: set[str] = set()
             for episode in clean:
                 if episode.uid in entries.uids or episode.uid in fresh:
@@ -173,15 +179,14 @@ class Scope:
                 named = dataclasses.replace(episode, number=given, scope=self.name)
                 document = documents.to_document(named, entry)
                 documents.check(document)
-                groups.append({doc_id + len(groups): document})
+                new.append(document)
                 entry, number = entry + len(episode.steps), max(number, given + 1)
             before = entries.live
-            if groups:
-                self._own = {id(document) for group in groups for document in group.values()}
-                try:
-                    self._journal.append(TABLE, *groups)
-                finally:
-                    self._own = set()
+            self._own = set(map(id, new))
+            try:
+                self._db.insert_multiple(new)
+            finally:
+                self._own = set()
             added = self._entries.live - before
         self._save_snapshot(after=max(_SNAPSHOT_ROWS, len(self._entries) // 5))
         return added
@@ -263,22 +268,19 @@ class Scope:
         """
         with self._lock:
             doc_ids = self._entries.doc_ids[bisect.bisect_left(self._entries.first, since) :].tolist()
-        for doc_id in doc_ids:
-            try:
-                found = self._journal.document(TABLE, doc_id)
-                if found is not None:
-                    yield found["first"], documents.to_episode(found)
-            except (BadFile, KeyError) as error:
-                self._tell(str(error))
+        for document in self.documents(doc_ids):
+            if document is not None:
+                yield document["first"], documents.to_episode(document)
 
-    def documents(self, since: int = 0) -> Iterator[Document | None]:
-        """Yield the episodes' documents from index `since` on, oldest first; None for a damaged one."""
-        for doc_id in self.doc_ids()[since:]:
+    def documents(self, doc_ids: Iterable[int] | None = None) -> Iterator[Document | None]:
+        """Yield the documents of episodes, of all without `doc_ids`; None, with a notice, for one damaged since."""
+        for doc_id in self.doc_ids() if doc_ids is None else doc_ids:
+            document = None
             try:
-                yield self._journal.document(TABLE, doc_id)
-            except (BadFile, KeyError) as error:
+                document = self._db.get(doc_id=doc_id)
+            except BadFile as error:
                 self._tell(str(error))
-                yield None
+            yield document
 
     def episode(self, uid: str) -> Episode | None:
         """Return the episode with this uid, None if there is none."""
@@ -404,7 +406,7 @@ class Scope:
         self._texts = {}
         self._cached = None
 
-    def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
+    def put(self, table: str, doc_id: int, document: dict[str, Any], place: Place, line: bytes) -> None:
         """Add a document to the index."""
         if table != TABLE:
             return
@@ -439,7 +441,7 @@ class Scope:
             return None
         meta, arrays = found
         try:
-            position = covered.unpack(self._entries, meta, arrays, TABLE, KEPT)
+            position = snapshot.unpack(self._entries, meta, arrays, TABLE, KEPT)
         except (KeyError, ValueError, TypeError):
             self._entries = Entries()
             return None
@@ -455,7 +457,7 @@ class Scope:
             if fresh < after or not plain or self._journal.reader.damaged:
                 return
             with contextlib.suppress(OSError):
-                snapshot.save(self.folder / SNAPSHOT, *covered.pack(self._entries, position, TABLE, KEPT))
+                snapshot.save(self.folder / SNAPSHOT, self._entries, position, TABLE, KEPT)
             self._snapshot_rows = len(self._entries)
 
     def _tell(self, text: str) -> None:
@@ -481,18 +483,8 @@ class Scope:
         """Return an episode by its index. The last one is cached."""
         generation = self.generation
         if self._cached is None or self._cached[:2] != (number, generation):
-            found = self._journal.document(TABLE, self._entries.doc_ids[number])
+            found = self._db.get(doc_id=self._entries.doc_ids[number])
             if found is None:
                 raise BadFile(f"an episode is no longer in {self.path}")
             self._cached = (number, generation, documents.to_episode(found))
         return self._cached[2]
-
-
-class _EpisodeDB(JournalDB):
-    """The database of a scope."""
-
-    default_table_name = TABLE
-    table_class = JournalTable
-
-    def __init__(self, journal: Journal) -> None:
-        super().__init__(journal, storage=JournalStorage)

@@ -17,8 +17,9 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.limits import LINE
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
+from engine.memory.disk.database import open_to_read
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.disk.reader import Document, Place, Reader, Schema
+from engine.memory.disk.reader import Document
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
 from engine.memory.scope import LEARNT, SNAPSHOT, TABLE, Scope
@@ -76,11 +77,10 @@ def plan_forget(
     """
     whole, parts, numbers, gone = [], {}, [], []
     uids: set[str] = set()
-    for doc_id in scope.doc_ids():
-        document = _readable(scope, doc_id)
+    for document in scope.documents():
         if document is None:
             continue
-        first, steps = document["first"], document["steps"]
+        doc_id, first, steps = document.doc_id, document["first"], document["steps"]
         all_of_it = str(document["number"]) in episodes or document["uid"] in episodes
         chosen = [
             t
@@ -117,23 +117,16 @@ def forget(scope: Scope, plan: ForgetPlan, operation: str) -> tuple[int, int]:
     Raises:
         StorageError: Writing failed; nothing was forgotten.
     """
-    journal = scope.journal
-    with journal.writing():
+    db = scope.db
+    with db.writing():
         before, kept_before = len(scope), len(scope.records)
-        changes: dict[int, Document | None] = dict.fromkeys(plan.whole)
-        old: dict[int, Document] = {}
-        records = {n: one for n in plan.kept if (one := journal.document(KEPT, n)) is not None}
-        for doc_id in (*plan.whole, *plan.parts):
-            document = journal.document(TABLE, doc_id)
-            if document is None:
-                changes.pop(doc_id, None)  # another process forgot it already
-                continue
-            old[doc_id] = document
-            if doc_id in plan.parts:
-                changes[doc_id] = _emptied(document, plan.parts[doc_id])
+        # What another process forgot already is not there.
+        old = {n: one for n in (*plan.whole, *plan.parts) if (one := db.get(doc_id=n)) is not None}
+        records = {n: one for n in plan.kept if (one := db.table(KEPT).get(doc_id=n)) is not None}
+        changes = {n: _emptied(one, plan.parts[n]) if n in plan.parts else None for n, one in old.items()}
         if old or records:
             _write_undo(scope, operation, old, records)
-            journal.rewrite({TABLE: changes, KEPT: dict.fromkeys(records)})
+            db.change({TABLE: changes, KEPT: dict.fromkeys(records)})
             _drop_snapshot(scope)
         return before - len(scope), kept_before - len(scope.records)
 
@@ -146,12 +139,13 @@ def undo(scope: Scope, operation: str) -> tuple[int, int]:
         BadFile: The undo file is damaged.
     """
     path = scope.folder / UNDO
-    with scope.journal.writing():
+    db = scope.db
+    with db.writing():
         before, kept_before = len(scope), len(scope.records)
         named, old, records = _read_undo(path)
         if named != operation:
             raise UsageError(f"nothing to put back in {scope.name}: something else was forgotten since")
-        live = set(scope.journal.ids(TABLE))
+        live = set(scope.doc_ids())
         back = {
             doc_id: document
             for doc_id, document in old.items()
@@ -159,7 +153,7 @@ def undo(scope: Scope, operation: str) -> tuple[int, int]:
         }
         known = {record.uid for record in scope.records.all()}
         kept = {doc_id: one for doc_id, one in records.items() if one.get("uid") not in known}
-        scope.journal.rewrite({TABLE: back, KEPT: kept})
+        db.change({TABLE: back, KEPT: kept})
         with contextlib.suppress(OSError):
             path.unlink()
         return len(scope) - before, len(scope.records) - kept_before
@@ -216,15 +210,6 @@ def _emptied(document: Document, chosen: Collection[int]) -> Document:
         for t, step in enumerate(episode.steps)
     ]
     return documents.to_document(dataclasses.replace(episode, steps=tuple(steps)), document["first"])
-
-
-def _readable(scope: Scope, doc_id: int) -> Document | None:
-    with contextlib.suppress(BadFile):
-        document = scope.journal.document(TABLE, doc_id)
-        if document is not None:
-            documents.check(document)
-            return document
-    return None
 
 
 def _write_undo(
@@ -317,57 +302,31 @@ def verify(path: Path) -> Verification:
     Raises:
         BadFile: The file is no journal, or one of a newer version.
     """
-    looker = _Looker()
     problems: list[str] = []
-    reader = Reader(path, looker, Schema(), problems.append)
-    reader.load()
-    try:
-        reader.read_on(final=True)
+    with open_to_read(path, problems.append) as db:
+        reader = db.journal.reader
         unfinished = len(reader.tail(LINE)) if reader.exists else 0
         if unfinished:
             problems.append(f"{path} ends in an unfinished write of {unfinished} bytes")
+        lines = {place.offset for places in reader.position.places.values() for place in places.values()}
+        found, entries, unreadable = {TABLE: 0, KEPT: 0}, 0, 0
+        for table in found:
+            for document in db.table(table):
+                try:
+                    if table == KEPT:
+                        to_kept(document)
+                    else:
+                        steps = documents.to_episode(document).steps
+                        entries += sum(step.provenance != FORGOTTEN for step in steps)
+                    found[table] += 1
+                except BadFile as error:
+                    unreadable += 1
+                    what = "kept record" if table == KEPT else "episode"
+                    problems.append(f"document {document.doc_id} of {table} is no {what}: {error}")
         return Verification(
-            str(path), looker.lines, looker.episodes, looker.entries, reader.damaged,
-            looker.unreadable, unfinished, (*problems, *looker.problems), looker.kept,
+            str(path), len(lines), found[TABLE], entries, reader.damaged, unreadable, unfinished,
+            tuple(problems), found[KEPT],
         )  # fmt: skip
-    finally:
-        reader.close_file()
-
-
-class _Looker:
-    """Listener of a reader that checks every document."""
-
-    def __init__(self) -> None:
-        self.lines = self.episodes = self.entries = self.kept = self.unreadable = 0
-        self.problems: list[str] = []
-        self._last = -1
-
-    def reset(self, about: Mapping[str, Any]) -> None:
-        """Do nothing: a journal is read once."""
-
-    def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
-        """Check a document and count it."""
-        if place.offset != self._last:
-            self._last = place.offset
-            self.lines += 1
-        try:
-            if table == KEPT:
-                to_kept(document)
-                self.kept += 1
-            if table != TABLE:
-                return
-            steps = documents.to_episode(document).steps
-        except BadFile as error:
-            self.unreadable += 1
-            what = "kept record" if table == KEPT else "episode"
-            self.problems.append(f"document {doc_id} of {table} is no {what}: {error}")
-            return
-        self.episodes += 1
-        self.entries += sum(step.provenance != FORGOTTEN for step in steps)
-
-    def about(self) -> Mapping[str, Any]:
-        """Return nothing: the journal is not rewritten."""
-        return {}
 
 
 # --------------------------------------------------------------------------------------- compacting
@@ -388,9 +347,10 @@ def compact(scope: Scope, *, purge: bool = False) -> tuple[int, int]:
         scope: The scope.
         purge: Also delete the files of `set_aside`. Forgetting can then no longer be undone.
     """
-    with scope.journal.writing():
+    db = scope.db
+    with db.writing():
         before = scope.path.stat().st_size if scope.path.exists() else 0
-        scope.journal.rewrite({})
+        db.change({})
         if purge:
             for path in set_aside(scope.folder):
                 with contextlib.suppress(OSError):

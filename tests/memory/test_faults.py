@@ -20,8 +20,6 @@ from engine.errors import BadFile, StorageError
 from engine.memory import Memory
 from engine.memory.disk import frame
 from engine.memory.disk.database import JournalDB
-from engine.memory.disk.journal import Journal
-from engine.memory.disk.reader import Schema
 from engine.memory.scope import Scope
 from engine.memory.upkeep import verify
 from engine.records import Episode
@@ -190,38 +188,23 @@ def test_a_newer_file_is_refused_untouched(tmp_path: Path, lived: list[Episode])
     assert path.read_bytes() == content
 
 
-def test_an_older_file_is_read_as_it_is_and_migrated_with_a_backup(tmp_path: Path) -> None:
+def test_a_journal_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "a.jnl"
-    old = Journal(path)
-    old.append("t", {1: {"name": "x"}}, {2: {"name": "y"}})
-    content = path.read_bytes()
-
-    def rename(table: str, document: dict[str, object]) -> dict[str, object]:
-        return {"title": document["name"]}
-
-    def add_length(table: str, document: dict[str, object]) -> dict[str, object]:
-        return {**document, "length": len(str(document["title"]))}
-
-    notices: list[str] = []
-    new = Journal(path, schema=Schema(3, {1: rename, 2: add_length}), notice=notices.append)
-    new.open()
-    assert [new.document("t", i) for i in (1, 2)] == [
-        {"title": "x", "length": 1},
-        {"title": "y", "length": 1},
-    ]
-    assert (path.read_bytes(), notices) == (content, [])  # reading changes nothing
-    new.append("t", {3: {"title": "zz", "length": 2}})
-    assert (tmp_path / "a.schema1.bak").read_bytes() == content
-    assert len(notices) == 1
-    again = Journal(path, schema=Schema(3, {}))
-    again.open()
-    assert [again.document("t", i) for i in (1, 2, 3)] == [
-        {"title": "x", "length": 1}, {"title": "y", "length": 1}, {"title": "zz", "length": 2},
-    ]  # fmt: skip
-    with pytest.raises(BadFile, match="newer"):
-        old.refresh()  # the older program, still open, no longer touches it
-    with pytest.raises(BadFile, match="can no longer read"):
-        Journal(path, schema=Schema(5, {4: rename})).open()
+    db = JournalDB(path)
+    db.insert({"name": "x"})
+    written = path.read_bytes()
+    for schema, why in ((2, "newer"), (0, "can no longer read")):
+        header = frame.decode(written.splitlines()[0])
+        assert header is not None
+        other = frame.encode(header.replace(b'"schema":1', b'"schema":%d' % schema))
+        content = other + written.split(b"\n", 1)[1]
+        (tmp_path / "other").write_bytes(content)
+        (tmp_path / "other").replace(path)
+        with pytest.raises(BadFile, match=why):
+            JournalDB(path)
+        with pytest.raises(BadFile, match=why):
+            db.insert({"name": "y"})  # the program that was open meanwhile does not touch it either
+        assert path.read_bytes() == content
 
 
 def test_documents_that_are_no_episodes_are_left_out(tmp_path: Path, lived: list[Episode]) -> None:

@@ -11,13 +11,12 @@ from engine.bench.report import (
     by_task,
     cases,
     decisions,
+    drawing,
     figures,
     growth,
     latex,
     md,
     page,
-    png,
-    svg,
     tables,
     tidy,
     words,
@@ -107,7 +106,7 @@ def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: 
     Raises:
         UsageError: There is no such format, or as `make`.
         StorageError: A file cannot be written.
-        MissingError: Pictures in PNG were asked for, and matplotlib is not installed. Everything else was written.
+        MissingError: Figures were asked for, and matplotlib is not installed. Everything else was written.
     """
     wrong = sorted(set(formats) - set(FORMATS))
     if wrong:
@@ -115,11 +114,9 @@ def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: 
     report = make(results, per)
     files: dict[str, str | bytes] = {}
     missing: MissingError | None = None
-    for figure in report.figures if "svg" in formats else ():
-        files[f"{figure.name}.svg"] = svg.svg(figure)
     try:
-        for figure in report.figures if "png" in formats else ():
-            files[f"{figure.name}.png"] = png.png(figure)
+        for figure in report.figures:
+            files |= {f"{figure.name}.{one}": drawing.draw(figure, one) for one in drawing.FORMATS if one in formats}
     except MissingError as error:
         missing = error
     pictures = {figure.name: name for figure in report.figures

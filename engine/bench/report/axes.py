@@ -1,4 +1,4 @@
-"""Colours and axes of figures, the same for every format."""
+"""Colours and axes of figures."""
 
 from __future__ import annotations
 
@@ -37,15 +37,6 @@ def span(panel: Panel) -> tuple[float, float, float, float]:
     bottom, top = _wide(y)
     edge = (top - bottom) * 0.06
     return left, right, bottom - (0 if bottom == 0 else edge), top + edge
-
-
-def ticks(low: float, high: float, many: int = 5) -> tuple[float, ...]:
-    """Return about `many` round numbers between two ends."""
-    rough = (high - low) / many
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return tuple(round(number * step, 12) for number in range(first, last + 1))
 
 
 def powers(low: float, high: float) -> tuple[float, ...]:

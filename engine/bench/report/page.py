@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from html import escape
 
-from engine.bench.report import svg
+from engine.bench.report import drawing
 from engine.bench.report.shapes import Cell, Column, Figure, Report, Row, Table, Words
+from engine.errors import MissingError
 
 _STYLE = f"""
-:root{{color-scheme:light dark;{svg.variables()}}}
-@media (prefers-color-scheme:dark){{:root{{{svg.variables(dark=True)}}}}}
+:root{{color-scheme:light dark;{drawing.colours()}}}
+@media (prefers-color-scheme:dark){{:root{{{drawing.colours(dark=True)}}}}}
 *{{box-sizing:border-box}}
 body{{margin:0 auto;max-width:1240px;padding:24px 16px 60px;
 background:var(--ground);color:var(--ink);
@@ -31,8 +32,8 @@ thead button::before{{display:inline-block;margin-right:.3em;color:var(--soft)}}
 [aria-sort=ascending] button::before{{content:"\\25b4"}}[aria-sort=descending] button::before{{content:"\\25be"}}
 code{{font:13px ui-monospace,monospace;overflow-wrap:anywhere}}td.wide{{min-width:16em}}
 ol,ul{{padding-left:22px;max-width:90ch}}figure{{margin:10px 0}}
-.figure{{max-width:100%;height:auto}}
-@media print{{:root{{{svg.variables()}}}body{{max-width:none;padding:0;font-size:11px}}.scroll{{overflow:visible}}
+.figure{{max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt}}
+@media print{{:root{{{drawing.colours()}}}body{{max-width:none;padding:0;font-size:11px}}.scroll{{overflow:visible}}
 th,td{{padding:3px 6px}}section,figure,tr{{break-inside:avoid}}h2{{break-after:avoid}}}}
 """
 
@@ -70,7 +71,7 @@ def page(report: Report) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{escape(report.title)}</title>\n<style>{_STYLE}{svg.STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(parts)
         + f"\n<script>{_SCRIPT}</script>\n</body>\n</html>\n"
     )
@@ -82,8 +83,11 @@ def _part(part: Table | Figure | Words) -> str:
     if isinstance(part, Table):
         lines += _table(part)
     elif isinstance(part, Figure):
-        drawn = svg.svg(part, alone=False)
-        lines += ["<figure>", drawn, f"<figcaption>{escape(part.caption)}</figcaption>", "</figure>"]
+        try:
+            drawn = drawing.inline(part)
+            lines += ["<figure>", drawn, f"<figcaption>{escape(part.caption)}</figcaption>", "</figure>"]
+        except MissingError as error:
+            lines.append(f'<p class="soft">{escape(str(error))}</p>')
     else:
         lines += ["<ul>", *(f"<li>{escape(one)}</li>" for one in part.sentences), "</ul>"]
     return "\n".join([*lines, "</section>"])

@@ -1,4 +1,4 @@
-"""TinyDB on top of a journal file, built with TinyDB's storage class and table class.
+"""Memory as a TinyDB database, with tables that know that their storage is a journal.
 
     db = JournalDB(path)
     db.insert({...}); db.search(where("agent") == "jitrl"); db.remove(doc_ids=[3])
@@ -13,82 +13,58 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from tinydb import TinyDB
-from tinydb.storages import Storage
-from tinydb.table import Document, Table
+from tinydb.table import Table
 
-from engine.memory.disk.journal import Journal
+from engine.errors import BadFile
+from engine.memory.disk.journal import Changes, Journal
 
 
-class JournalStorage(Storage):
-    """Stores TinyDB's tables in a journal.
+def open_to_read(path: Path, notice: Callable[[str], None]) -> JournalDB:
+    """Return a database as it is now, to read only: the file is not changed, even where a crash left half a line.
 
     Args:
-        journal: The path of a journal, or a `Journal` that is already open.
+        notice: Called with a sentence for what was left out.
+
+    Raises:
+        BadFile: The file is no journal, or one of a newer version.
     """
-
-    def __init__(self, journal: str | Path | Journal) -> None:
-        super().__init__()
-        if isinstance(journal, Journal):
-            self.journal = journal
-        else:
-            self.journal = Journal(Path(journal))
-            self.journal.open()
-
-    def read(self) -> dict[str, dict[str, Any]] | None:
-        """Return all tables in memory, or None if there is no file. `JournalTable` does not use this."""
-        journal = self.journal
-        with journal.lock:
-            journal.refresh()
-            if not journal.reader.exists:
-                return None
-            return {
-                table: {str(doc_id): journal.document(table, doc_id) for doc_id in journal.ids(table)}
-                for table in journal.reader.position.places
-                if journal.ids(table)
-            }
-
-    def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Make the journal hold exactly the tables and documents of `data`."""
-        with self.journal.writing():
-            changes: dict[str, dict[int, dict[str, Any] | None]] = {
-                table: dict.fromkeys(self.journal.ids(table)) for table in self.journal.reader.position.places
-            }
-            for table, documents in data.items():
-                put = {int(doc_id): dict(document) for doc_id, document in documents.items()}
-                changes.setdefault(table, {}).update(put)
-            self.journal.rewrite(changes)
-
-    def close(self) -> None:
-        """Close the journal."""
-        self.journal.close()
+    return JournalDB(Journal(path, notice=notice, read_only=True))
 
 
 class JournalTable(Table):
     """A table that appends new documents, and reads a document only when it is accessed."""
 
-    _storage: JournalStorage
+    _storage: Journal
 
     def __init__(
-        self, storage: JournalStorage, name: str, cache_size: int = 0, persist_empty: bool = False
+        self, storage: Journal, name: str, cache_size: int = 0, persist_empty: bool = False
     ) -> None:
         # TinyDB would cache the results of the last ten queries; each result may be a whole memory.
         super().__init__(storage, name, cache_size, persist_empty)
+
+    def ids(self) -> list[int]:
+        """Return the ids of the documents, oldest first."""
+        self._storage.look()
+        return self._storage.ids(self.name)
 
     def insert(self, document: Mapping[str, Any]) -> int:
         """Insert one document and return its id. It is on disk when this returns."""
         return self.insert_multiple([document])[0]
 
     def insert_multiple(self, documents: Iterable[Mapping[str, Any]]) -> list[int]:
-        """Insert all of the documents or none, and return their ids. They are on disk when this returns.
+        """Insert documents with one write and return their ids. They are on disk when this returns.
+
+        If the process is killed meanwhile, the first of them may be stored. Each is stored completely or not at all.
 
         Raises:
-            ValueError: A document is not a mapping, or its id is already used.
+            ValueError: A document is not a mapping, or its id is already used. Nothing is stored.
         """
-        journal = self._storage.journal
+        journal = self._storage
         with journal.writing():
             put: dict[int, dict[str, Any]] = {}
             known = journal.reader.position.places.get(self.name, {})
@@ -99,80 +75,80 @@ class JournalTable(Table):
                 doc_id = document.doc_id if isinstance(document, self.document_class) else following
                 if doc_id in known or doc_id in put:
                     raise ValueError(f"Document with ID {doc_id} already exists")
-                put[doc_id] = dict(document)
+                put[doc_id] = document if isinstance(document, dict) else dict(document)
                 following = max(following, doc_id + 1)
             if put:
-                journal.append(self.name, put)
-                self.clear_cache()
+                journal.append(self.name, *({doc_id: document} for doc_id, document in put.items()))
             return list(put)
 
     def upsert(self, document: Mapping[str, Any], cond: Any = None) -> list[int]:
         """Update the matching documents, or insert this one; no other process can write in between."""
-        with self._storage.journal.writing():
+        with self._storage.writing():
             return super().upsert(document, cond)
 
-    def truncate(self) -> None:
-        """Remove all documents."""
-        journal = self._storage.journal
-        with journal.writing():
-            journal.rewrite({self.name: dict.fromkeys(journal.ids(self.name))})
-            self.clear_cache()
-
-    def search(self, cond: Any) -> list[Document]:
-        """Return the documents that match the query `cond`."""
-        if self._storage.journal.refresh():
-            self.clear_cache()
-        return super().search(cond)
-
     def __len__(self) -> int:
-        self._storage.journal.refresh()
-        return len(self._storage.journal.reader.position.places.get(self.name, ()))
+        self._storage.look()
+        return len(self._storage.reader.position.places.get(self.name, ()))
 
     def _read_table(self) -> Mapping[str, Mapping[str, Any]]:  # type: ignore[override]
-        if self._storage.journal.refresh():
-            self.clear_cache()
-        return _Lazy(self._storage.journal, self.name)
+        self._storage.look()
+        return _Lazy(self._storage, self.name)
 
     def _update_table(self, updater: Callable[[Any], None]) -> None:
-        journal = self._storage.journal
+        journal = self._storage
         with journal.writing():
             view = _Editable(journal, self.name)
             updater(view)
             changes = view.changes()
             if changes:
                 journal.rewrite({self.name: changes})
-            self.clear_cache()
 
 
 class JournalDB(TinyDB):
     """TinyDB with journal storage and tables."""
 
     table_class = JournalTable  # type: ignore[assignment]
-    default_storage_class = JournalStorage  # type: ignore[assignment]
+
+    def __init__(self, journal: str | Path | Journal, default_table: str = "_default") -> None:
+        self.default_table_name = default_table
+        self.journal = journal if isinstance(journal, Journal) else Journal(journal)
+        self.journal.open()
+        super().__init__(storage=lambda: self.journal)
+
+    def table(self, name: str, **options: Any) -> JournalTable:
+        """Return a table."""
+        found = super().table(name, **options)
+        assert isinstance(found, JournalTable)
+        return found
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Hold the lock between processes, after reading all that others wrote. Several changes are then one step."""
+        return self.journal.writing()
+
+    def change(self, changes: Changes) -> None:
+        """Change documents of several tables with one write: all of them, or none if it fails.
+
+        Args:
+            changes: By table and id: the new document, or None to remove it.
+        """
+        self.journal.rewrite(changes)
 
     def tables(self) -> set[str]:
         """Return the names of the tables that hold at least one document."""
-        journal = self._journal
-        journal.refresh()
-        return {name for name, places in journal.reader.position.places.items() if places}
+        self.journal.look()
+        return {name for name, places in self.journal.reader.position.places.items() if places}
 
     def drop_table(self, name: str) -> None:
         """Remove a table with all its documents."""
+        self.table(name).truncate()
         self._tables.pop(name, None)
-        journal = self._journal
-        with journal.writing():
-            if journal.ids(name):
-                journal.rewrite({name: dict.fromkeys(journal.ids(name))})
-
-    @property
-    def _journal(self) -> Journal:
-        storage = self.storage
-        assert isinstance(storage, JournalStorage)
-        return storage.journal
 
 
 class _Lazy(Mapping[str, Mapping[str, Any]]):
-    """Maps the ids of a table to its documents; each document is read from the file on access."""
+    """Maps the ids of a table to its documents; each document is read from the file on access.
+
+    A document that was damaged on the disk is refused when it is asked for, and told and left out of `items`.
+    """
 
     def __init__(self, journal: Journal, table: str) -> None:
         self._journal = journal
@@ -189,6 +165,16 @@ class _Lazy(Mapping[str, Mapping[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._journal.ids(self._table))
+
+    def items(self) -> Iterator[tuple[str, Mapping[str, Any]]]:  # type: ignore[override]
+        for key in self:
+            try:
+                document = self._journal.document(self._table, int(key))
+            except BadFile as error:
+                self._journal.tell(str(error))
+                continue
+            if document is not None:
+                yield key, document
 
 
 class _Editable(MutableMapping[int, dict[str, Any]]):
@@ -233,6 +219,11 @@ class _Editable(MutableMapping[int, dict[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._live)
+
+    def clear(self) -> None:
+        """Remove all documents without reading them."""
+        for key in list(self):
+            del self[key]
 
     def changes(self) -> dict[int, dict[str, Any] | None]:
         """Return the changed documents by id, None for each that was removed."""

@@ -1,8 +1,10 @@
-"""An append-only file of documents that several processes share: locking, appends, atomic rewrites.
+"""TinyDB's storage of memory: an append-only file that several processes share.
 
 The first line is a header. Each further line holds documents of one table and is read completely or not at all. A
 writer takes an exclusive lock (the file `lock` in the same folder; local disks only) and reads what others have
 written. Then it appends with one write and fsync, or replaces the file. Readers need no lock.
+
+`engine.memory.disk.database` has the tables, which append a new document in place of writing all of them.
 """
 
 from __future__ import annotations
@@ -17,51 +19,54 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tinydb.storages import Storage
+
 from engine import limits
 from engine.errors import BadFile, StorageError
 from engine.limits import LINE
 from engine.memory.disk import files, frame
-from engine.memory.disk.header import FORMAT
-from engine.memory.disk.reader import Document, Listener, Place, Reader, Resume, Schema
+from engine.memory.disk.header import FORMAT, SCHEMA
+from engine.memory.disk.reader import Document, Listener, Place, Reader, Resume
 
 Changes = Mapping[str, Mapping[int, Document | None]]
 """By table and document id: the new document, or None to remove it."""
 
 
-class Journal:
+class Journal(Storage):
     """One journal file. Every method may be called from any thread.
 
     Args:
         path: The file, in an existing folder. The first append creates it.
-        listener: Receives every document.
+        listener: Receives every document. With one, what others wrote is read by `refresh` only, so that an index stays
+            as it is until its owner asks.
         resume: Called with the header. Returns the position up to which the listener has the contents, or None.
         about: Stored in the header of a new file.
-        schema: Version of the documents, and migrations from earlier ones.
         notice: Called with a sentence when something was recovered.
         clock: Returns the time in seconds since the epoch.
+        read_only: It is read once, by `open`, and nothing is written.
         durable: Whether appends are on the disk on return. If not, a power cut may damage the end of the file.
     """
 
     def __init__(
         self,
-        path: Path,
+        path: str | Path,
         listener: Listener | None = None,
         *,
         resume: Resume = lambda header: None,
         about: Mapping[str, Any] | None = None,
-        schema: Schema | None = None,
         notice: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.time,
+        read_only: bool = False,
         durable: bool = True,
     ) -> None:
-        self.path = path
+        self.path = path = Path(path)
         self.lock = threading.RLock()
-        self._schema = schema or Schema()
-        self._reader = Reader(path, listener, self._schema, notice, resume)
+        self.tell = notice
+        self._reader = Reader(path, listener, notice, resume)
         self._listener = listener
         self._about = dict(about or {})
-        self._notice = notice
         self._clock = clock
+        self._read_only = read_only
         self._durable = durable
         self._file_lock = files.FileLock(path.with_name("lock"))
         self._depth = 0
@@ -79,7 +84,9 @@ class Journal:
         """
         with self.lock:
             self._reader.load()
-            if self._reader.exists and self._reader.tail(1):
+            if self._read_only:
+                self._reader.read_on(final=True)
+            elif self._reader.exists and self._reader.tail(1):
                 try:
                     with self.writing():
                         pass
@@ -90,6 +97,34 @@ class Journal:
         """Read what other processes added or changed; return whether there was anything. Costs one `stat` call."""
         with self.lock:
             return self._reader.refresh(final=self._depth > 0)
+
+    def look(self) -> None:
+        """Read what other processes added or changed, unless there is a listener or this is only to be read."""
+        if self._listener is None and not self._read_only:
+            self.refresh()
+
+    def read(self) -> dict[str, dict[str, Any]] | None:
+        """Return all tables in memory, or None if there is no file, as TinyDB asks for it."""
+        with self.lock:
+            self.look()
+            if not self._reader.exists:
+                return None
+            return {
+                table: {str(doc_id): self.document(table, doc_id) for doc_id in places}
+                for table, places in self._reader.position.places.items()
+                if places
+            }
+
+    def write(self, data: dict[str, dict[str, Any]]) -> None:
+        """Make the file hold exactly the tables and documents of `data`, as TinyDB asks for it."""
+        with self.writing():
+            changes: dict[str, dict[int, Document | None]] = {
+                table: dict.fromkeys(places) for table, places in self._reader.position.places.items()
+            }
+            for table, documents in data.items():
+                put = {int(doc_id): dict(document) for doc_id, document in documents.items()}
+                changes.setdefault(table, {}).update(put)
+            self.rewrite(changes)
 
     def ids(self, table: str) -> list[int]:
         """Return the ids of a table's documents in the order of the file."""
@@ -177,7 +212,7 @@ class Journal:
     # ------------------------------------------------------------------------------------- details
 
     def _prepare(self) -> None:
-        """Right after taking the lock: clean up after crashes, read what others wrote, migrate."""
+        """Right after taking the lock: clean up after crashes, read what others wrote."""
         for left in self.path.parent.glob(f"{self.path.name}.*.part"):
             with contextlib.suppress(OSError):
                 left.unlink()
@@ -185,14 +220,6 @@ class Journal:
         if self._reader.exists:
             self._reader.read_on(final=True)
             self._set_tail_aside()
-            version = self._reader.header["schema"]
-            if version < self._schema.version:
-                backup = self.path.with_name(f"{self.path.stem}.schema{version}.bak")
-                self._replace({}, backup)
-                self._notice(
-                    f"{self.path} was brought from schema {version} to {self._schema.version}; the old file "
-                    f"is kept as {backup.name}"
-                )
 
     def _set_tail_aside(self) -> None:
         """Move the bytes that a crash left after the last whole line to a file of their own."""
@@ -206,7 +233,7 @@ class Journal:
         except OSError as error:
             raise self._failed(error) from None
         self._reader.look()
-        self._notice(
+        self.tell(
             f"an unfinished write of {len(tail)} bytes at the end of {self.path} was set aside as "
             f"{aside.name}; everything before it is there"
         )
@@ -232,7 +259,7 @@ class Journal:
         about = dict(self._listener.about()) if self._listener is not None else {}
         fields = {
             "format": FORMAT,
-            "schema": self._schema.version,
+            "schema": SCHEMA,
             "generation": secrets.token_hex(8),
             "created": header.get("created", round(self._clock(), 3)),
             "next_ids": dict(next_ids),
@@ -250,7 +277,6 @@ class Journal:
         for table, changed in changes.items():
             next_ids[table] = max([next_ids.get(table, 1), *(doc_id + 1 for doc_id in changed)])
         yield self._new_header(next_ids)
-        current = reader.header["schema"] == self._schema.version
         for table in dict.fromkeys([*reader.position.places, *changes]):
             places, changed = reader.position.places.get(table, {}), changes.get(table, {})
             sharing = Counter(place.offset for place in places.values())
@@ -260,7 +286,7 @@ class Journal:
                 else:
                     line = reader.read(places[doc_id])
                     alone = sharing[places[doc_id].offset] == 1
-                    if current and alone and frame.decode(line) is not None:
+                    if alone and frame.decode(line) is not None:
                         yield line + b"\n"
                         continue
                     document = reader.document(table, doc_id)

@@ -13,27 +13,12 @@ from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import frame
-from engine.memory.disk.header import parsed_header
+from engine.memory.disk.header import check_schema, parsed_header
 
 _BLOCK = 4 << 20
 
 Document = dict[str, Any]
-Migration = Callable[[str, Document], Document]
 Resume = Callable[[Mapping[str, Any]], "Position | None"]
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """Version of the documents in a journal, and how older ones are migrated.
-
-    Attributes:
-        version: The version this program writes.
-        migrations: By version: the function that turns a document of it into one of the next version,
-            (table, document) -> document.
-    """
-
-    version: int = 1
-    migrations: Mapping[int, Migration] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +61,6 @@ class Reader:
     Args:
         path: The file.
         listener: Receives every document.
-        schema: Version to which documents are migrated.
         notice: Called with a sentence when something was left out.
         resume: Called with the header. Returns the position up to which the listener has the contents, or None.
 
@@ -89,9 +73,8 @@ class Reader:
     def __init__(
         self,
         path: Path,
-        listener: Listener | None,
-        schema: Schema,
-        notice: Callable[[str], None],
+        listener: Listener | None = None,
+        notice: Callable[[str], None] = lambda text: None,
         resume: Resume = lambda header: None,
     ) -> None:
         self.path = path
@@ -100,7 +83,6 @@ class Reader:
         self.damaged = 0
         self.position = Position()
         self._listener = listener
-        self._schema = schema
         self._notice = notice
         self._resume = resume
         self._fd = -1
@@ -204,7 +186,7 @@ class Reader:
         return None if payload is None else self.documents(payload)
 
     def documents(self, payload: bytes) -> tuple[str, dict[int, Document]] | None:
-        """Return table and documents of a payload, migrated to this schema; None if it is not such a payload."""
+        """Return table and documents of a payload; None if it is not such a payload."""
         try:
             data = limits.parsed(payload)
             table, put = data["table"], data["put"]
@@ -215,9 +197,6 @@ class Reader:
             return None
         if not all(map(limits.is_count, documents)):
             return None
-        for step in range(self.header.get("schema", self._schema.version), self._schema.version):
-            migrate = self._schema.migrations[step]
-            documents = {doc_id: migrate(table, document) for doc_id, document in documents.items()}
         return table, documents
 
     def read_on(self, *, final: bool) -> bool:
@@ -297,21 +276,6 @@ class Reader:
         finally:
             os.close(fd)
 
-    def check_schema(self, header: Mapping[str, Any]) -> None:
-        """Make sure that documents of a header's schema can be read.
-
-        Raises:
-            BadFile: It is a newer one, or one that is no longer known.
-        """
-        version = header["schema"]
-        if version > self._schema.version:
-            raise BadFile(
-                f"{self.path} was written by a newer jitrl (schema {version}, this one knows up to "
-                f"{self._schema.version}); it is left as it is. Update jitrl to use it"
-            )
-        if not all(step in self._schema.migrations for step in range(version, self._schema.version)):
-            raise BadFile(f"{self.path} has schema {version}, which this jitrl can no longer read")
-
     # ------------------------------------------------------------------------------------- details
 
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
@@ -323,7 +287,7 @@ class Reader:
                 f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
                 f"`{self._recovery}` reads what can be found in it; move it away to begin a new memory"
             )
-        self.check_schema(header)
+        check_schema(header, self.path)
         return header, len(line) + 1
 
     def _bytes(self, fd: int, size: int, offset: int) -> bytes:

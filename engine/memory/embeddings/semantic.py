@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tinydb.table import Document
 
 from engine import texts
 from engine.errors import UsageError
-from engine.memory.disk.reader import Document
 from engine.memory.embeddings.embedding import Embedder
 from engine.memory.embeddings.vectors import Asked, TextVectors
 from engine.memory.exact.entries import NOTHING, Entries
@@ -119,7 +119,7 @@ class SemanticMemory:
         generation = self._scope.generation
         if not index.fits(entries, generation):
             index = self._index = _Index(index.embedder, entries, generation, index)
-        documents = self._scope.documents(index.place)
+        documents = self._scope.documents(self._scope.doc_ids()[index.place :])
         while some := list(itertools.islice(documents, _EPISODES)):
             index.add(some)
         index.settle()

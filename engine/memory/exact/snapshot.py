@@ -1,7 +1,8 @@
-"""Stores the index on disk, so that a large memory opens quickly. It can always be rebuilt from the journal.
+"""Stores the index of a scope on disk, so that a large memory opens quickly. It can always be rebuilt from the journal.
 
-The file holds one framed line of JSON (names, types and lengths of the arrays, and their CRC), then the bytes of the
-arrays. A file with any error in it is ignored. Pickle is not used.
+It also says where the documents behind the index are in the journal. The file holds one framed line of JSON (names,
+types and lengths of the arrays, and their CRC), then the bytes of the arrays. A file with any error in it is ignored.
+Pickle is not used.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
+from engine.memory.disk.reader import Place, Position
+from engine.memory.exact.entries import Entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +31,18 @@ VERSION = 2
 _KINDS = frozenset({"<i4", "<i8", "<u2", "<u8", "<f8", "|u1", "|i1"})
 
 
-def save(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def save(path: Path, entries: Entries, position: Position, episodes: str, kept: str) -> None:
     """Write a snapshot, replacing the file atomically.
+
+    Args:
+        position: How far the index covers the journal.
+        episodes: Name of the table of episodes.
+        kept: Name of the table of kept records.
 
     Raises:
         OSError: Writing failed.
     """
+    meta, arrays = _packed(entries, position, episodes, kept)
     parts = [np.ascontiguousarray(part) for part in arrays.values()]
     crc = 0
     for part in parts:
@@ -73,3 +82,40 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
             return head["meta"], arrays
         except (BadFile, OSError, ValueError, KeyError, TypeError, OverflowError):
             return None
+
+
+def _packed(
+    entries: Entries, position: Position, episodes: str, kept: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the metadata and the arrays of a snapshot."""
+    meta, arrays = entries.dump()
+    places = [position.places[episodes][doc_id] for doc_id in entries.doc_ids]
+    arrays["place_offset"] = np.array([place.offset for place in places], np.int64)
+    arrays["place_length"] = np.array([place.length for place in places], np.int64)
+    records = position.places.get(kept, {})
+    arrays["kept_id"] = np.array(list(records), np.int64)
+    arrays["kept_offset"] = np.array([place.offset for place in records.values()], np.int64)
+    arrays["kept_length"] = np.array([place.length for place in records.values()], np.int64)
+    head = {"entries": meta, "generation": position.generation, "offset": position.offset}
+    return {**head, "next_ids": position.next_ids}, arrays
+
+
+def unpack(
+    entries: Entries, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], episodes: str, kept: str
+) -> Position:
+    """Fill an empty index from a snapshot, and return how far it covers the journal.
+
+    Args:
+        episodes: Name of the table of episodes.
+        kept: Name of the table of kept records.
+
+    Raises:
+        KeyError, ValueError, TypeError: The snapshot does not fit. The index is half filled then.
+    """
+    entries.restore(meta["entries"], arrays)
+    spans = zip(arrays["place_offset"].tolist(), arrays["place_length"].tolist(), strict=True)
+    places = {doc_id: Place(*span) for doc_id, span in zip(entries.doc_ids, spans, strict=True)}
+    kept_ids, *kept_spans = (arrays[f"kept_{name}"].tolist() for name in ("id", "offset", "length"))
+    records = {n: Place(*span) for n, *span in zip(kept_ids, *kept_spans, strict=True)}
+    next_ids = {table: int(number) for table, number in meta["next_ids"].items()}
+    return Position(meta["generation"], int(meta["offset"]), {episodes: places, kept: records}, next_ids)

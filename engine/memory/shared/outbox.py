@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadFile, JitrlError, StorageError
+from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
 from engine.memory.shared.log import Log
 from engine.memory.shared.rows import Row, Stored
@@ -46,15 +47,12 @@ class Outbox:
         self.followed = False
         if away:
             self._is_away(away)
-        self._journal: Journal | None = None
+        self._db: JournalDB | None = None
 
     def __len__(self) -> int:
         """Return how many writes wait."""
-        journal = self._opened()
-        if journal is None:
-            return 0
-        journal.refresh()
-        return len(journal.ids(_TABLE))
+        db = self._opened()
+        return 0 if db is None else len(db)
 
     def send(self, scope: str, rows: Sequence[Row]) -> Stored | None:
         """Store rows of a scope; return what became of them, None if they wait on disk.
@@ -82,26 +80,26 @@ class Outbox:
             Away: The server is away; what was not sent goes on waiting.
         """
         until = time.monotonic() + within
-        journal = self._opened()
+        db = self._opened()
         sent: list[int] = []
-        if journal is not None and len(self):
+        if db is not None and len(db):
             try:
-                for doc_id in journal.ids(_TABLE):
-                    if self._sent(journal, doc_id, until - time.monotonic()):
+                for doc_id in db.table(_TABLE).ids():
+                    if self._sent(db, doc_id, until - time.monotonic()):
                         sent.append(doc_id)
             finally:
                 if sent:
-                    journal.rewrite({_TABLE: dict.fromkeys(sent)})
+                    db.change({_TABLE: dict.fromkeys(sent)})
         if self._away:
             self._notice(f"{self._log.server.where} is back; {len(sent)} waiting writes were sent")
         self._away = False
         return len(sent)
 
     def close(self) -> None:
-        """Close the journal; calling this twice is safe."""
-        if self._journal is not None:
-            self._journal.close()
-        self._journal = None
+        """Close the file; calling this twice is safe."""
+        if self._db is not None:
+            self._db.close()
+        self._db = None
 
     # ------------------------------------------------------------------------------------- details
 
@@ -121,25 +119,21 @@ class Outbox:
             self._notice(f"{why}. Reading goes on here; episodes wait in {self._folder} and are sent when it is back")
         self._away = True
 
-    def _opened(self, *, make: bool = False) -> Journal | None:
-        if self._journal is None and (make or (self._folder / FILE).is_file()):
+    def _opened(self, *, make: bool = False) -> JournalDB | None:
+        if self._db is None and (make or (self._folder / FILE).is_file()):
             journal = Journal(ensure_folder(self._folder) / FILE, about={"waiting": True}, notice=self._notice)
-            journal.open()
-            self._journal = journal
-        return self._journal
+            self._db = JournalDB(journal, default_table=_TABLE)
+        return self._db
 
     def _keep(self, scope: str, rows: Sequence[Row]) -> None:
-        journal = self._opened(make=True)
-        assert journal is not None
-        with journal.writing():
-            first = journal.next_id(_TABLE)
-            waiting = {"scope": scope, "rows": [_plain(row) for row in rows]}
-            journal.append(_TABLE, {first: waiting})
+        db = self._opened(make=True)
+        assert db is not None
+        db.insert({"scope": scope, "rows": [_plain(row) for row in rows]})
 
-    def _sent(self, journal: Journal, doc_id: int, within: float) -> bool:
+    def _sent(self, db: JournalDB, doc_id: int, within: float) -> bool:
         """Send one write; return whether it is done with."""
         try:
-            waiting = journal.document(_TABLE, doc_id)
+            waiting = db.get(doc_id=doc_id)
             if waiting is not None:
                 self._log.append(str(waiting["scope"]), [_row(plain) for plain in waiting["rows"]], within)
             return True

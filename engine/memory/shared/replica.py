@@ -25,9 +25,9 @@ from engine import limits
 from engine.disk import read_bytes
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import files, frame
-from engine.memory.disk.header import FORMAT
+from engine.memory.disk.header import FORMAT, SCHEMA
 from engine.memory.disk.journal import Changes, Journal
-from engine.memory.disk.reader import Document, Listener, Schema
+from engine.memory.disk.reader import Document, Listener
 from engine.memory.scope import LEARNT, SNAPSHOT
 from engine.memory.shared.counters import Counters
 from engine.memory.shared.log import Log, Turn
@@ -246,7 +246,7 @@ class Replica(Journal):
             return
         for table, some in groupby(rows, key=lambda row: row.table):
             known = self._reader.position.places.get(table, {})
-            found = [(row.doc, _document(row, self._notice)) for row in some if row.doc not in known]
+            found = [(row.doc, _document(row, self.tell)) for row in some if row.doc not in known]
             groups = [{doc: document} for doc, document in found if document is not None]
             if groups:
                 super().append(table, *groups)
@@ -269,7 +269,7 @@ class Replica(Journal):
         partial = self.path.with_name(f"anew-{os.getpid()}.part")
         try:
             with log.all_of(self._scope) as (counters, rows), files.new_file(partial, replace=True) as fd:
-                last = write_journal(fd, self._scope, counters, rows, self._notice)
+                last = write_journal(fd, self._scope, counters, rows, self.tell)
             with self._held():
                 for name in (CURSOR, SNAPSHOT, LEARNT):
                     self.path.with_name(name).unlink(missing_ok=True)
@@ -320,7 +320,7 @@ def write_journal(
     about = {"scope": scope, **header.get("about", {})}
     first_line = {
         "format": FORMAT,
-        "schema": Schema().version,
+        "schema": SCHEMA,
         "generation": secrets.token_hex(8),
         "created": header.get("created", round(time.time(), 3)),
         "next_ids": counters.next_ids,

@@ -47,7 +47,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     report.add_argument(
         "--format", action="append", default=None, dest="formats", metavar="FORMAT",
-        help="md, csv, tex, html, svg or png; repeatable (default: all; png where matplotlib is installed)",
+        help="md, csv, tex, html, svg or png; repeatable (default: all; svg and png where matplotlib is installed)",
     )  # fmt: skip
     report.add_argument("-o", "--output", type=Path, metavar="DIR",
                         help="folder of the files (default: report in the run's folder)")  # fmt: skip
@@ -180,12 +180,12 @@ def report_one(args: argparse.Namespace) -> int:
     if args.show:
         print(report.markdown(results, args.per))
         return 0
-    without = "" if args.formats else report.png.missing()
-    formats = args.formats or [one for one in report.FORMATS if one != "png" or not without]
+    without = "" if args.formats else report.drawing.missing()
+    formats = args.formats or [one for one in report.FORMATS if not without or one not in report.drawing.FORMATS]
     for path in report.write(results, args.output or found[0] / "report", formats, args.per):
         print(path)
     if without:
-        print(f"jitrl: all but PNG was written; {without}", file=sys.stderr)
+        print(f"jitrl: all but the figures was written; {without}", file=sys.stderr)
     return 0
 
 

@@ -1,45 +1,51 @@
-"""Figures as PNG, drawn by matplotlib (the extra `report`)."""
+"""Figures as SVG and PNG, drawn by matplotlib (the extra `report`)."""
 
 from __future__ import annotations
 
 import io
+import re
 import warnings
+from html import escape
 from typing import TYPE_CHECKING
 
 from engine import extras
 from engine.bench.report import axes
 from engine.bench.report.shapes import Figure, Panel
+from engine.texts import drawable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+FORMATS = ("svg", "png")
+_INK, _SOFT, _RULE, _GROUND = "#1d1d22", "#63636e", "#dedee4", "#ffffff"
 _STYLE = {
     "font.size": 9.0, "axes.titlesize": 10.0, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#63636e", "axes.grid": True,
-    "axes.grid.axis": "y", "grid.color": "#dedee4", "axes.axisbelow": True, "xtick.color": "#63636e",
-    "ytick.color": "#63636e", "axes.labelcolor": "#63636e", "legend.frameon": False,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": _SOFT, "axes.grid": True,
+    "axes.grid.axis": "y", "grid.color": _RULE, "axes.axisbelow": True, "xtick.color": _SOFT, "ytick.color": _SOFT,
+    "axes.labelcolor": _SOFT, "legend.frameon": False, "text.color": _INK, "axes.facecolor": "none",
+    "figure.facecolor": _GROUND, "svg.fonttype": "none", "svg.hashsalt": "jitrl",
 }  # fmt: skip
+_BARE = {"svg": {"Date": None, "Creator": None, "Format": None, "Type": None}, "png": {"Software": None}}
+"""Nothing in a file says when and with what it was made, so the same results give the same bytes."""
 _DPI = 160
 _ENTRY, _LETTER = 0.6, 0.075
 """Width of a legend's entry without its text, and of a letter, in inches."""
 
 
-def png(figure: Figure) -> bytes:
-    """Return a figure as PNG.
+def draw(figure: Figure, ending: str) -> bytes:
+    """Return a figure in one of `FORMATS`.
 
     Raises:
         MissingError: matplotlib is not installed.
     """
     matplotlib = extras.load("report", "matplotlib")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Drawing
 
     columns = min(3, max(1, len(figure.panels)))
     rows = -(-len(figure.panels) // columns)
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}):
         drawing = Drawing(figsize=(3.3 * columns, 2.6 * rows + 0.35), dpi=_DPI, layout="constrained")
-        FigureCanvasAgg(drawing)
         panels = drawing.subplots(rows, columns, squeeze=False)
         handles: dict[str, Artist] = {}
         for place, panel in zip(panels.flat, figure.panels, strict=False):
@@ -54,12 +60,39 @@ def png(figure: Figure) -> bytes:
         data = io.BytesIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph")  # Letters that the font lacks are shown as boxes.
-            drawing.savefig(data, format="png", metadata={"Software": None})
+            drawing.savefig(data, format=ending, metadata=_BARE[ending])
     return data.getvalue()
 
 
+def inline(figure: Figure) -> str:
+    """Return a figure as SVG for a page that has the style `colours`.
+
+    Raises:
+        MissingError: matplotlib is not installed.
+    """
+    text = draw(figure, "svg").decode()
+    text = re.sub("<style.*?</style>|<metadata>.*?</metadata>", "", text[text.index("<svg ") + 5 :], flags=re.DOTALL)
+    for name, colour in _named(axes.LIGHT, _INK, _SOFT, _RULE, _GROUND).items():
+        text = text.replace(f": {colour}", f": var({name})")
+    return f'<svg class="figure" role="img" aria-label="{escape(drawable(figure.title))}" {text}'
+
+
+def colours(dark: bool = False) -> str:
+    """Return the colours of a page, and of the figures in it, as properties of CSS."""
+    named = _named(axes.DARK, "#e8e8ea", "#a3a3ad", "#3a3a42", "#17171b") if dark else _named(
+        axes.LIGHT, _INK, _SOFT, _RULE, _GROUND)  # fmt: skip
+    return ";".join(f"{name}:{colour}" for name, colour in named.items())
+
+
+def _named(lines: tuple[str, ...], ink: str, soft: str, rule: str, ground: str) -> dict[str, str]:
+    """Return colours by the names of their properties."""
+    return {f"--c{i}": one for i, one in enumerate(lines)} | {
+        "--ink": ink, "--soft": soft, "--rule": rule, "--ground": ground
+    }  # fmt: skip
+
+
 def missing() -> str:
-    """Return how to get what pictures in PNG need; "" if it is here."""
+    """Return how to get what figures need; "" if it is here."""
     return "" if extras.installed("report") else str(extras.lacking("report"))
 
 
@@ -85,7 +118,7 @@ def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:
     place.set_xlim(left, right)
     place.set_ylim(bottom, top)
     if panel.ticks:
-        place.set_xticks(range(len(panel.ticks)), panel.ticks)
+        place.set_xticks(range(len(panel.ticks)), list(map(_plain, panel.ticks)))
     place.set_title(_plain(panel.title))
     place.set_xlabel(_plain(panel.x))
     place.set_ylabel(_plain(panel.y))
@@ -93,5 +126,5 @@ def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:
 
 
 def _plain(text: str) -> str:
-    """Return text in which matplotlib finds no formula."""
-    return text.replace("$", r"\$")
+    """Return text in which matplotlib finds no formula, and nothing that SVG cannot hold."""
+    return drawable(text).replace("$", r"\$")
