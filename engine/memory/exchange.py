@@ -327,6 +327,24 @@ def _check_first(path: Path, line: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueDifference:
+    """What two memories say of an action at a place: the mean of the points that followed it, and from how many steps.
+
+    Attributes:
+        place: Name of the place, "" if unknown.
+        a, b: The means, in points of the episode's final score; None for a memory without such a step.
+        count_a, count_b: Numbers of steps.
+    """
+
+    place: str
+    action: str
+    a: float | None
+    b: float | None
+    count_a: int
+    count_b: int
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """How one scope differs between two sources.
 
@@ -335,6 +353,7 @@ class Difference:
         only_b: Episodes that only the second has.
         changed: Uids of episodes that both have, with different steps.
         same: How many both have alike.
+        values: Actions whose means differ, the largest difference first, then those that only one has.
     """
 
     scope: str
@@ -342,13 +361,14 @@ class Difference:
     only_b: tuple[tuple[str, int, int, float], ...]
     changed: tuple[str, ...]
     same: int
+    values: tuple[ValueDifference, ...] = ()
 
 
 def compare(a: Source, b: Source, tell: Teller) -> list[Difference]:
     """Return the differences between the episodes, scope by scope. Numbers and provenance do not count."""
     found = []
     for scope in sorted(a.scopes.keys() | b.scopes.keys()):
-        one, other = _digests(a, scope, tell), _digests(b, scope, tell)
+        (one, known), (other, known_there) = _digests(a, scope, tell), _digests(b, scope, tell)
         both = one.keys() & other.keys()
         changed = tuple(sorted(uid for uid in both if one[uid][0] != other[uid][0]))
         found.append(
@@ -358,21 +378,45 @@ def compare(a: Source, b: Source, tell: Teller) -> list[Difference]:
                 tuple(other[uid][1] for uid in other if uid not in both),
                 changed,
                 len(both) - len(changed),
+                _differing(known, known_there),
             )
         )
     return found
 
 
-def _digests(
-    source: Source, scope: str, tell: Teller
-) -> dict[str, tuple[bytes, tuple[str, int, int, float]]]:
-    if scope not in source.scopes:
-        return {}
-    return {
-        episode.uid: (_digest(episode), (episode.uid, episode.number, len(episode.steps), episode.score))
-        for episode in source.scopes[scope](tell)
-        if isinstance(episode, Episode)
-    }
+_Episodes = dict[str, tuple[bytes, tuple[str, int, int, float]]]
+_Points = dict[tuple[str, str], list[float]]
+
+
+def _digests(source: Source, scope: str, tell: Teller) -> tuple[_Episodes, _Points]:
+    """Return the episodes of a scope by uid, and the points that followed each action by place and action."""
+    episodes: _Episodes = {}
+    points: _Points = {}
+    for episode in source.scopes[scope](tell) if scope in source.scopes else ():
+        if not isinstance(episode, Episode):
+            continue
+        episodes[episode.uid] = (_digest(episode), (episode.uid, episode.number, len(episode.steps), episode.score))
+        for step in episode.steps:
+            if step.provenance != FORGOTTEN:
+                followed = episode.score - (step.score - step.env_reward)
+                points.setdefault((step.state.place, step.action), []).append(followed)
+    return episodes, points
+
+
+def _differing(a: _Points, b: _Points) -> tuple[ValueDifference, ...]:
+    def mean(points: list[float] | None) -> float | None:
+        return None if not points else sum(points) / len(points)
+
+    found = [
+        ValueDifference(*key, mean(a.get(key)), mean(b.get(key)), len(a.get(key, ())), len(b.get(key, ())))
+        for key in sorted(a.keys() | b.keys())
+    ]
+    differing = [one for one in found if one.a != one.b]
+    # The points themselves tell how much depends on an action that only one of them knows.
+    return tuple(sorted(
+        differing,
+        key=lambda one: (one.a is None or one.b is None, -abs((one.a or 0.0) - (one.b or 0.0))),
+    ))  # fmt: skip
 
 
 def _digest(episode: Episode) -> bytes:

@@ -58,10 +58,10 @@ class MemoryScreen(ChangingScreen):
         zero_rewards: str = "zero",
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(memory)
+        super().__init__(memory, saves)
         self.key_table = keymap.of("memory")
         self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
-        self._name, self._saves = scope, saves
+        self._name = scope
         self._gamma, self._zero_rewards, self._changed = gamma, zero_rewards, changed
         self.sort, self.descending = "entry", True
         self._filter = Filter()

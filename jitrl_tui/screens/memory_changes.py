@@ -16,6 +16,7 @@ from engine.memory import exchange, upkeep
 from engine.memory.search import Correction, Lens
 from engine.memory.table import Table
 from engine.session import whatif
+from jitrl_tui import memories
 from jitrl_tui.background import Background
 from jitrl_tui.host import Host
 from jitrl_tui.screens.hit import NumberDialog
@@ -36,6 +37,7 @@ class ChangingScreen(Screen[int]):
 
     Args:
         memory: The memory.
+        saves: The saves folder.
 
     Attributes:
         table: The steps of the scope on show, None without one.
@@ -46,9 +48,9 @@ class ChangingScreen(Screen[int]):
 
     app: Host
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, saves: Path) -> None:
         super().__init__()
-        self._memory = memory
+        self._memory, self._saves = memory, saves
         self._scope: Scope | None = None
         self.table: Table | None = None
         self.rows: Sequence[int] = ()
@@ -223,9 +225,8 @@ class ChangingScreen(Screen[int]):
 
             self._do(work)
 
-        self.app.push_screen(
-            PathDialog("merge", "Take what another memory knows and this one does not."), given
-        )
+        hint = "Take what another memory knows and this one does not."
+        self.app.push_screen(PathDialog("merge", hint, known=self._others()), given)
 
     def action_diff(self) -> None:
         """Ask for another memory, and show how the two differ."""
@@ -241,14 +242,19 @@ class ChangingScreen(Screen[int]):
                 differences = exchange.compare(
                     exchange.open_source(memory.folder), exchange.open_source(path), notes.append
                 )
-                return [line for one in differences for line in _difference(one)] + notes
+                return [line for one in differences for line in memories.differences(one, "here", "there")] + notes
 
             def finished(lines: list[str]) -> None:
                 self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
 
             self.work.begin(work, finished, self._failed, what="Comparing")
 
-        self.app.push_screen(PathDialog("compare", "Compare with another memory, episode by episode."), given)
+        hint = "Compare with another memory: episodes, and what it says of actions."
+        self.app.push_screen(PathDialog("compare", hint, known=self._others()), given)
+
+    def _others(self) -> list[tuple[str, str]]:
+        """Return the other memories of the saves folder, each with its path and a line about it."""
+        return [(str(one.folder), one.line) for one in memories.known(self._saves, self._memory.folder)]
 
     def action_export(self) -> None:
         """Ask for a file, and write the memory of this game into it."""
@@ -273,13 +279,3 @@ class ChangingScreen(Screen[int]):
         self.app.push_screen(
             PathDialog("export", "A new file for all of this game's memory, one JSON object a line.", new=True), given
         )
-
-
-def _difference(one: exchange.Difference) -> list[str]:
-    lines = [
-        f"{one.scope}: {one.same} alike, {len(one.changed)} changed, "
-        f"only here {len(one.only_a)}, only there {len(one.only_b)}"
-    ]
-    for sign, side in (("here ", one.only_a), ("there", one.only_b)):
-        lines += [f"  {sign} episode {n}: {score:g} in {steps} steps" for _, n, steps, score in side]
-    return lines + [f"  changed {uid}" for uid in one.changed]

@@ -16,7 +16,7 @@ from engine.errors import BadFile, UsageError
 from engine.limits import TEXT
 from engine.memory import Memory, exchange, report, upkeep
 from engine.memory.shared.memory import SharedMemory
-from engine.records import Kept, State
+from engine.records import Episode, Kept, State, Step
 from tests.memory.lives import brute_force, make_episode, make_state
 
 NAME = "game/test"
@@ -250,6 +250,27 @@ def test_what_is_exported_can_be_imported_and_merged(opened: Open, tmp_path: Pat
     assert (again.episodes, again.known) == (0, 8)
     found = exchange.compare(exchange.source_of(memory), exchange.open_source(path), lambda text: None)
     assert [(one.scope, one.same, one.changed) for one in found] == [("game/other", 0, ()), (NAME, 3, ())]
+
+
+def test_a_comparison_says_of_which_actions_two_memories_tell_different_things(tmp_path: Path) -> None:
+    def step(action: str, reward: float, score: float) -> Step:
+        return Step(State("[Cave]", ("cave",), place="Cave"), action, reward, reward, score)
+
+    def life(uid: str, *steps: Step) -> Episode:
+        return dataclasses.replace(make_episode(random.Random(1), uid), steps=steps, score=steps[-1].score)
+
+    for name, episodes in {
+        "a": [life("1", step("dig", 0, 0), step("go", 4, 4)), life("2", step("dig", 0, 0), step("wait", 0, 0))],
+        "b": [life("3", step("dig", 0, 0), step("go", 4, 4)), life("4", step("sing", 1, 1))],
+    }.items():
+        with Memory(tmp_path / name) as memory:
+            memory.scope(NAME).append_all(episodes)
+    (found,) = exchange.compare(
+        exchange.open_source(tmp_path / "a"), exchange.open_source(tmp_path / "b"), lambda text: None
+    )
+    assert [(one.action, one.a, one.b, one.count_a, one.count_b) for one in found.values] == [
+        ("dig", 2.0, 4.0, 2, 1), ("sing", None, 1.0, 0, 1), ("wait", 0.0, None, 1, 0),
+    ]  # fmt: skip
 
 
 def test_it_is_a_tinydb_database(opened: Open) -> None:

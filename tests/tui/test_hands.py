@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import random
 import re
 import shutil
 import time
@@ -359,8 +360,6 @@ def test_the_memory_screen_merges_compares_and_exports(folder, tmp_path):
 
 
 def test_a_large_memory_is_listed_at_once(tmp_path):
-    import random
-
     rng = random.Random(2)
     with Memory(tmp_path / "memory") as memory:
         scope = memory.scope("game/test")
@@ -384,6 +383,29 @@ def test_a_large_memory_is_listed_at_once(tmp_path):
                 assert time.process_time() - began < 3.0
 
         asyncio.run(go())
+
+
+def test_another_memory_is_chosen_from_a_list_and_compared(folder):
+    saves = folder.parent.parent
+    with Memory(saves / "sessions" / folder.name / "memory") as own:
+        own.scope("game/test").append_all([make_episode(random.Random(3), "e1")])
+    manifest = folder / "session.json"
+    manifest.write_text(manifest.read_text().replace('"shared"', '"own"'))
+
+    async def go():
+        with Memory(saves / "memory") as memory:
+            app = JitrlApp(lambda: MemoryScreen(memory, "", saves), saves=saves)
+            async with app.run_test(size=(140, 45)) as pilot:
+                await settled(pilot)
+                window = app.screen
+                window.action_diff()
+                await until(pilot, lambda: "kB" in screen_text(app))
+                assert f"{folder.name} (pantry)" in screen_text(app)
+                assert "shared memory" not in screen_text(app)  # it is the one on the screen
+                await pilot.press("enter")
+                await until(pilot, lambda: "mean of the points that followed" in screen_text(app))
+
+    asyncio.run(go())
 
 
 def test_what_is_kept_while_a_session_waits_is_used_for_the_decision_that_waits(tmp_path):

@@ -265,6 +265,7 @@ def _tell_differences(args: argparse.Namespace, a: Any, b: Any) -> int:
     from dataclasses import asdict
 
     from engine.memory import exchange
+    from jitrl_tui import memories
 
     if len(a.scopes) == len(b.scopes) == 1:  # two scopes are compared whatever their names
         name = next(iter(a.scopes))
@@ -273,11 +274,13 @@ def _tell_differences(args: argparse.Namespace, a: Any, b: Any) -> int:
     if args.json:
         print(json.dumps([asdict(one) for one in found], indent=1))
     for one in [] if args.json else found:
-        print(f"{one.scope}: {one.same} alike, {len(one.changed)} changed, only in A {len(one.only_a)}, "
-              f"only in B {len(one.only_b)}")  # fmt: skip
+        head, *values = memories.differences(one, "in A", "in B")
+        print(head)
         for sign, side in (("<", one.only_a), (">", one.only_b)):
             for uid, number, steps, score in side:
                 print(f"  {sign} episode {number}: {score:g} in {steps} steps  {uid}")
         for uid in one.changed:
             print(f"  ! {uid}")
+        for line in values:
+            print(line)
     return 1 if any(one.only_a or one.only_b or one.changed for one in found) else 0
