@@ -226,7 +226,7 @@ class ChangingScreen(Screen[int]):
             self._do(work)
 
         hint = "Take what another memory knows and this one does not."
-        self.app.push_screen(PathDialog("merge", hint, known=self._others()), given)
+        self._ask_for_other("merge", hint, given)
 
     def action_diff(self) -> None:
         """Ask for another memory, and show how the two differ."""
@@ -250,11 +250,14 @@ class ChangingScreen(Screen[int]):
             self.work.begin(work, finished, self._failed, what="Comparing")
 
         hint = "Compare with another memory: episodes, and what it says of actions."
-        self.app.push_screen(PathDialog("compare", hint, known=self._others()), given)
+        self._ask_for_other("compare", hint, given)
 
-    def _others(self) -> list[tuple[str, str]]:
-        """Return the other memories of the saves folder, each with its path and a line about it."""
-        return [(str(one.folder), one.line) for one in memories.known(self._saves, self._memory.folder)]
+    def _ask_for_other(self, title: str, hint: str, given: Callable[[str | None], None]) -> None:
+        """Ask for another memory: one of the saves folder from a list, or any other by its path."""
+        known = [(str(one.folder), one.line) for one in memories.known(self._saves, self._memory.folder)]
+        if not known:
+            hint += " There is no other one in this saves folder: type its path."
+        self.app.push_screen(PathDialog(title, hint, known=known), given)
 
     def action_export(self) -> None:
         """Ask for a file, and write the memory of this game into it."""

@@ -23,19 +23,20 @@ class PathDialog(PickDialog):
         title: Title of the box.
         hint: What the path is for.
         new: Whether it is to be made. Then the typed path is the first line.
-        known: Paths with a line about each, which are listed first.
+        known: Paths with a line about each, which are listed first; None to list what is in the folder.
     """
 
     free = "takes what is typed"
 
-    def __init__(self, title: str, hint: str, *, new: bool = False, known: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(self, title: str, hint: str, *, new: bool = False, known: Sequence[tuple[str, str]] | None = None) -> None:
         super().__init__(title, hint, f"{'part of a line below, or ' if known else ''}a path; Tab completes")
         self._new, self._known = new, known
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the typed path if it is there or to be made, and those that begin with it."""
-        rows = [(path, Content(f"  {line}")) for path, line in self._known if typed.casefold() in line.casefold()]
-        if self._known and not typed:
+        known = self._known or ()
+        rows = [(path, Content(f"  {line}")) for path, line in known if typed.casefold() in line.casefold()]
+        if self._known is not None and not typed:
             return rows
         rows += [(typed, Content("  " + typed))] if typed and (self._new or _is_there(typed)) else []
         path = Path(typed or ".").expanduser()
