@@ -28,7 +28,9 @@ class PathDialog(PickDialog):
 
     free = "takes what is typed"
 
-    def __init__(self, title: str, hint: str, *, new: bool = False, known: Sequence[tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self, title: str, hint: str, *, new: bool = False, known: Sequence[tuple[str, str]] | None = None
+    ) -> None:
         super().__init__(title, hint, f"{'part of a line below, or ' if known else ''}a path; Tab completes")
         self._new, self._known = new, known
 
