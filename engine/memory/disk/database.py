@@ -10,10 +10,10 @@ processes may share one journal: each call first reads what other processes wrot
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ class JournalTable(Table):
                 put[doc_id] = document if isinstance(document, dict) else dict(document)
                 following = max(following, doc_id + 1)
             if put:
-                journal.append(self.name, *({doc_id: document} for doc_id, document in put.items()))
+                journal.append(self.name, put)
             return list(put)
 
     def upsert(self, document: Mapping[str, Any], cond: Any = None) -> list[int]:
@@ -178,70 +178,46 @@ class _Lazy(Mapping[str, Mapping[str, Any]]):
 
 
 class _Editable(MutableMapping[int, dict[str, Any]]):
-    """The mapping that TinyDB's update functions edit.
-
-    It holds the document that was read last and those that were changed, instead of the whole table.
-    """
+    """The mapping that TinyDB's update functions edit. A document is read when it is asked for, and then held."""
 
     def __init__(self, journal: Journal, table: str) -> None:
-        self._journal = journal
-        self._table = table
-        self._live = dict.fromkeys(journal.ids(table))
-        self._changed: dict[int, dict[str, Any] | None] = {}
-        self._current: tuple[int, dict[str, Any], str] | None = None
+        self._read = partial(journal.document, table)
+        self._stored = journal.ids(table)
+        self._held: dict[int, dict[str, Any] | None] = dict.fromkeys(self._stored)
 
     def __getitem__(self, key: int) -> dict[str, Any]:
-        if key not in self._live:
+        held = self._held[key]
+        if held is None:
+            held = self._held[key] = self._read(key)
+        if held is None:
             raise KeyError(key)
-        changed = self._changed.get(key)
-        if changed is not None:
-            return changed
-        if self._current is None or self._current[0] != key:
-            self._settle()
-            document = self._journal.document(self._table, key)
-            if document is None:
-                raise KeyError(key)
-            self._current = (key, document, _canonical(document))
-        return self._current[1]
+        return held
 
     def __setitem__(self, key: int, value: Mapping[str, Any]) -> None:
-        self._drop_current(key)
-        self._live[key] = None
-        self._changed[key] = copy.deepcopy(dict(value))
+        self._held[key] = dict(value)
 
     def __delitem__(self, key: int) -> None:
-        self._drop_current(key)
-        del self._live[key]
-        self._changed[key] = None
+        del self._held[key]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._live)
+        return iter(self._held)
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self._held)
 
     def clear(self) -> None:
         """Remove all documents without reading them."""
-        for key in list(self):
-            del self[key]
+        self._held.clear()
 
     def changes(self) -> dict[int, dict[str, Any] | None]:
         """Return the changed documents by id, None for each that was removed."""
-        self._settle()
-        return self._changed
-
-    def _settle(self) -> None:
-        """Record the document that was read last as changed if it was edited in place."""
-        if self._current is not None and _canonical(self._current[1]) != self._current[2]:
-            self._changed[self._current[0]] = self._current[1]
-        self._current = None
-
-    def _drop_current(self, key: int) -> None:
-        if self._current is not None and self._current[0] == key:
-            self._current = None
-        else:
-            self._settle()
+        changed: dict[int, dict[str, Any] | None] = {
+            key: held
+            for key, held in self._held.items()
+            if held is not None and _canonical(held) != _canonical(self._read(key))
+        }
+        return {**changed, **{key: None for key in self._stored if key not in self._held}}
 
 
-def _canonical(document: Mapping[str, Any]) -> str:
+def _canonical(document: Mapping[str, Any] | None) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=True, default=repr)

@@ -163,14 +163,14 @@ class Journal(Storage):
                 if self._depth == 0:
                     self._file_lock.release()
 
-    def append(self, table: str, *groups: Mapping[int, Document]) -> None:
-        """Add groups of documents to a table. Each group is stored completely or not at all, and is on disk on return.
+    def append(self, table: str, documents: Mapping[int, Document]) -> None:
+        """Add documents to a table. Each is stored completely or not at all, and is on disk on return.
 
         Raises:
             StorageError: Writing failed; the file is as before.
             BadFile: The documents cannot be written as JSON.
         """
-        lines = [_encoded(table, group) for group in groups]
+        lines = [_encoded(table, doc_id, document) for doc_id, document in documents.items()]
         with self.writing():
             if not self._reader.exists:
                 self._create()
@@ -179,9 +179,9 @@ class Journal(Storage):
                 files.append_durably(self.path, end, b"".join(lines), durable=self._durable)
             except OSError as error:
                 raise self._failed(error) from None
-            for group, line in zip(groups, lines, strict=True):
+            for (doc_id, document), line in zip(documents.items(), lines, strict=True):
                 self._reader.position.offset = end + len(line)
-                self._reader.apply(table, group, Place(end, len(line) - 1), line[:-1])
+                self._reader.apply(table, {doc_id: document}, Place(end, len(line) - 1), line[:-1])
                 end += len(line)
             self._reader.look()
 
@@ -291,7 +291,7 @@ class Journal(Storage):
                         continue
                     document = reader.document(table, doc_id)
                 if document is not None:
-                    yield _encoded(table, {doc_id: document})
+                    yield _encoded(table, doc_id, document)
 
     def _failed(self, error: OSError) -> StorageError:
         return StorageError(
@@ -305,12 +305,12 @@ def _json(data: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _encoded(table: str, documents: Mapping[int, Document]) -> bytes:
-    """Return the line that holds these documents."""
-    if not limits.is_text(table, limits.NAME) or not all(map(limits.is_count, documents)):
+def _encoded(table: str, doc_id: int, document: Document) -> bytes:
+    """Return the line that holds a document."""
+    if not limits.is_text(table, limits.NAME) or not limits.is_count(doc_id):
         raise BadFile("this cannot be stored: the number of a document or the name of its table is too large")
     try:
-        line = frame.encode(_json({"table": table, "put": documents}))
+        line = frame.encode(_json({"table": table, "put": {doc_id: document}}))
     except (TypeError, ValueError, RecursionError) as error:
         raise BadFile(f"this cannot be stored: {error}") from None
     if len(line) > LINE:

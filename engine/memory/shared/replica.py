@@ -191,18 +191,17 @@ class Replica(Journal):
                 return
         raise Away(f"{self._scope} is being written anew all the time by others; nothing was changed")
 
-    def append(self, table: str, *groups: Mapping[int, Document]) -> None:
-        """Add groups of documents to a table; on return the server has them, each group wholly or not at all."""
+    def append(self, table: str, documents: Mapping[int, Document]) -> None:
+        """Add documents to a table; on return the server has them."""
         if self._local:
-            super().append(table, *groups)
+            super().append(table, documents)
             return
         with self.writing():
             turn = self._my_turn()
-            for group in groups:
-                turn.add(table, group)
+            turn.add(table, documents)
             turn.commit()
             with self._alone():
-                super().append(table, *groups)
+                super().append(table, documents)
             self._move(turn.counters)
 
     def rewrite(self, changes: Changes) -> None:
@@ -247,9 +246,9 @@ class Replica(Journal):
         for table, some in groupby(rows, key=lambda row: row.table):
             known = self._reader.position.places.get(table, {})
             found = [(row.doc, _document(row, self.tell)) for row in some if row.doc not in known]
-            groups = [{doc: document} for doc, document in found if document is not None]
-            if groups:
-                super().append(table, *groups)
+            put = {doc: document for doc, document in found if document is not None}
+            if put:
+                super().append(table, put)
         self._write_cursor(dataclasses.replace(cursor, seq=rows[-1].seq, last=(rows[-1].key or b"").hex()))
 
     def _read_anew(self, log: Log, before: Cursor) -> None:
