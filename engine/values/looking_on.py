@@ -66,7 +66,7 @@ class LookingOn:
         After an episode without a new gain, the best one is tried without some of its steps; after two, steps are kept
         for discoveries, and so on by turns. The longer nothing new was gained, the more discoveries are worth beside
         what is known; but less if they often promised it in vain. Where no steps are left to leave out, no episode is
-        played without a discovery: if none is known of, the last known gain is given up for what was done least.
+        played without a discovery: if none is known of, the last of several gains is given up for what was done least.
 
         Args:
             planned: Returns the best plan for a task.
@@ -81,8 +81,9 @@ class LookingOn:
         trail = self._trails.without_a_block()
         if trail is None or self._quiet % 2 == 0:
             reserve = self._best_reserve(task, planned, only_other=trail is None)
-            self.aimless = reserve is None and plan.route is not None and (plan.route.ends or plan.route.left < 1.0)
-            self.reserve = 1 + int(plan.route.left) if self.aimless and plan.route is not None else reserve or 0
+            self.reserve, route = reserve or 0, plan.route
+            if reserve is None and route is not None and (route.ends or route.left < 1.0) and len(route.earned) > 1:
+                self.reserve, self.aimless = 1 + int(route.left), True
         return self._planner.following(trail, task) if trail is not None and not self.reserve else None
 
     def _best_reserve(self, task: Task, planned: Callable[[Task], Plan], *, only_other: bool) -> int | None:
