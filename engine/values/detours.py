@@ -151,10 +151,11 @@ class Explorer:
         return best
 
     def _chance(self, anchor: _Anchor, move: Key) -> float:
-        """Return how likely a move is possible with in hand what is in hand at a point of the route."""
+        """Return how likely a move is possible, and leads on, with in hand what is in hand at a point of the route."""
+        context = self._paths.context(anchor.at, move[0])
         if not anchor.steps and move[0] == anchor.at.place:
-            return 1.0  # only what is possible begins a way from here
-        return self._m.places[move[0]].preconditions.chance(move[1], self._paths.context(anchor.at, move[0]))
+            return self._m.effects.leads(move, context)  # only what is possible begins a way from here
+        return self._m.chance(move, context)
 
     def _survival(self, anchor: _Anchor, way: Way) -> float:
         """Return the probability of surviving a way with in hand what is in hand at a point of the route."""

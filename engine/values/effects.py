@@ -5,15 +5,19 @@ led to. It is taken from the latest occasion on which the action did anything. S
 applies to situations never met, and that is how the first half of one episode is joined with the second half of
 another. If a place goes by another name at times (the dark), only occasions under its present name count, if there are
 any.
+
+A move may lead back to where it began: one falls in the dark, dies, and wakes up at the same place. Then it needs what
+was always there when it led on, and never when it led back.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, jaccard
+from engine.values.counts import Memo, jaccard, rate
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, name_in
 
 
@@ -76,6 +80,18 @@ class _Usual(NamedTuple):
     tries: int
 
 
+class _Leading(NamedTuple):
+    """When a move leads on that led back at times.
+
+    Attributes:
+        need: What was always there when it led on, and never in a situation in which it did not.
+        shares: By situation, on what share of the occasions on which it did anything it led on.
+    """
+
+    need: Tokens
+    shares: Mapping[Tokens, float]
+
+
 class Effects:
     """The latest occasions of all actions."""
 
@@ -83,7 +99,8 @@ class Effects:
         self._n = numbers
         self._occasions: dict[Key, deque[Occasion]] = {}
         # Plans ask the same many times between two occasions.
-        self._usual: dict[Key, dict[str, _Usual]] = {}
+        self._usual: dict[Key, dict[tuple[str, bool | None], _Usual]] = {}
+        self._leading: dict[Key, _Leading | None] = {}
         self._gains: dict[Key, float] = {}
 
     def __contains__(self, key: Key) -> bool:
@@ -111,6 +128,7 @@ class Effects:
         key = (now.place, action)
         self._occasions.setdefault(key, deque(maxlen=self._n.occasions)).append(occasion)
         self._usual.pop(key, None)
+        self._leading.pop(key, None)
         self._gains.pop(key, None)
         return occasion
 
@@ -124,23 +142,60 @@ class Effects:
         """
         if key not in self._occasions:
             return None
-        alias, by_alias = name_in(context), self._usual.setdefault(key, {})
-        if alias not in by_alias:
-            by_alias[alias] = self._usually(key, alias)
-        usual = by_alias[alias]
+        moves = self.leads(key, context) > 0.0 if self._led(key) is not None else None
+        case, known = (name_in(context), moves), self._usual.setdefault(key, {})
+        if case not in known:
+            known[case] = self._usually(key, *case)
+        usual = known[case]
         return Outcome(usual.occasion, usual.success, (usual.deaths + hazard) / (usual.tries + 1.0))
 
-    def _usually(self, key: Key, alias: str) -> _Usual:
-        """Return what the latest occasions come to where the place goes by this alias, of all if it never did."""
+    def _usually(self, key: Key, alias: str, moves: bool | None) -> _Usual:
+        """Return what the latest occasions come to where the place goes by this alias, of all if it never did.
+
+        Args:
+            moves: Whether the action is expected to lead on, None if it always did, or never.
+        """
         known = self._occasions[key]
         latest = [o for o in known if o.alias == alias] or known
-        effective = [o for o in latest if o.did_something and not o.terminated]
+        if moves is not None:
+            latest = [o for o in latest if (self.leads(key, o.context) > 0.0) is moves or o.terminated] or latest
+        effective = [o for o in latest if o.did_something and not o.terminated and moves in (None, o.moved)]
         success = 1.0
         if effective:
             idle = sum(not (o.did_something or o.terminated) for o in latest)
             success = max(self._n.least_success, 1.0 - idle / len(latest))
         lasting = effective or [o for o in latest if not o.terminated] or latest
         return _Usual(lasting[-1], success, sum(o.died for o in latest), len(latest))
+
+    def lacks(self, key: Key, context: Tokens) -> Tokens:
+        """Return the tokens that have to be added to a context so that a move leads on; none if that is not known."""
+        led = self._led(key)
+        return EMPTY if led is None or led.shares.get(context) else led.need - context
+
+    def leads(self, key: Key, context: Tokens) -> float:
+        """Return how likely an action leads on in a context, if it led on at times and back at others; else 1."""
+        led = self._led(key)
+        if led is None:
+            return 1.0
+        if context in led.shares or not led.need <= context:
+            return led.shares.get(context, 0.0)
+        had = [share for seen, share in led.shares.items() if led.need <= seen]
+        return rate(sum(had), len(had), 1.0, self._n.possible)
+
+    def _led(self, key: Key) -> _Leading | None:
+        """Return when an action leads on, None if it always did, or never."""
+        if key not in self._leading:
+            shares: dict[Tokens, float] = {}
+            known = [o for o in self._occasions.get(key, ()) if not o.terminated]
+            for context in {o.context: None for o in known}:
+                there = [o for o in known if o.context == context]
+                on, back = (sum(o.did_something and o.moved is moved for o in there) for moved in (True, False))
+                shares[context] = on / max(1, on + back)
+            led = [context for context, share in shares.items() if share]
+            mixed = led and min(shares.values()) < 1.0
+            vain = EMPTY.union(*(context for context, share in shares.items() if not share))
+            self._leading[key] = _Leading(kept_once(frozenset.intersection(*led) - vain), shares) if mixed else None
+        return self._leading[key]
 
     def gain(self, key: Key) -> float:
         """Return the points expected of an action that earned none in this episode yet. Losses count as 0."""

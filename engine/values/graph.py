@@ -193,7 +193,7 @@ class GraphEstimator(Estimator):
             reward, given = step.own_reward, step.env_reward
         progress.score += reward
         progress.new_points += max(0.0, reward) * (key not in self._model.scored)
-        progress.place_found |= after.place not in self._model.places
+        progress.place_found |= not terminated and after.place not in self._model.places
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh, given=given)
         lived = TrailStep(now, step.action, reward, after, died, terminated, given)
         self._trails.add(lived, digest(then.tokens), fresh=fresh)
@@ -330,7 +330,7 @@ class GraphEstimator(Estimator):
             gained = gained | task.progress.told
         trails = self._trails.from_here(now, steps, task.valid, gained)
         plan = self._planner.plan(task, trails, unedited)
-        if task.reserve and plan.detour is None:  # nothing is left to discover
+        if task.reserve and plan.detour is None and not self._looking_on.aimless:  # nothing is left to discover
             return self._planned(now, dataclasses.replace(task, reserve=0))
         return plan
 

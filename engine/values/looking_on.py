@@ -26,6 +26,7 @@ class LookingOn:
 
     Attributes:
         reserve: Steps at the end of the episode that known gains may not take; None until that is decided.
+        aimless: Whether these are left even though no plan knows what to discover: what was done least is done then.
     """
 
     def __init__(self, planner: Planner, trails: Trails, numbers: PlanNumbers) -> None:
@@ -37,10 +38,11 @@ class LookingOn:
         self._expected: dict[str, float] = {}
         """Points that were expected of this episode at its beginning, by kind of plan."""
         self.reserve: int | None = None
+        self.aimless = False
 
     def end(self, ended: Progress) -> None:
         """Take note of what an episode came to; nothing of one that did not begin."""
-        expects, self._expected, self.reserve = self._expected, {}, None
+        expects, self._expected, self.reserve, self.aimless = self._expected, {}, None, False
         if not ended.tried:
             return
         for kind, expected in expects.items():
@@ -63,7 +65,8 @@ class LookingOn:
 
         After an episode without a new gain, the best one is tried without some of its steps; after two, steps are kept
         for discoveries, and so on by turns. The longer nothing new was gained, the more discoveries are worth beside
-        what is known; but less if they often promised it in vain.
+        what is known; but less if they often promised it in vain. Where no steps are left to leave out, no episode is
+        played without a discovery: if none is known of, the last of several gains is given up for what was done least.
 
         Args:
             planned: Returns the best plan for a task.
@@ -77,15 +80,24 @@ class LookingOn:
             return None
         trail = self._trails.without_a_block()
         if trail is None or self._quiet % 2 == 0:
-            self.reserve = self._best_reserve(task, planned)
+            reserve = self._best_reserve(task, planned, only_other=trail is None)
+            self.reserve, route = reserve or 0, plan.route
+            if reserve is None and route is not None and (route.ends or route.left < 1.0) and len(route.earned) > 1:
+                self.reserve, self.aimless = 1 + int(route.left), True
         return self._planner.following(trail, task) if trail is not None and not self.reserve else None
 
-    def _best_reserve(self, task: Task, planned: Callable[[Task], Plan]) -> int:
-        """Return how many steps are best kept for discoveries."""
-        best, chosen = -math.inf, 0
+    def _best_reserve(self, task: Task, planned: Callable[[Task], Plan], *, only_other: bool) -> int | None:
+        """Return how many steps are best kept for discoveries.
+
+        Args:
+            only_other: Only plans with discoveries will do, as others were played before; None if there are none.
+        """
+        best, chosen = -math.inf, None
         for part in range(self._n.parts + 1):
             reserve = task.steps * part // self._n.parts
             plan = planned(replace(task, reserve=reserve))
+            if only_other and plan.detour is None:
+                continue
             hoped = (1.0 + self._quiet) * self._planner.trust(_DISCOVERY) * (plan.value - plan.known)
             if plan.known + hoped > best:
                 best, chosen = plan.known + hoped, reserve

@@ -208,6 +208,14 @@ class Model:
         known = self.places.get(place)
         return known.exits.items() if known is not None else ()
 
+    def missing(self, key: Key, context: Tokens) -> Tokens:
+        """Return the fewest tokens that a context lacks for an action to be possible, and for a move to lead on."""
+        return self.places[key[0]].preconditions.missing(key[1], context) | self.effects.lacks(key, context)
+
+    def chance(self, key: Key, context: Tokens) -> float:
+        """Return how likely an action is possible where all that it is known to need is there, and a move leads on."""
+        return self.places[key[0]].preconditions.chance(key[1], context) * self.effects.leads(key, context)
+
     def hazard(self, place: str, context: Tokens, action: str) -> float:
         """Return the share of deadly steps at a place in a context, of moves if the action is one, else of others."""
         return self.hazards.hazard(place, context, moving=action in self.moves)

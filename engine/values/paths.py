@@ -188,32 +188,40 @@ class Paths:
 
     def is_shut(self, move: Key, at: Imagined) -> bool:
         """Return whether a move needs something that is neither in hand in a situation nor at the move's place."""
-        context = self.context(at, move[0])
-        return bool(self._m.places[move[0]].preconditions.missing(move[1], context))
+        return bool(self._m.missing(move, self.context(at, move[0])))
 
     # ----------------------------------------------------------------------------------------- actions
 
+    def possible(self, at: Situation, action: str) -> Enabled | None:
+        """Return that an action can be tried as things are, whether or not a move leads on; None if it cannot."""
+        place = self._m.places[at.place].preconditions
+        if at == self.here:
+            chance = float(action in self.task.valid)
+        else:
+            chance = 0.0 if place.missing(action, at.context) else place.chance(action, at.context)
+        return Enabled((), at, chance) if chance else None
+
     def enable(self, at: Situation, action: str, depth: int) -> Enabled | None:
-        """Return how `action` becomes possible in a situation, None if it does not.
+        """Return how `action` becomes possible in a situation, and leads on if it is a move; None if it does not.
 
         Only known actions at the same place are considered: nothing is fetched from elsewhere.
 
         Args:
             depth: Levels of actions that may come first: 0 for none, 1 for one action, 2 for one that needs another.
         """
-        m, here, place = self._m, at == self.here, self._m.places[at.place]
-        if here and action in self.task.valid:
-            return Enabled((), at, 1.0)
-        needed = place.preconditions.missing(action, at.context)
-        if not needed:
-            chance = 0.0 if here else place.preconditions.chance(action, at.context)
-            return Enabled((), at, chance) if chance else None
-        if depth == 0:
+        m, place, key = self._m, self._m.places[at.place], (at.place, action)
+        possible, needed = self.possible(at, action), m.effects.lacks(key, at.context)
+        if possible is not None and not needed:
+            sure = possible.sure * m.effects.leads(key, at.context)
+            return possible._replace(sure=sure) if sure else None
+        if possible is None:
+            needed |= place.preconditions.missing(action, at.context)
+        if depth == 0 or not needed:
             return None
         # The same is asked thousands of times between two changes at a place.
         valid = self.task.valid if at.place == self.here.place else None
-        version, key = (place.version, len(m.moves)), (valid, action, depth, at)
-        return self._memo.find(at.place, version, key, lambda: self._helped(at, action, depth, needed))
+        version, asked = (place.version, len(m.moves)), (valid, action, depth, at)
+        return self._memo.find(at.place, version, asked, lambda: self._helped(at, action, depth, needed))
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
         """Return how an action becomes possible by actions that make what it needs; None if it does not."""

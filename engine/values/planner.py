@@ -196,7 +196,7 @@ class Router:
             at = paths.seen(Imagined(place, step.now.have | extra, now.world))
             if (not at.see and place not in now.world) or at == paths.here:
                 continue
-            if not self._m.places[place].preconditions.chance(step.action, at.context):
+            if not self._m.chance((place, step.action), at.context):
                 return False
         return True
 
@@ -328,7 +328,7 @@ class Router:
     def _lacks(self, at: Situation, action: str, depth: int) -> Tokens | None:
         """Return what has to be in hand for an action to become possible at a place, None if that is not known."""
         place, lacks = self._m.places[at.place], EMPTY
-        for token in place.preconditions.missing(action, at.context):
+        for token in self._m.missing((at.place, action), at.context):
             if is_carried(token) and token in self._m.sources:
                 lacks |= {token}
             else:

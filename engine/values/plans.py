@@ -142,7 +142,7 @@ class Terms:
         own = m.novelty(key, task.curiosity, liked) / (1 + task.progress.tried[key]) + m.cost(key)
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
-            rare = task.curiosity / (1.0 + m.tried_so[(now, action)])
+            rare = (1.0 - m.effects.ending(key)) * task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
             new = max(own, rare) if own >= 0.0 else own
             return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)

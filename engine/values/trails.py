@@ -315,7 +315,7 @@ def _walked(steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: Mode
     light, (place, have, _), world, walked = model.hazards.light, steps[0].now, dict(first), list[TrailStep]()
     for step in steps:
         before, after, now = step.now, step.then, Situation(place, have, world[place])
-        missing = model.places[place].preconditions.missing(step.action, now.context)
+        missing = model.missing((place, step.action), now.context)
         if before.place != place or missing or not light.isdisjoint(before.have - have):
             return None
         have = _changed(have, before.have, after.have)

@@ -13,15 +13,19 @@ from tests.games import proving_ground
 pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing())
 
 
+def play(name, folder, *, episodes, steps):
+    """Return what a run of a proving story comes to."""
+    story = proving_ground.compiled(name, folder)
+    job = {"story": str(story), "games": str(folder), "cache": str(folder), "seed": 1, "episodes": episodes}
+    # In a process of its own, as it changes classes to listen.
+    command = [sys.executable, "-m", "tests.bench.gate", "--play", json.dumps({**job, "steps": steps, "changes": {}})]
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout.splitlines()[-1])
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """Return what nine episodes come to whose steps a long way of small gains takes up."""
-    folder = tmp_path_factory.mktemp("longway")
-    story = proving_ground.compiled("longway", folder)
-    job = {"story": str(story), "games": str(folder), "cache": str(folder), "seed": 1, "episodes": 9, "steps": 12}
-    # In a process of its own, as it changes classes to listen.
-    command = [sys.executable, "-m", "tests.bench.gate", "--play", json.dumps({**job, "changes": {}})]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout.splitlines()[-1])
+    return play("longway", tmp_path_factory.mktemp("longway"), episodes=9, steps=12)
 
 
 def test_a_run_leaves_a_way_that_takes_all_steps_and_finds_what_lies_beside_it(played):
@@ -32,3 +36,17 @@ def test_a_run_leaves_a_way_that_takes_all_steps_and_finds_what_lies_beside_it(p
 
 def test_steps_that_no_gain_needs_are_left_out_once_that_was_tried(played):
     assert played["way"][:4] == ["east", "pull curtain", "south", "take all"]
+
+
+def test_a_move_that_led_back_is_not_repeated_but_given_what_it_needs_to_lead_on(tmp_path):
+    """Who walks into the dark dies, wakes up where that was, and did it again and again: the score was 0."""
+    found = play("waking", tmp_path, episodes=6, steps=16)
+    assert found["scores"][-1] == 30
+    assert found["turns"] < 5, "it goes back and forth between the same few situations"
+
+
+def test_an_episode_is_not_played_as_the_one_before_where_nothing_is_left_to_leave_out(tmp_path):
+    """Two gains end the story after two steps, and that was all that was ever done."""
+    found = play("bells", tmp_path, episodes=10, steps=10)
+    assert found["best"] > 10, "the bells were not rung by turns"
+    assert found["frozen"] < 0.5
