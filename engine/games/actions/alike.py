@@ -19,8 +19,10 @@ from engine.games.actions.names import Thing
 from engine.games.actions.order import ORDER, Attempt
 from engine.games.zmachine.story import StoryFile
 
-_PAIR = 5
+_PAIR = 4
 """Parts of the key of a command for two things."""
+_Part = tuple[int, tuple[int, ...]]
+"""What a command depends on in one of its things, and the routines of one that is special."""
 
 
 class Alike:
@@ -68,9 +70,9 @@ class Alike:
         self._looks = Looks(story, player, memory)
         self._contexts: dict[tuple[int, ...], int] = {}
         self._objects: dict[int, Hashable] = {}
-        self._wordings: dict[Hashable, int] = {}
-        self._parts: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
-        self._selves: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._wordings: dict[Hashable, tuple[int, int, dict[str, _Part]]] = {}
+        self._selves: dict[int, _Part] = {}
+        self._fitting: dict[int, frozenset[int]] = {}
         self._itselves: set[Hashable] = set()
         self._printed: dict[int, re.Pattern[str]] = {}
 
@@ -79,28 +81,37 @@ class Alike:
         if not attempt.form:
             return attempt.command, self._once
         form = attempt.form, attempt.action, attempt.picks
-        wording = self._wordings.get(form)
-        if wording is None:
-            placed = not attempt.things or attempt.action in self._here
-            whole = (attempt.form, self._lit, attempt.every and self._once, self._room if placed else 0)
-            wording = self._wordings[form] = self._number(whole)
+        known = self._wordings.get(form)
+        if known is None:
+            known = self._wordings[form] = self._wording(attempt), self._context(attempt.action, ()), {}
+        wording, context, parts_of = known
+        things = attempt.things
         parts: list[int] = []
         routines: tuple[int, ...] = ()
-        for thing in attempt.things:
-            known = self._parts.get((form, thing.name))
-            if known is None:
-                known = self._parts[form, thing.name] = self._part(attempt, thing)
-            parts.append(known[0])
-            routines += known[1]
-        if routines and len(parts) > 1:  # "give feather to tinker": his routine names the feather
-            named = self._handlers.reading(routines).named
-            for i, thing in enumerate(attempt.things):
-                if thing.number in named:
-                    parts[i] = self._itself(thing)[0]
-        if len(parts) == 2 and self._is_fitting(attempt.things):
-            parts = [self._itself(thing)[0] for thing in attempt.things]
-        carried = self._carried if attempt.many and not attempt.things[0].carried else 0
-        return wording, carried, self._context(attempt.action, routines), *parts
+        for thing in things:
+            part = parts_of.get(thing.name)
+            if part is None:
+                part = parts_of[thing.name] = self._part(attempt, thing)
+            parts.append(part[0])
+            routines += part[1]
+        if routines:
+            context = self._context(attempt.action, routines)
+            if len(parts) > 1:  # "give feather to tinker": his routine names the feather
+                named = self._handlers.reading(routines).named
+                for i, thing in enumerate(things):
+                    if thing.number in named:
+                        parts[i] = self._itself(thing)[0]
+        if len(things) == 2 and self._is_fitting(things[0].number, things[1].number):
+            parts = [self._itself(thing)[0] for thing in things]
+        return wording, context, *parts
+
+    def load(self, attempt: Attempt) -> int:
+        """Return how many things the player has, for what may first take another one; else 0."""
+        return self._carried if attempt.many and not attempt.things[0].carried else 0
+
+    def _wording(self, attempt: Attempt) -> int:
+        placed = not attempt.things or attempt.action in self._here
+        return self._number((attempt.form, self._lit, attempt.every and self._once, self._room if placed else 0))
 
     def is_plain(self, key: Key) -> bool:
         """Whether a key is that of a command for two things to neither of which something special is done."""
@@ -116,22 +127,24 @@ class Alike:
             text = self._printed[thing.number].sub(f"{{{place}}}", text)
         return text
 
-    def _is_fitting(self, things: tuple[Thing, ...]) -> bool:
+    def _is_fitting(self, first: int, second: int) -> bool:
         """Whether one of two things has the other one as a property: its key, say."""
-        first, second = (thing.number for thing in things)
-        memory, numbers = self._memory, self._story.numbers
-        return any(value == second for _, value in numbers(memory, first)) or any(
-            value == first for _, value in numbers(memory, second)
-        )
+        return second in self._fits(first) or first in self._fits(second)
 
-    def _part(self, attempt: Attempt, thing: Thing) -> tuple[int, tuple[int, ...]]:
-        """Return what a command depends on in one of its things, and the routines of one that is special."""
+    def _fits(self, number: int) -> frozenset[int]:
+        known = self._fitting.get(number)
+        if known is None:
+            values = self._story.numbers(self._memory, number)
+            known = self._fitting[number] = frozenset(value for _, value in values)
+        return known
+
+    def _part(self, attempt: Attempt, thing: Thing) -> _Part:
         if self._is_special(attempt.action, thing, receives=len(attempt.things) > 1 or attempt.every):
             return self._itself(thing)
         tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
         return self._number((thing.carried, self._looks(thing.number, tested))), ()
 
-    def _itself(self, thing: Thing) -> tuple[int, tuple[int, ...]]:
+    def _itself(self, thing: Thing) -> _Part:
         """Return what a command depends on in a thing that is like no other, and its routines."""
         known = self._selves.get(thing.number)
         if known is None:

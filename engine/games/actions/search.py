@@ -139,16 +139,15 @@ class ActionFinder:
         for attempt in order.attempts():
             if attempt.command in self._poison:
                 continue
-            key = alike.key(attempt)
-            plain = alike.is_plain(key)
-            if self._remembers and attempt.form and known.needless(key, attempt, plain=plain):
+            key, load = alike.key(attempt), alike.load(attempt)
+            if self._remembers and attempt.form and known.needless(key, load, attempt, alike.is_plain):
                 continue
             changes = trial(attempt.command, attempt.count)
-            answer = alike.answered(trial.answer, attempt) if plain else None
+            answer = alike.answered(trial.answer, attempt) if alike.is_plain(key) else None
             if changes:
-                known.works(key, attempt, changes, answer, best=trial.best(changes) == attempt.command)
+                known.works(key, load, attempt, changes, answer, best=trial.best(changes) == attempt.command)
             elif attempt.form:
-                known.nothing(key, answer)
+                known.nothing(key, load, answer)
             if changes and len(attempt.things) > 1:
                 order.joining.add((attempt.form, attempt.things[1].number))
             if changes and attempt.action in self._pickup and attempt.thing:
