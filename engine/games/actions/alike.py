@@ -1,10 +1,10 @@
 """Tells which commands a story treats alike, so that one of them is tried for all, and once for many states.
 
-Commands of the same wording do alike if their things are alike: in the same places, with the same attributes, and
-neither handled by a routine of their own nor named by the action's. Of the attributes, those count that the action's
-routines test, unless the parser itself looks at the things. What a command that did nothing depends on is read from
-the code: its things, the variables and the objects that the routines look at, and the place, where the place asks for
-the action. As long as these are the same, it does nothing again.
+Commands of the same wording do alike if their things are alike: in the same places, with the same attributes and
+properties, and neither handled by a routine of their own nor named by the action's. Of the attributes and properties,
+those count that the action's routines look at, unless the parser itself looks at the things. What a command that did
+nothing depends on is read from the code: its things, the variables and the objects that the routines look at, and the
+place, where the place asks for the action. As long as these are the same, it does nothing again.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ class Alike:
     def _part(self, attempt: Attempt, thing: Thing) -> _Part:
         if self._is_special(attempt.action, thing, receives=len(attempt.things) > 1 or attempt.every):
             return self._itself(thing)
-        tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
+        reading = self._handlers.action_reading(attempt.action)
+        tested = None if attempt.picks else (reading.attributes, reading.properties)
         return self._number((thing.carried, self._looks(thing.number, tested))), ()
 
     def _itself(self, thing: Thing) -> _Part:
