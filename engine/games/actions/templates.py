@@ -91,26 +91,31 @@ class TemplateFinder:
         """Try all commands, those with few things first, one per iteration.
 
         "All" is tried where one thing did something. A template for two things is given up once the story answered to
-        it several times what it answers to a word that it does not know.
+        it several times as if it knew neither the words nor the second thing.
         """
         del saved, memory
         names = [thing.name for thing in hand.things]
-        trial(NO_WORD)
-        unknown = trial.answer
+        unknown = trial.asked(NO_WORD)
         for holes in (0, 1, 2):
             # each of two things is another one soon
-            pairs = sorted(itertools.permutations(range(len(names)), holes), key=sum)
+            chosen = sorted(itertools.permutations(range(len(names)), holes), key=sum)
             for template in self._templates:
                 if template.count("OBJ") != holes:
                     continue
-                works, refused = False, 0
-                for chosen in pairs:
-                    command = _filled(template, [names[place] for place in chosen])
-                    if command in self._poison or refused == limits.REFUSED:
+                works, understood, refused = False, holes < 2, 0
+                for places in chosen:
+                    things = [names[place] for place in places]
+                    command = _filled(template, things)
+                    if command in self._poison:
                         continue
                     works = trial(command, holes) is not None or works
-                    refused += holes > 1 and trial.answer == unknown
+                    if not understood:
+                        without = _filled(template, [things[0], NO_WORD])
+                        understood = works or trial.answer not in (unknown, trial.asked(without))
+                        refused += not understood
                     yield
+                    if refused == limits.REFUSED and not understood:
+                        break
                 command = _filled(template, ["all"])
                 if holes == 1 and works and command not in self._poison:
                     trial(command, holes)

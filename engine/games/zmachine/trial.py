@@ -92,6 +92,11 @@ class Trial:
                 return effect
         return None
 
+    def asked(self, command: str) -> bytes:
+        """Return what a command prints, whatever it does."""
+        self._machine.rewind(self._starts[0])
+        return self._machine.run(command)
+
     def restless(self, facts: Sequence[int]) -> frozenset[int]:
         """Return those of the global variables (`World`'s facts, sorted) that change without a command's doing."""
         changing = {offset for offset, _, _ in self._usual}
