@@ -34,6 +34,7 @@ class Alike:
         facts: Numbers of the global variables that belong to the world state.
         player: Number of the player's object.
         here: Actions that the place asks for.
+        placed: Addresses of the routines of the place.
         memory: The story's memory in this state.
         lit: Whether the player sees the place.
         number: Numbers what commands depend on, equal things alike, in all states.
@@ -46,6 +47,7 @@ class Alike:
         facts: frozenset[int],
         player: int,
         here: frozenset[int],
+        placed: tuple[int, ...],
         memory: bytes,
         *,
         lit: bool,
@@ -56,6 +58,8 @@ class Alike:
         self._handlers = handlers
         self._player = player
         self._here = here
+        self._at_place = handlers.reading(placed)
+        self._readings: dict[int, Reading] = {}
         self._once = object()
         self._memory = memory
         self._lit = lit
@@ -141,9 +145,17 @@ class Alike:
     def _part(self, attempt: Attempt, thing: Thing) -> _Part:
         if self._is_special(attempt.action, thing, receives=len(attempt.things) > 1 or attempt.every):
             return self._itself(thing)
-        reading = self._handlers.action_reading(attempt.action)
+        reading = self._reading(attempt.action)
         tested = None if attempt.picks else (reading.attributes, reading.properties)
         return self._number((thing.carried, self._looks(thing.number, tested))), ()
+
+    def _reading(self, action: int) -> Reading:
+        """Return what an action's routines look at, and those of the place if they ask for it."""
+        known = self._readings.get(action)
+        if known is None:
+            own = self._handlers.action_reading(action)
+            known = self._readings[action] = own.and_of(self._at_place) if action in self._here else own
+        return known
 
     def _itself(self, thing: Thing) -> _Part:
         """Return what a command depends on in a thing that is like no other, and its routines."""
@@ -160,9 +172,8 @@ class Alike:
             not thing.number
             or action == ORDER
             or action in thing.asks
-            or action in self._here
             or (receives and any(asked > self._handlers.highest for asked in thing.asks))
-            or thing.number in self._handlers.action_reading(action).named
+            or thing.number in self._reading(action).named
         )
 
     def _context(self, action: int, routines: tuple[int, ...]) -> int:
@@ -170,7 +181,7 @@ class Alike:
         known = self._contexts.get((action, *routines))
         if known is None:
             special = self._handlers.reading(routines)
-            values = self._values([self._handlers.action_reading(action), special])
+            values = self._values([self._reading(action), special])
             room = self._room if special.variables & self._placing else 0
             known = self._contexts[action, *routines] = self._number((values, room))
         return known

@@ -65,6 +65,16 @@ class Reading:
     attributes: frozenset[int] | None
     properties: frozenset[int] | None
 
+    def and_of(self, other: Reading) -> Reading:
+        """Return what these routines and others look at."""
+        return Reading(
+            self.variables | other.variables,
+            self.objects | other.objects,
+            self.named | other.named,
+            None if self.attributes is None or other.attributes is None else self.attributes | other.attributes,
+            None if self.properties is None or other.properties is None else self.properties | other.properties,
+        )
+
 
 class Handlers:
     """What a story's code tells about its actions and objects.

@@ -117,11 +117,12 @@ class ActionFinder:
 
     def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
-        here = self._asked_here(saved)
+        placed = self._routines_here(saved)
+        here = self.handlers.asked(placed)
         known = memory.experience.begin()
         facts = frozenset(self._facts) - trial.restless(self._facts)
         alike = Alike(
-            self._story, self.handlers, facts, self._player, here, saved.memory,
+            self._story, self.handlers, facts, self._player, here, placed, saved.memory,
             lit=hand.lit, number=memory.experience.number,
         )  # fmt: skip
         order = Order(
@@ -156,16 +157,16 @@ class ActionFinder:
                 order.obeying.add(attempt.thing)
             yield
 
-    def _asked_here(self, saved: Snapshot) -> frozenset[int]:
-        """Return the actions that the place asks for."""
+    def _routines_here(self, saved: Snapshot) -> tuple[int, ...]:
+        """Return the addresses of the routines of the place, and of what it is in."""
         place = self._story.parent(saved.memory, self._player) if self._player else 0
-        asks: frozenset[int] = frozenset()
+        found: tuple[int, ...] = ()
         for _ in range(4):
             if not 0 < place <= self._story.object_count:
                 break
-            asks |= self.handlers.asked(self.handlers.routines_of(place, saved.memory))
+            found += self.handlers.routines_of(place, saved.memory)
             place = self._story.parent(saved.memory, place)
-        return asks
+        return found
 
 
 class Finder(Protocol):
