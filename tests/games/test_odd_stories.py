@@ -143,6 +143,7 @@ def test_only_words_of_the_story_are_fallen_back_on(tmp_path):
         ("Cave        Score: 0   Moves: 3\nA cave.", "", "Cave"),
         ("It is pitch black. You are afraid.", "Cave", "It is pitch black"),
         ("Is that all?", "", ""),
+        ("S. Tower. You are high up.", "", "S. Tower"),
     ],
 )
 def test_a_place_is_named_as_the_story_prints_it(look, name, place):

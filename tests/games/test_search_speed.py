@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.games.actions import limits
 from engine.games.actions.alike import Alike
+from engine.games.actions.experience import Experience
+from engine.games.actions.looks import Looks
+from engine.games.actions.order import Attempt
+from engine.games.actions.templates import TemplateFinder
 from engine.games.catalogue import read_story
 from engine.games.zmachine.interpreter import Interpreter
 from tests.games import crowded, proving_ground
@@ -104,3 +109,44 @@ def test_a_pair_is_not_tried_where_others_showed_that_each_thing_is_refused(open
             game.step(f"take {name}")
         runs.append(_runs(game)[0])
     assert runs[0] < 0.9 * runs[1]
+
+
+def test_properties_that_no_routine_of_a_verb_reads_make_no_difference(games_folder, monkeypatch):
+    path, runs = games_folder / "zork1.z5", []
+    looks = Looks.__call__
+
+    def everything(self, number, tested=None):
+        return looks(self, number, tested and (tested[0], None))
+
+    for seen in (looks, everything):
+        monkeypatch.setattr(Looks, "__call__", seen)
+        game = Interpreter(str(path), None, read_story(path).digest, None)
+        game.reset(12)
+        for command in ("south", "east", "open window", "enter window", "take all", "west", "take all"):
+            game.step(command)
+        count, found = _runs(game)
+        runs.append((count, found))
+    assert runs[0][0] < runs[1][0]
+    assert runs[0][1] == runs[1][1]
+
+
+def test_what_fails_with_few_things_in_hand_is_tried_again_only_with_fewer():
+    here, attempt = Experience().begin(), Attempt("take lamp", form="take {}")
+    here.nothing((1, 2, 3), 4, None)
+    needless = [here.needless((1, 2, 3), load, attempt, lambda key: False) for load in (3, 4, 5)]
+    assert needless == [False, True, True]
+
+
+def test_templates_that_the_story_cannot_understand_are_given_up(opened):
+    game = opened()
+    templates = ["take OBJ", "frobnicate OBJ", "open OBJ OBJ", "smell OBJ"]
+    game._finder = TemplateFinder(game._analysis.story, templates, player=game._analysis.player)
+    tried, run = [], game._machine.run
+    game._machine.run = lambda command: (tried.append(command), run(command))[1]
+    found, done = game.valid_actions()
+    assert done
+    assert {"take kettle", "take ledger", "east"} <= set(found)
+    assert not any(command.startswith("frobnicate") for command in tried)
+    assert sum(command.startswith("open ") for command in tried) == 2 * limits.REFUSED  # and without the other
+    assert "take all" in tried  # some things can be taken
+    assert "smell all" not in tried  # and nothing comes of smelling one

@@ -1,10 +1,10 @@
 """Tells which commands a story treats alike, so that one of them is tried for all, and once for many states.
 
-Commands of the same wording do alike if their things are alike: in the same places, with the same attributes, and
-neither handled by a routine of their own nor named by the action's. Of the attributes, those count that the action's
-routines test, unless the parser itself looks at the things. What a command that did nothing depends on is read from
-the code: its things, the variables and the objects that the routines look at, and the place, where the place asks for
-the action. As long as these are the same, it does nothing again.
+Commands of the same wording do alike if their things are alike: in the same places, with the same attributes and
+properties, and neither handled by a routine of their own nor named by the action's. Of the attributes and properties,
+those count that the action's routines look at, unless the parser itself looks at the things. What a command that did
+nothing depends on is read from the code: its things, the variables and the objects that the routines look at, and the
+place, where the place asks for the action. As long as these are the same, it does nothing again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from engine.games.actions.names import Thing
 from engine.games.actions.order import ORDER, Attempt
 from engine.games.zmachine.story import StoryFile
 
-_PAIR = 5
+_PAIR = 4
 """Parts of the key of a command for two things."""
+_Part = tuple[int, tuple[int, ...]]
+"""What a command depends on in one of its things, and the routines of one that is special."""
 
 
 class Alike:
@@ -32,6 +34,7 @@ class Alike:
         facts: Numbers of the global variables that belong to the world state.
         player: Number of the player's object.
         here: Actions that the place asks for.
+        placed: Addresses of the routines of the place.
         memory: The story's memory in this state.
         lit: Whether the player sees the place.
         number: Numbers what commands depend on, equal things alike, in all states.
@@ -44,6 +47,7 @@ class Alike:
         facts: frozenset[int],
         player: int,
         here: frozenset[int],
+        placed: tuple[int, ...],
         memory: bytes,
         *,
         lit: bool,
@@ -54,6 +58,8 @@ class Alike:
         self._handlers = handlers
         self._player = player
         self._here = here
+        self._at_place = handlers.reading(placed)
+        self._readings: dict[int, Reading] = {}
         self._once = object()
         self._memory = memory
         self._lit = lit
@@ -68,9 +74,9 @@ class Alike:
         self._looks = Looks(story, player, memory)
         self._contexts: dict[tuple[int, ...], int] = {}
         self._objects: dict[int, Hashable] = {}
-        self._wordings: dict[Hashable, int] = {}
-        self._parts: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
-        self._selves: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._wordings: dict[Hashable, tuple[int, int, dict[str, _Part]]] = {}
+        self._selves: dict[int, _Part] = {}
+        self._fitting: dict[int, frozenset[int]] = {}
         self._itselves: set[Hashable] = set()
         self._printed: dict[int, re.Pattern[str]] = {}
 
@@ -79,28 +85,37 @@ class Alike:
         if not attempt.form:
             return attempt.command, self._once
         form = attempt.form, attempt.action, attempt.picks
-        wording = self._wordings.get(form)
-        if wording is None:
-            placed = not attempt.things or attempt.action in self._here
-            whole = (attempt.form, self._lit, attempt.every and self._once, self._room if placed else 0)
-            wording = self._wordings[form] = self._number(whole)
+        known = self._wordings.get(form)
+        if known is None:
+            known = self._wordings[form] = self._wording(attempt), self._context(attempt.action, ()), {}
+        wording, context, parts_of = known
+        things = attempt.things
         parts: list[int] = []
         routines: tuple[int, ...] = ()
-        for thing in attempt.things:
-            known = self._parts.get((form, thing.name))
-            if known is None:
-                known = self._parts[form, thing.name] = self._part(attempt, thing)
-            parts.append(known[0])
-            routines += known[1]
-        if routines and len(parts) > 1:  # "give feather to tinker": his routine names the feather
-            named = self._handlers.reading(routines).named
-            for i, thing in enumerate(attempt.things):
-                if thing.number in named:
-                    parts[i] = self._itself(thing)[0]
-        if len(parts) == 2 and self._is_fitting(attempt.things):
-            parts = [self._itself(thing)[0] for thing in attempt.things]
-        carried = self._carried if attempt.many and not attempt.things[0].carried else 0
-        return wording, carried, self._context(attempt.action, routines), *parts
+        for thing in things:
+            part = parts_of.get(thing.name)
+            if part is None:
+                part = parts_of[thing.name] = self._part(attempt, thing)
+            parts.append(part[0])
+            routines += part[1]
+        if routines:
+            context = self._context(attempt.action, routines)
+            if len(parts) > 1:  # "give feather to tinker": his routine names the feather
+                named = self._handlers.reading(routines).named
+                for i, thing in enumerate(things):
+                    if thing.number in named:
+                        parts[i] = self._itself(thing)[0]
+        if len(things) == 2 and self._is_fitting(things[0].number, things[1].number):
+            parts = [self._itself(thing)[0] for thing in things]
+        return wording, context, *parts
+
+    def load(self, attempt: Attempt) -> int:
+        """Return how many things the player has, for what may first take another one; else 0."""
+        return self._carried if attempt.many and not attempt.things[0].carried else 0
+
+    def _wording(self, attempt: Attempt) -> int:
+        placed = not attempt.things or attempt.action in self._here
+        return self._number((attempt.form, self._lit, attempt.every and self._once, self._room if placed else 0))
 
     def is_plain(self, key: Key) -> bool:
         """Whether a key is that of a command for two things to neither of which something special is done."""
@@ -116,22 +131,33 @@ class Alike:
             text = self._printed[thing.number].sub(f"{{{place}}}", text)
         return text
 
-    def _is_fitting(self, things: tuple[Thing, ...]) -> bool:
+    def _is_fitting(self, first: int, second: int) -> bool:
         """Whether one of two things has the other one as a property: its key, say."""
-        first, second = (thing.number for thing in things)
-        memory, numbers = self._memory, self._story.numbers
-        return any(value == second for _, value in numbers(memory, first)) or any(
-            value == first for _, value in numbers(memory, second)
-        )
+        return second in self._fits(first) or first in self._fits(second)
 
-    def _part(self, attempt: Attempt, thing: Thing) -> tuple[int, tuple[int, ...]]:
-        """Return what a command depends on in one of its things, and the routines of one that is special."""
+    def _fits(self, number: int) -> frozenset[int]:
+        known = self._fitting.get(number)
+        if known is None:
+            values = self._story.numbers(self._memory, number)
+            known = self._fitting[number] = frozenset(value for _, value in values)
+        return known
+
+    def _part(self, attempt: Attempt, thing: Thing) -> _Part:
         if self._is_special(attempt.action, thing, receives=len(attempt.things) > 1 or attempt.every):
             return self._itself(thing)
-        tested = None if attempt.picks else self._handlers.action_reading(attempt.action).attributes
+        reading = self._reading(attempt.action)
+        tested = None if attempt.picks else (reading.attributes, reading.properties)
         return self._number((thing.carried, self._looks(thing.number, tested))), ()
 
-    def _itself(self, thing: Thing) -> tuple[int, tuple[int, ...]]:
+    def _reading(self, action: int) -> Reading:
+        """Return what an action's routines look at, and those of the place if they ask for it."""
+        known = self._readings.get(action)
+        if known is None:
+            own = self._handlers.action_reading(action)
+            known = self._readings[action] = own.and_of(self._at_place) if action in self._here else own
+        return known
+
+    def _itself(self, thing: Thing) -> _Part:
         """Return what a command depends on in a thing that is like no other, and its routines."""
         known = self._selves.get(thing.number)
         if known is None:
@@ -146,9 +172,8 @@ class Alike:
             not thing.number
             or action == ORDER
             or action in thing.asks
-            or action in self._here
             or (receives and any(asked > self._handlers.highest for asked in thing.asks))
-            or thing.number in self._handlers.action_reading(action).named
+            or thing.number in self._reading(action).named
         )
 
     def _context(self, action: int, routines: tuple[int, ...]) -> int:
@@ -156,7 +181,7 @@ class Alike:
         known = self._contexts.get((action, *routines))
         if known is None:
             special = self._handlers.reading(routines)
-            values = self._values([self._handlers.action_reading(action), special])
+            values = self._values([self._reading(action), special])
             room = self._room if special.variables & self._placing else 0
             known = self._contexts[action, *routines] = self._number((values, room))
         return known

@@ -3,7 +3,8 @@
 A command did nothing, or it did the same as another one that is a better wording for that. Both are remembered under
 the command's key (`engine.games.actions.alike`): what its doing depends on. One with the same key is not tried again;
 one that did the same as another only if that one has changed the world in this state, too. The other one is remembered
-by its wording for the same things, as more may decide what it does: how much the player can carry, say.
+by its wording for the same things, as more may decide what it does: how much the player can carry, say. What could not
+be done with few things in the player's hands cannot be done with more; with fewer, it is tried again.
 
 Commands for two things to which nothing special is done are left out in two more cases. The story refused the first
 thing with another second one in the same words as the second thing with another first one: then these words do not
@@ -13,7 +14,7 @@ own, so the thing can be taken, and the wording tried then.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 
 from engine.games.actions import limits
 from engine.games.actions.order import Attempt
@@ -24,6 +25,7 @@ _Refusal = tuple[str, _Wording | None]
 """The story's answer without the names of things, and the better wording for what was done; None if nothing was."""
 Key = tuple[Hashable, ...]
 """What decides what a command does. The last parts are its things."""
+_NONE: frozenset[_Refusal] = frozenset()
 
 
 class Experience:
@@ -35,7 +37,7 @@ class Experience:
 
     def __init__(self, pickup: Collection[int] = ()) -> None:
         self.pickup = pickup
-        self.instead: dict[Key, _Wording | None] = {}
+        self.instead: dict[Key, tuple[_Wording | None, int]] = {}
         self.refused: dict[Key, set[_Refusal]] = {}
         self.taking: dict[str, set[_Wording]] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -60,22 +62,34 @@ class Here:
         self._best: dict[Hashable, Attempt] = {}
         self._works: set[str] = set()
 
-    def needless(self, key: Key, attempt: Attempt, *, plain: bool) -> bool:
-        """Whether a command need not be tried; `plain` if it is for two things to which nothing special is done."""
+    def needless(self, key: Key, load: int, attempt: Attempt, is_plain: Callable[[Key], bool]) -> bool:
+        """Whether a command need not be tried.
+
+        Args:
+            key: What decides what it does.
+            load: How many things the player has, if that matters; else 0.
+            attempt: The command.
+            is_plain: Tells whether a key is that of a command for two things to which nothing special is done.
+        """
         known = self._known
-        if key in known.instead:
-            return self._is_done(known.instead[key], attempt)
-        if not plain:
+        before = known.instead.get(key)
+        if before is not None and load >= before[1]:
+            return self._is_done(before[0], attempt)
+        if not is_plain(key):
             return False
-        first, second = (known.refused.get(side, set()) for side in _sides(key))
-        better = (*known.taking.get(attempt.form, ()), *(better for _, better in first & second))
-        return any(self._is_done(wording, attempt) for wording in better)
+        taking = known.taking.get(attempt.form, ())
+        if any(self._is_done(wording, attempt) for wording in taking):
+            return True
+        first, second = (known.refused.get(side, _NONE) for side in _sides(key, load))
+        return any(self._is_done(wording, attempt) for _, wording in first & second)
 
-    def nothing(self, key: Key, answer: str | None) -> None:
+    def nothing(self, key: Key, load: int, answer: str | None) -> None:
         """A command did nothing. The answer is None if it is not for two plain things."""
-        self._instead(key, answer, None)
+        self._instead(key, load, answer, None)
 
-    def works(self, key: Key, attempt: Attempt, effect: Hashable, answer: str | None, *, best: bool) -> None:
+    def works(
+        self, key: Key, load: int, attempt: Attempt, effect: Hashable, answer: str | None, *, best: bool
+    ) -> None:
         """A command had an effect, and is the best wording for it so far or not."""
         self._known.instead.pop(key, None)
         if best:
@@ -85,14 +99,14 @@ class Here:
         other = self._best[effect]
         if other.form and not other.every and all(thing in attempt.things for thing in other.things):
             better = other.form, tuple(attempt.things.index(thing) for thing in other.things)
-            self._instead(key, answer, better)
+            self._instead(key, load, answer, better)
             if answer is not None and other.action in self._known.pickup:
                 self._known.taking.setdefault(attempt.form, set()).add(better)
 
-    def _instead(self, key: Key, answer: str | None, better: _Wording | None) -> None:
-        self._known.instead[key] = better
+    def _instead(self, key: Key, load: int, answer: str | None, better: _Wording | None) -> None:
+        self._known.instead[key] = better, load
         if answer is not None:
-            for side in _sides(key):
+            for side in _sides(key, load):
                 self._known.refused.setdefault(side, set()).add((answer, better))
 
     def _is_done(self, better: _Wording | None, attempt: Attempt) -> bool:
@@ -103,7 +117,7 @@ class Here:
         return form.format(*(attempt.things[place].name for place in places)) in self._works
 
 
-def _sides(key: Key) -> tuple[Key, Key]:
+def _sides(key: Key, load: int) -> tuple[Key, Key]:
     """Return what the commands with the same first thing have in common, and those with the same second."""
-    *wording, first, second = key
-    return (*wording, 0, first), (*wording, 1, second)
+    wording, context, first, second = key
+    return (wording, context, load, 0, first), (wording, context, load, 1, second)

@@ -22,8 +22,10 @@ _CHANGES = frozenset({("2", 11), ("2", 12), ("2", 14), ("1", 9), ("v", 3)})
 """set_attr, clear_attr, insert_obj, remove_obj, put_prop."""
 _JUMP_EQUAL, _STORE = ("2", 1), ("2", 13)
 _ANY = -1
-"""An attribute that a variable says."""
+"""An attribute or a property that a variable says."""
 _JUMP_IN, _TEST_ATTRIBUTE = ("2", 6), ("2", 10)
+_PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
+"""get_prop, get_prop_addr, get_next_prop."""
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
 """inc, dec and their branching forms. A variable they change is a counter of time or chance, not a fact."""
 
@@ -42,6 +44,7 @@ class _Routine:
     tests: frozenset[int]
     names: frozenset[int]
     attributes: frozenset[int]
+    properties: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,24 @@ class Reading:
         objects: Numbers of objects whose place or attributes are tested.
         named: Numbers that variables other than the action's are compared with: the things of a command, most of them.
         attributes: Numbers of the attributes that are tested; None if a variable says which.
+        properties: Numbers of the properties that are read; None if a variable says which.
     """
 
     variables: frozenset[int]
     objects: frozenset[int]
     named: frozenset[int]
     attributes: frozenset[int] | None
+    properties: frozenset[int] | None
+
+    def and_of(self, other: Reading) -> Reading:
+        """Return what these routines and others look at."""
+        return Reading(
+            self.variables | other.variables,
+            self.objects | other.objects,
+            self.named | other.named,
+            None if self.attributes is None or other.attributes is None else self.attributes | other.attributes,
+            None if self.properties is None or other.properties is None else self.properties | other.properties,
+        )
 
 
 class Handlers:
@@ -137,11 +152,13 @@ class Handlers:
             whole = [pair for at in routines for pair in self._closure(at)]
             every = [routine for depth, routine in whole if depth <= limits.READING]
             attributes = frozenset(number for _, routine in whole for number in routine.attributes)
+            properties = frozenset(number for _, routine in whole for number in routine.properties)
             known = self._read_by[routines] = Reading(
                 frozenset(variable - 16 for routine in every for variable in routine.reads),
                 frozenset(number for routine in every for number in routine.tests),
                 frozenset(number for routine in every for number in routine.names),
                 None if _ANY in attributes else attributes,
+                None if _ANY in properties else properties,
             )
         return known
 
@@ -259,6 +276,7 @@ class Handlers:
         tests: set[int] = set()
         names: set[int] = set()
         attributes: set[int] = set()
+        properties: set[int] = set()
         changes = performs = False
         for instruction in instructions:
             opcode = (instruction.kind, instruction.number)
@@ -273,6 +291,8 @@ class Handlers:
                 attributes.add(_ANY if operands[1][0] else operands[1][1])
                 if not operands[0][0]:
                     tests.add(operands[0][1])
+            elif opcode in _PROPERTIES and len(operands) > 1:
+                properties.add(_ANY if operands[1][0] else operands[1][1])
             if opcode in _CALLS or (opcode == _CALL_1N and self._story.version >= 5):
                 if operands and not operands[0][0] and operands[0][1]:
                     at_called = self._story.unpack(operands[0][1])
@@ -303,6 +323,7 @@ class Handlers:
             frozenset(number for number in tests if 0 < number <= self._story.object_count),
             frozenset(number for number in names if 0 < number <= self._story.object_count),
             frozenset(attributes),
+            frozenset(properties),
         )
 
     def _instructions(self, at: int) -> tuple[Instruction, ...]:

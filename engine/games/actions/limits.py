@@ -23,5 +23,8 @@ DEPTH = 2
 """Calls that are followed from a routine. Deeper ones lead into the library, which all things share."""
 READING = 1
 """The same, for what a routine looks at. Deeper ones look at what concerns the parser or the clock."""
+REFUSED = 6
+"""Pairs of things to which a story without a known grammar must not understand a wording before it is given up. Among
+so many are four different things."""
 REMEMBERED = 200_000
 """Kinds of commands that did nothing, remembered while a story is open. A long game has some ten thousand."""

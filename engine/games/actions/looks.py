@@ -6,6 +6,8 @@ from collections.abc import Hashable
 
 from engine.games.zmachine.story import StoryFile
 
+Tested = tuple[frozenset[int] | None, frozenset[int] | None]
+"""Numbers of the attributes and of the properties that matter, None for all of either."""
 _DEEPEST = 8
 """Containers in containers that are looked into."""
 
@@ -24,11 +26,11 @@ class Looks:
         self._memory = memory
         self.player = player
         self.room = story.parent(memory, player) if player else 0
-        self._known: dict[tuple[int, frozenset[int] | None], Hashable] = {}
+        self._known: dict[tuple[int, Tested | None], Hashable] = {}
         self._features: dict[int, Hashable] = {}
 
-    def __call__(self, number: int, tested: frozenset[int] | None = None) -> Hashable:
-        """Return the description of an object, of its attributes only those that are tested; None for all."""
+    def __call__(self, number: int, tested: Tested | None = None) -> Hashable:
+        """Return the description of an object, of its features only those that are tested; None for all."""
         known = self._known.get((number, tested))
         if known is None:
             known = self._known[number, tested] = (
@@ -38,10 +40,16 @@ class Looks:
             )
         return known
 
-    def _tested(self, number: int, tested: frozenset[int]) -> Hashable:
+    def _tested(self, number: int, tested: Tested) -> Hashable:
+        attributes, properties = tested
         at = self._story.object_at(number)
-        has = frozenset(which for which in tested if self._memory[at + which // 8] & 0x80 >> which % 8)
-        return has, self._story.numbers(self._memory, number)
+        has: Hashable = self._memory[at : at + self._story.attribute_bytes]
+        if attributes is not None:
+            has = frozenset(which for which in attributes if self._memory[at + which // 8] & 0x80 >> which % 8)
+        numbers = self._story.numbers(self._memory, number)
+        if properties is not None:
+            numbers = tuple(pair for pair in numbers if pair[0] in properties)
+        return has, numbers
 
     def features(self, number: int) -> Hashable:
         """Return an object's attributes, and its properties that are small numbers."""

@@ -17,7 +17,7 @@ from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 from engine.games.zmachine.world import World
 
 _NUMBER = re.compile(r"\b(\d{1,4})\b(?:(?: (?:through|to) |-)(\d{1,4})\b)?")
-_NO_WORD = "qqqq"
+NO_WORD = "qqqq"
 """A command that no story knows. Its answer shows how a story answers to such a command."""
 _Key = tuple[int, tuple[int, ...]]
 """An object and the addresses of its routines. Some stories use one object for several things in turn."""
@@ -262,7 +262,7 @@ class Namer:
         Inform's parser asks the story about a command whose first word is no verb; so spells become verbs once learnt.
         """
         self._machine.rewind(saved)
-        unknown = self._machine.run(_NO_WORD)
+        unknown = self._machine.run(NO_WORD)
         spoken: list[str] = []
         for word in dict.fromkeys(words):
             if " " in word or word in self._wording.ways or self._vocabulary.is_verb(word):

@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 16
+SCHEME = 17
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -117,11 +117,12 @@ class ActionFinder:
 
     def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
-        here = self._asked_here(saved)
+        placed = self._routines_here(saved)
+        here = self.handlers.asked(placed)
         known = memory.experience.begin()
         facts = frozenset(self._facts) - trial.restless(self._facts)
         alike = Alike(
-            self._story, self.handlers, facts, self._player, here, saved.memory,
+            self._story, self.handlers, facts, self._player, here, placed, saved.memory,
             lit=hand.lit, number=memory.experience.number,
         )  # fmt: skip
         order = Order(
@@ -139,16 +140,15 @@ class ActionFinder:
         for attempt in order.attempts():
             if attempt.command in self._poison:
                 continue
-            key = alike.key(attempt)
-            plain = alike.is_plain(key)
-            if self._remembers and attempt.form and known.needless(key, attempt, plain=plain):
+            key, load = alike.key(attempt), alike.load(attempt)
+            if self._remembers and attempt.form and known.needless(key, load, attempt, alike.is_plain):
                 continue
             changes = trial(attempt.command, attempt.count)
-            answer = alike.answered(trial.answer, attempt) if plain else None
+            answer = alike.answered(trial.answer, attempt) if alike.is_plain(key) else None
             if changes:
-                known.works(key, attempt, changes, answer, best=trial.best(changes) == attempt.command)
+                known.works(key, load, attempt, changes, answer, best=trial.best(changes) == attempt.command)
             elif attempt.form:
-                known.nothing(key, answer)
+                known.nothing(key, load, answer)
             if changes and len(attempt.things) > 1:
                 order.joining.add((attempt.form, attempt.things[1].number))
             if changes and attempt.action in self._pickup and attempt.thing:
@@ -157,16 +157,16 @@ class ActionFinder:
                 order.obeying.add(attempt.thing)
             yield
 
-    def _asked_here(self, saved: Snapshot) -> frozenset[int]:
-        """Return the actions that the place asks for."""
+    def _routines_here(self, saved: Snapshot) -> tuple[int, ...]:
+        """Return the addresses of the routines of the place, and of what it is in."""
         place = self._story.parent(saved.memory, self._player) if self._player else 0
-        asks: frozenset[int] = frozenset()
+        found: tuple[int, ...] = ()
         for _ in range(4):
             if not 0 < place <= self._story.object_count:
                 break
-            asks |= self.handlers.asked(self.handlers.routines_of(place, saved.memory))
+            found += self.handlers.routines_of(place, saved.memory)
             place = self._story.parent(saved.memory, place)
-        return asks
+        return found
 
 
 class Finder(Protocol):

@@ -1,7 +1,8 @@
 """Finds valid actions with a list of command templates, for stories whose grammar cannot be read.
 
-Each template is filled with the words of the game's text that its parser recognises. Nothing tells which commands can
-matter, so this tries many more than `engine.games.actions.search`.
+The templates are those whose words the story's dictionary has, if it has any of them. Each is filled with the words of
+the text that the parser recognises. Nothing tells which commands can matter, so this tries more for each thing than
+`engine.games.actions.search`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from engine.games.actions.names import Hand, Thing
+from engine.games.actions import limits
+from engine.games.actions.names import NO_WORD, Hand, Thing
 from engine.games.actions.search import Memory, Search
 from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.commands import for_program
@@ -44,11 +46,17 @@ class TemplateFinder:
         self._story = story
         self._player = player
         self._poison = poison
-        self._templates = [
+        usable = [
             template
             for template in dict.fromkeys([*Wording().ways, *templates])
             if not for_program(template.split()[:1])
         ]
+        known = [
+            template
+            for template in usable
+            if all(word == "OBJ" or story.cut(word) in story.dictionary for word in template.split())
+        ]
+        self._templates = known or usable
         self.bare: Sequence[str] = [template for template in self._templates if "OBJ" not in template]
         self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]
 
@@ -80,20 +88,44 @@ class TemplateFinder:
         return Hand(things, tuple(looked))
 
     def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
-        """Try all commands, those with few things first, one per iteration."""
-        del memory, saved
+        """Try all commands, those with few things first, one per iteration.
+
+        "All" is tried where one thing did something. A template for two things is given up once the story answered to
+        it several times as if it knew neither the words nor the second thing.
+        """
+        del saved, memory
         names = [thing.name for thing in hand.things]
+        unknown = trial.asked(NO_WORD)
         for holes in (0, 1, 2):
+            # each of two things is another one soon
+            chosen = sorted(itertools.permutations(range(len(names)), holes), key=sum)
             for template in self._templates:
                 if template.count("OBJ") != holes:
                     continue
-                for chosen in itertools.permutations([*names, "all"] if holes == 1 else names, holes):
-                    command = template
-                    for name in chosen:
-                        command = command.replace("OBJ", name, 1)
-                    if command not in self._poison:
-                        trial(command, holes)
-                        yield
+                works, understood, refused = False, holes < 2, 0
+                for places in chosen:
+                    things = [names[place] for place in places]
+                    command = _filled(template, things)
+                    if command in self._poison:
+                        continue
+                    works = trial(command, holes) is not None or works
+                    if not understood:
+                        without = _filled(template, [things[0], NO_WORD])
+                        understood = works or trial.answer not in (unknown, trial.asked(without))
+                        refused += not understood
+                    yield
+                    if refused == limits.REFUSED and not understood:
+                        break
+                command = _filled(template, ["all"])
+                if holes == 1 and works and command not in self._poison:
+                    trial(command, holes)
+                    yield
+
+
+def _filled(template: str, names: Sequence[str]) -> str:
+    for name in names:
+        template = template.replace("OBJ", name, 1)
+    return template
 
 
 def _recognised(answer: str) -> bool:

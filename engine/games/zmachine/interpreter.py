@@ -23,6 +23,7 @@ from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.finding import finder_of
+from engine.games.zmachine.glances import Glances, Seen
 from engine.games.zmachine.keys import keys_in, leave, turn_pages
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.opening import open_quickly, print_all
@@ -79,8 +80,8 @@ class Interpreter:
         self._kept = folder / f"story-{digest}-{SCHEME}.json" if folder else None
         self._poison = poison
         self._begun: dict[int, tuple[Snapshot, str]] = {}
-        self._looks: dict[tuple[str, bytes], tuple[str, str]] = {}
         self._pending: dict[str, Search] = {}
+        self._seen_before: Seen = {}
         self._finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
         self._turns = 0
@@ -314,10 +315,12 @@ class Interpreter:
         self._world: World | None = None
         analysis = self._analysis
         self._prompt = Prompt(self._machine, analysis.story, analysis.bearings)
+        self._glances = Glances(self._machine, analysis.wording, self._take, self._seen_before)
         if self._generated is not None:
             from engine.games.generated import WorldKey
 
             self._key = WorldKey(bytes(self._machine.memory))
+            self._glances.remember(self._key.order)
         elif analysis.story is not None:
             if self._known:
                 self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
@@ -342,31 +345,6 @@ class Interpreter:
         if self._analysis.counts.score is not None:  # a command may change the score and nothing else, once
             seen += f"\n{last.score:g}".encode()
         return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
-
-    def _look(self, key: str) -> tuple[str, str]:
-        """Return what `look` and `inventory` print; the situation, random generator included, stays.
-
-        Only generated stories are slow enough, and told apart finely enough, to remember the answer. Equal worlds may
-        list the same things in another order.
-        """
-        if self._key is None:
-            return self._looked(key)
-        seen = key, self._key.order(bytes(self._machine.memory))
-        known = self._looks.get(seen)
-        if known is None:
-            if len(self._looks) > 20_000:
-                self._looks.clear()
-            known = self._looks[seen] = self._looked(key)
-        return known
-
-    def _looked(self, key: str) -> tuple[str, str]:
-        return self._probed(self._analysis.wording.look, key), self._probed(self._analysis.wording.inventory, key)
-
-    def _probed(self, command: str, key: str) -> str:
-        """Return what a command would print, "" if it breaks the interpreter; the situation stays."""
-        with self._machine.probing(key):
-            text = clean(self._take(command))
-            return "" if self._machine.halted else text
 
     def _observe(self, text: str, key: str, *, changed: bool, before: Observation | None) -> Observation:
         shown = clean(text)
@@ -414,7 +392,7 @@ class Interpreter:
 
     def _seen(self, key: str) -> tuple[str, str, str, str]:
         """Return what LOOK and INVENTORY print, the place, and the scene as in `Observation`."""
-        look, inventory = self._look(key)
+        look, inventory = self._glances.look(key)
         scene = ""
         if isinstance(self._world, SupportedWorld):
             with self._machine.probing(f"{key} still"):

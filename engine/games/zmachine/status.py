@@ -21,6 +21,8 @@ _FAR = re.compile(r"[^\S\n]{3,}|\t")
 """Between a place's name and what a status line shows beside it."""
 _NO_PLACE = re.compile(r"\W*\w?\W*|.*\?|please answer .*", re.IGNORECASE)
 """A first line that names no place: a prompt, a single letter, a question."""
+_SENTENCE = re.compile(r"(?<=\w{3})\. ")
+"""The end of a sentence. A stop after one or two letters is that of an abbreviation, as in "S. Tower"."""
 _FIRST_LINES = 4
 """Lines of a description among which the name of the place is looked for."""
 _TIME_GAME = 0x02
@@ -76,7 +78,7 @@ def place_of(look: str, name: str = "") -> str:
     lines = [_FAR.split(line.strip())[0] for line in look.splitlines() if line.strip()]
     named = [line for line in lines[:_FIRST_LINES] if name and line.lower().startswith(name.lower())]
     first = next((line for line in (*named, *lines[:1]) if not _NO_PLACE.fullmatch(line)), "")
-    return first.split(". ")[0].rstrip(".!")[:60]
+    return _SENTENCE.split(first)[0].rstrip(".!")[:60]
 
 
 def known_status(machine: Machine, text: str) -> Status:

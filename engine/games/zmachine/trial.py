@@ -62,7 +62,7 @@ class Trial:
         machine.rewind(self._starts[0])
         facts = world.facts()
         self._size = len(facts)
-        self._passed = [self._pass_time(attempt, idle) for attempt in range(len(_CHANCE))]
+        self._passed = self._pass_time(idle)
         idled = [seen[1] for passed in self._passed for seen in passed]
         self._usual = list(_usual(facts, idled, list(alike)))
         machine.rewind(self._starts[0])
@@ -92,6 +92,11 @@ class Trial:
                 return effect
         return None
 
+    def asked(self, command: str) -> bytes:
+        """Return what a command prints, whatever it does."""
+        self._machine.rewind(self._starts[0])
+        return self._machine.run(command)
+
     def restless(self, facts: Sequence[int]) -> frozenset[int]:
         """Return those of the global variables (`World`'s facts, sorted) that change without a command's doing."""
         changing = {offset for offset, _, _ in self._usual}
@@ -120,8 +125,9 @@ class Trial:
         text = self.answer = machine.run(command)
         if machine.halted:
             return None, False  # never proposed: it crashes the interpreter instead of ending the story
-        if self._world.end(text) or self._prompt.kind() == COMMAND:
-            return self._effect(command, things, attempt, text)
+        end = self._world.end(text)
+        if end or self._prompt.kind() == COMMAND:
+            return self._effect(command, things, attempt, text, end)
         result: tuple[Effect | None, bool] = None, False
         objects, facts = self._now()
         stay = objects == self._here[0]
@@ -130,16 +136,18 @@ class Trial:
         if screen in self._screens:
             return result
         for _ in self._prompt.ways():  # what comes of it shows behind what the story asks
-            result = self._effect(command, things, attempt, machine.printed)
+            printed = machine.printed
+            result = self._effect(command, things, attempt, printed, self._world.end(printed))
             if result[0] is not None:
                 return result
         if stay:
             self._screens.add(screen)
         return result
 
-    def _effect(self, command: str, things: int, attempt: int, text: bytes) -> tuple[Effect | None, bool]:
+    def _effect(
+        self, command: str, things: int, attempt: int, text: bytes, end: str
+    ) -> tuple[Effect | None, bool]:
         """Note the effect of a command that has been run; return what `_attempt` does."""
-        end = self._world.end(text)
         score = self._world.score()
         seen = self._now()
         if not end and score == self._score and seen in self._same[attempt]:
@@ -170,13 +178,20 @@ class Trial:
             known = self._facts[facts] = bytes(plain)
         return known
 
-    def _pass_time(self, attempt: int, idle: Sequence[str]) -> list[tuple[str, bytes, int]]:
-        """Return things, facts and the random number after each idle command."""
-        passed = []
+    def _pass_time(self, idle: Sequence[str]) -> list[list[tuple[str, bytes, int]]]:
+        """Return for each seed things, facts and the random number after each idle command.
+
+        A command that drew no number does the same with every seed.
+        """
+        passed: list[list[tuple[str, bytes, int]]] = [[] for _ in _CHANCE]
         for command in idle:
-            self._machine.rewind(self._starts[attempt])
-            self._machine.run(command)
-            passed.append((self._things_now(), self._world.facts(), self._machine.random()[0]))
+            for attempt, seed in enumerate(_CHANCE):
+                if attempt and passed[0][-1][2] == _CHANCE[0]:
+                    passed[attempt].append((*passed[0][-1][:2], seed))
+                    continue
+                self._machine.rewind(self._starts[attempt])
+                self._machine.run(command)
+                passed[attempt].append((self._things_now(), self._world.facts(), self._machine.random()[0]))
         return passed
 
 
