@@ -36,7 +36,7 @@ def database_of(address: str) -> str:
     return conninfo_to_dict(address)["dbname"]
 
 
-def soon(condition, seconds: float = 30.0):
+def soon(condition, seconds: float = 60.0):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "waited too long"
@@ -222,7 +222,7 @@ def test_a_session_is_followed_and_steered_through_its_memory(address, tmp_path)
     assert followed.lives()
     hand.stop()
     look(lambda: isinstance(seen[-1], SessionEnded))
-    playing.join(30)
+    playing.join(60)
     assert not playing.is_alive()
     assert seen == [event for _, event in recording.read(saved.folder)]
     assert [(one.command, one.by) for one in seen if isinstance(one, Steered)] == [

@@ -35,7 +35,7 @@ from tests.memory.postgres import Cluster
 NAME = "game/test"
 
 
-def until(there: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(there: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not there():
         assert time.monotonic() < deadline, "it did not happen"
