@@ -39,7 +39,7 @@ class Gate:
 
     def until(self, condition) -> None:
         with self.news:
-            assert self.news.wait_for(lambda: condition(self), timeout=10)
+            assert self.news.wait_for(lambda: condition(self), timeout=60)
 
 
 def test_paused_means_nothing_passes_until_a_single_step():
@@ -95,7 +95,7 @@ def test_stop_interrupts_every_wait_and_tells_who_asked_to_know():
     waiter = threading.Thread(target=wait, daemon=True)
     waiter.start()
     control.stop()
-    waiter.join(10)
+    waiter.join(60)
     assert not waiter.is_alive()
     assert told.is_set()
     with pytest.raises(Stopped):

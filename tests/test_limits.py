@@ -111,7 +111,7 @@ def test_a_replay_of_a_damaged_recording_ends_with_a_sentence(tmp_path):
         path.write_bytes(event_to_line(START, 1).encode() + b"\n" + content.replace(b"\n", b" ") + b"\n")
         source = ReplaySource(lambda: recording.read(path))
         source.start(Inbox(lambda: None))
-        assert source.wait(5)
+        assert source.wait(60)
         assert source.failure.startswith(str(path)), content[:20]
 
 
@@ -136,7 +136,7 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 300e6
     finally:
         tracemalloc.stop()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
 
 
 def test_what_lies_too_deep_is_neither_written_nor_read():

@@ -184,7 +184,7 @@ def walk(lockstep, who, moments, passed, check=lambda: None):
 
 def ended(*threads):
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     return not any(thread.is_alive() for thread in threads)
 
 
@@ -207,7 +207,7 @@ def test_paused_racers_take_one_step_at_a_time_and_end_if_they_are_stopped():
     threads = [walk(lockstep, who, moments, passed, check) for who in (0, 1)]
     for count in (1, 2):
         lockstep.step_once()
-        for _ in range(500):
+        for _ in range(6000):
             if len(passed) == 2 * count:
                 break
             threading.Event().wait(0.01)

@@ -105,9 +105,14 @@ def test_the_same_seed_gives_the_same_session_and_another_seed_another(tmp_path)
     assert actions(5, "a") == actions(5, "b") != actions(6, "c")
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What is told of a session that nobody stops."""
+    return play(tmp_path_factory.mktemp("whole"), config())[2]
+
+
 @pytest.mark.parametrize("after", [3, 12, 17])
-def test_a_session_stopped_anywhere_goes_on_as_if_it_had_not_been(tmp_path, after):
-    _, _, whole = play(tmp_path / "whole", config())
+def test_a_session_stopped_anywhere_goes_on_as_if_it_had_not_been(tmp_path, whole, after):
     count = 0
 
     def stop(session, event):

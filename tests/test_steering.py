@@ -169,7 +169,7 @@ def test_no_command_but_an_answer_or_a_hand_over_moves_a_session_that_asks(tmp_p
     thread = threading.Thread(target=person, daemon=True)
     thread.start()
     _, events = play(tmp_path, answer, plan=config(steps=60))
-    thread.join(20)
+    thread.join(60)
     made = carried_out(events)
     assert len(made) > 5
     assert {one.by for one in made} == {"person"}

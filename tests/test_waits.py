@@ -50,6 +50,36 @@ def test_every_wait_is_in_the_table():
     assert all(row.what and row.then and 0 < row.seconds < waits.TRAIN_INSTALL.seconds + 1 for row in rows)
 
 
+LEAST_S = 30.0
+"""A test waits at least so long for what it needs: machines under load are slow."""
+WAITS = {"acquire": 1, "communicate": 1, "join": 0, "result": 0, "timeout": 0, "wait": 0, "wait_for": 1}
+"""What waits, and which of its arguments says how long."""
+
+
+def test_no_test_waits_for_too_short_a_time():
+    found = []
+    for path in set((ROOT / "tests").rglob("*.py")) - set((ROOT / "tests/bench").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            given: list[ast.expr] = []
+            if isinstance(node, ast.Call):
+                place = WAITS.get(getattr(node.func, "attr", getattr(node.func, "id", "")))
+                given = [keyword.value for keyword in node.keywords if keyword.arg == "timeout"]
+                given += node.args[place : place + 1] if place is not None else []
+            elif isinstance(node, ast.BinOp) and ast.unparse(node.left) == "time.monotonic()":
+                given = [node.right] if isinstance(node.op, ast.Add) else []
+            elif isinstance(node, ast.Compare) and "time.monotonic() - " in ast.unparse(node.left):
+                given = node.comparators[-1:]
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                named = zip(reversed(node.args.args), reversed(node.args.defaults), strict=False)
+                given = [value for name, value in named if name.arg in ("seconds", "timeout")]
+            found += [
+                f"{path.relative_to(ROOT)}:{node.lineno}"
+                for value in given
+                if isinstance(value, ast.Constant) and type(value.value) in (int, float) and 1 <= value.value < LEAST_S
+            ]
+    assert found == []
+
+
 def test_a_head_node_that_takes_connections_only_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(opening, "_ANSWER_S", 0.3)
     with Proxy(("127.0.0.1", 9)) as proxy:
@@ -66,7 +96,7 @@ def playing(tmp_path: Path):
         variables = {"OPENAI_API_KEY": "sk-test", "OPENAI_API_BASE": f"http://127.0.0.1:{proxy.port}/v1"}
         command = [JITRL, "run", "pantry", "--model", "openai/test", "--saves", str(tmp_path), "--quiet"]
         with subprocess.Popen(
-            [*command, "--episodes", "50", "--set", "deadline_s=2"],
+            [*command, "--episodes", "50", "--set", "deadline_s=5"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **variables},
         ) as run:  # fmt: skip
             try:

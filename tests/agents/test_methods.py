@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -29,7 +31,7 @@ from engine.session import store as sessions
 from engine.settings import Settings
 from jitrl_tui.cli import main
 from tests.agents.context import context
-from tests.agents.methods import GAIN, PRICE, Lesson, asked, play, prompts, records, serve
+from tests.agents.methods import GAIN, PRICE, Lesson, Played, asked, play, prompts, records, serve
 from tests.llm.scripted import Scripted
 from tests.llm.server import Server
 from tests.playing import taking_back
@@ -72,32 +74,71 @@ def server(monkeypatch) -> Iterator[Server]:
     yield from serve(monkeypatch)
 
 
+@dataclass
+class Taught:
+    """A session of three episodes, each of which taught something, and what was asked meanwhile."""
+
+    played: Played
+    saves: Path
+    server: Server
+    ends: list[int]
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory) -> Callable[[str], Taught]:
+    """The session of an agent, which is played once for all tests."""
+    found: dict[str, Taught] = {}
+
+    def of(agent: str) -> Taught:
+        if agent not in found:
+            saves, ends = tmp_path_factory.mktemp("taught"), []
+            with pytest.MonkeyPatch.context() as patch:
+                serving = serve(patch)
+                server = next(serving)
+                server.default = Scripted(LESSONS[agent].rules())
+                played = play(
+                    saves, agent, episodes=3, learning_temperature=0.3,
+                    on_event=lambda _, event: isinstance(event, EpisodeEnded) and ends.append(len(server.requests)),
+                )  # fmt: skip
+                serving.close()
+            assert played.session.error is None
+            found[agent] = Taught(played, saves, server, ends)
+        return found[agent]
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory):
+    """The decisions of the agent that learns nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        serving = serve(patch)
+        next(serving)
+        played = play(tmp_path_factory.mktemp("static"), "static", episodes=1, steps=12)
+        serving.close()
+    assert played.session.error is None
+    return decided(played)
+
+
+def decided(played: Played) -> list[tuple]:
+    return [(d.candidates, d.prior, d.posterior, d.chosen, d.action, d.note, d.parts) for d in played.decisions(1)]
+
+
 @pytest.mark.parametrize("agent", [*LESSONS, "jitrl-prompt"])
-def test_the_first_episode_is_that_of_static(server, tmp_path, agent):
-    shown = {}
-    for name in ("static", agent):
-        played = play(tmp_path / name, name, episodes=1, steps=12)
-        assert played.session.error is None
-        shown[name] = [
-            (d.candidates, d.prior, d.posterior, d.chosen, d.action, d.note, d.parts) for d in played.decisions(1)
-        ]
-    assert len(shown["static"]) == 12
-    assert shown[agent] == shown["static"]
+def test_the_first_episode_is_that_of_static(server, tmp_path, static, agent):
+    played = play(tmp_path, agent, episodes=1, steps=12)
+    assert played.session.error is None
+    assert len(static) == 12
+    assert decided(played) == static
 
 
 @pytest.mark.parametrize("agent", LESSONS)
-def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(server, tmp_path, agent):
-    lesson = LESSONS[agent]
-    server.default = Scripted(lesson.rules())
-    ends = []
-    played = play(
-        tmp_path, agent, episodes=3,
-        on_event=lambda _, event: ends.append(len(server.requests)) if isinstance(event, EpisodeEnded) else None,
-    )  # fmt: skip
-    assert played.session.error is None
-    kept = records(tmp_path, lesson.kind)
+def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(taught, agent):
+    lesson, done = LESSONS[agent], taught(agent)
+    played, server = done.played, done.server
+    kept = records(done.saves, lesson.kind)
     assert [record.episode for record in kept] == [1, 2, 3]
-    for episode, since in ((2, ends[0]), (3, ends[1])):
+    for episode, since in ((2, done.ends[0]), (3, done.ends[1])):
         for text in prompts(server, since)[:5]:
             assert lesson.shows[episode - 2] in text
             # What the model wrote is advice; only what the environment printed is said to be no instruction.
@@ -112,10 +153,8 @@ def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(server, tmp_pat
 
 
 @pytest.mark.parametrize("agent", LESSONS)
-def test_every_call_is_counted_in_the_episode_that_it_was_made_for(server, tmp_path, agent):
-    lesson = LESSONS[agent]
-    server.default = Scripted(lesson.rules())
-    played = play(tmp_path, agent, episodes=3)
+def test_every_call_is_counted_in_the_episode_that_it_was_made_for(taught, agent):
+    lesson, played, server = LESSONS[agent], taught(agent).played, taught(agent).server
     for ended in played.only(EpisodeEnded):
         written = [event for event in played.only(ModelCalled) if event.episode == ended.episode]
         assert len(written) == (1 if lesson.asks else 0)
@@ -128,20 +167,21 @@ def test_every_call_is_counted_in_the_episode_that_it_was_made_for(server, tmp_p
 
 
 @pytest.mark.parametrize("agent", WRITING)
-@pytest.mark.parametrize("reply", ["I would rather not.", "{}", '{"plan": 3, "guide": [], "workflows": 7}'])
-def test_an_answer_that_cannot_be_used_keeps_the_old_state_and_is_told(server, tmp_path, agent, reply):
+def test_an_answer_that_cannot_be_used_keeps_the_old_state_and_is_told(server, tmp_path, agent):
     lesson = LESSONS[agent]
-    server.default = Scripted([lesson.rules()[0], {"if": lesson.asks, "reply": reply}, GAIN])
-    played = play(tmp_path, agent, episodes=3)
+    useless = ("I would rather not.", "{}", '{"plan": 3, "guide": [], "workflows": 7}')
+    answers = [{"if": lesson.asks, "times": 1, "reply": reply} for reply in useless]
+    server.default = Scripted([lesson.rules()[0], *answers, GAIN])
+    played = play(tmp_path, agent, episodes=4)
     assert played.session.error is None
     told = [n.message for n in played.only(Notice) if n.level == "warning"]
-    assert len(told) == 2
+    assert len(told) == 3
     assert all(text.startswith("the agent could not learn from this episode: the ") for text in told)
     assert all("cannot be used, and what was kept before stays" in text for text in told)
     assert [record.episode for record in records(tmp_path, lesson.kind)] == [1]
     assert lesson.shows[0] in prompts(server)[-1]
     # It was paid for all the same.
-    assert [e.tally.calls for e in played.only(EpisodeEnded)] == [6, 6, 6]
+    assert [e.tally.calls for e in played.only(EpisodeEnded)] == [6, 6, 6, 6]
 
 
 @pytest.mark.parametrize("agent", LESSONS)
@@ -199,13 +239,12 @@ def _longer(value):
 
 @pytest.mark.parametrize("agent", LESSONS)
 def test_what_was_learnt_can_be_exported_imported_and_forgotten(server, tmp_path, capsys, agent):
-    lesson = LESSONS[agent]
+    lesson, saves, other = LESSONS[agent], tmp_path / "saves", tmp_path / "other"
     server.default = Scripted(lesson.rules())
-    play(tmp_path, agent, episodes=1)
-    (record,) = records(tmp_path, lesson.kind)
+    play(saves, agent, episodes=1)
+    (record,) = records(saves, lesson.kind)
     file = tmp_path / "export.jsonl"
-    assert main(["--saves", str(tmp_path), "memory", "export", str(file)]) == 0
-    other = tmp_path / "other"
+    assert main(["--saves", str(saves), "memory", "export", str(file)]) == 0
     assert main(["--saves", str(other), "memory", "import", str(file), "--as", "friend"]) == 0
     (taken,) = records(other, lesson.kind)
     assert (taken.text, taken.data, taken.provenance) == (record.text, record.data, "imported:friend")
@@ -216,9 +255,9 @@ def test_what_was_learnt_can_be_exported_imported_and_forgotten(server, tmp_path
     assert {item.origin.partition(",")[0] for item in basis.items} == {"imported:friend"}
     assert lesson.shows[0].replace("episode 1", "imported:friend") in prompts(server)[-1]
 
-    assert main(["--saves", str(tmp_path), "memory", "forget", "pantry", "--kept", "all"]) == 0
+    assert main(["--saves", str(saves), "memory", "forget", "pantry", "--kept", "all"]) == 0
     capsys.readouterr()
-    played = play(tmp_path, agent, episodes=1)
+    played = play(saves, agent, episodes=1, steps=2)
     assert all(d.bases == () for d in played.decisions(1))
 
 
@@ -285,12 +324,10 @@ def test_transcripts_are_whole_and_fill_what_the_present_leaves_of_the_prompt(se
 
 
 @pytest.mark.parametrize("agent", WRITING)
-def test_what_is_learnt_is_written_with_the_temperature_of_learning(server, tmp_path, agent):
-    lesson = LESSONS[agent]
-    server.default = Scripted(lesson.rules())
-    play(tmp_path, agent, episodes=1, learning_temperature=0.3)
-    (sent,) = [body for body in server.requests if lesson.asks in str(body)]
-    assert sent["temperature"] == 0.3
+def test_what_is_learnt_is_written_with_the_temperature_of_learning(taught, agent):
+    lesson, server = LESSONS[agent], taught(agent).server
+    sent = [body["temperature"] for body in server.requests if lesson.asks in str(body)]
+    assert sent == [0.3] * 3
     (tested,) = [body for body in server.requests if "expert at analyzing game" in str(body)]
     assert tested["temperature"] == 0.0
 

@@ -190,11 +190,11 @@ def test_a_worker_that_was_superseded_stops_and_the_new_one_waits_for_it(tmp_pat
         with hold.held(tmp_path, "old", lambda: False, lambda: None) as free:
             assert free
             begun.set()
-            leave.wait(10)
+            leave.wait(60)
 
     thread = threading.Thread(target=old)
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     hold.assign(tmp_path, "new")
     assert not hold.assigned(tmp_path, "old")
     with (

@@ -282,7 +282,7 @@ def test_turns_begin_with_who_has_taken_the_fewest():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     assert order == [1, 0, 1, 2, 0, 1, 2]
 
 

@@ -133,7 +133,7 @@ def test_a_session_whose_process_was_killed_is_said_to_be_gone(session, capsys):
 # -------------------------------------------------------------------------------------------------- source
 
 
-def take(source, seconds: float = 10.0) -> list:
+def take(source, seconds: float = 60.0) -> list:
     """Run a source until it is stopped or ends, and return what it told."""
     inbox = Inbox(lambda: None)
     source.start(inbox)
@@ -151,7 +151,7 @@ def test_what_is_not_recorded_comes_from_the_signs_of_life(session):
     seen: list = []
 
     def look(kind):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not any(isinstance(one, kind) for one in seen):
             assert time.monotonic() < end
             seen.extend(inbox.drain(100))
@@ -178,7 +178,7 @@ def test_a_refusal_is_told_and_a_session_without_commands_says_why(session):
     source.told = lambda text, good: told.append((text, good))
     source.start(Inbox(lambda: None))
     source.pause()
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not told:
         assert time.monotonic() < end
         time.sleep(0.01)

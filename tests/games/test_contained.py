@@ -108,7 +108,7 @@ def test_a_process_that_answers_with_no_frame_of_sane_size_has_crashed(frame):
     patch = in_place_of_the_worker(f"""
 import os, socket, struct, sys, time
 socket.socket(fileno=int(sys.argv[1])).sendall({frame})
-time.sleep(20)
+time.sleep(600)
 """)
     try:
         worker = WorkerProcess()
@@ -116,8 +116,8 @@ time.sleep(20)
         patch.undo()
     began = time.monotonic()
     with pytest.raises(WorkerLost, match="the game crashed"):
-        worker.ask({"do": "save"}, 15.0)
-    assert time.monotonic() - began < 10
+        worker.ask({"do": "save"}, 300.0)
+    assert time.monotonic() - began < 60
     assert worker._process.poll() is not None
 
 

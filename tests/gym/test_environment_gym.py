@@ -19,7 +19,7 @@ from engine.kinds import Places
 
 
 def gone(pid):
-    for _ in range(50):
+    for _ in range(600):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
@@ -166,7 +166,7 @@ def test_a_step_that_hangs_is_ended_at_its_deadline(opened, monkeypatch):
     started = time.monotonic()
     assert "did not answer within 1 s" in trouble.step("hang").text
     assert gone(pid)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     trouble.reset(1)
     assert trouble.step("go east").place == "Stair"
 
@@ -294,7 +294,4 @@ def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 15
-    while time.monotonic() < deadline and not gone(pid):
-        pass
     assert gone(pid)

@@ -150,7 +150,7 @@ def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
     with Terminal("play", GAME, *plain, "--model", "prior/uniform", *saves, command=UNDER) as terminal:
         terminal.wait_for(lambda text: "Agent would" in text or "your command (" in text, 60)
         terminal.send("look\r")
-        terminal.wait_for(lambda text: "You: > look" in text or "> look   (you)" in text, 20)
+        terminal.wait_for(lambda text: "You: > look" in text or "> look   (you)" in text, 60)
         closed(terminal, workers=1)
     assert [step.action for step in steps(tmp_path)] == ["look"]
     assert jitrl("memory", "verify", *saves).returncode == 0

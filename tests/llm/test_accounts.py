@@ -47,7 +47,7 @@ def test_a_share_that_is_allowed_is_told_and_no_failure(run, server):
 
 def test_the_result_says_how_to_repeat_it(run, server):
     server.default = Scripted([])
-    code, result, said = run("--profile", "paper")
+    code, result, said = run("--profile", "paper", "--steps", "3")
     assert (code, said) == (0, "")
     assert result["profile"] == "paper"
     assert result["settings"]["beta"] == 1.2

@@ -71,7 +71,7 @@ def test_what_is_taken_in_is_what_will_be_asked(game):
     trails = [(valid[0],), (valid[0], valid[1]), (valid[1],), (valid[1], valid[0])]
     for trail in trails:
         with ahead.beyond(trail) as decided:
-            assert model.arrived.acquire(timeout=30)
+            assert model.arrived.acquire(timeout=60)
             decided(True)
     ahead.close()
     assert first.text
@@ -86,12 +86,12 @@ def test_who_decides_otherwise_is_not_kept_waiting(game):
     game.reset(1)
     valid = game.valid_actions()
     with ahead.beyond([valid[0]]) as decided:
-        assert model.arrived.acquire(timeout=30)
+        assert model.arrived.acquire(timeout=60)
         decided(False)
-    assert model.left.wait(10)
+    assert model.left.wait(60)
     model.go.set()
     with ahead.beyond([valid[1]]):
-        assert model.arrived.acquire(timeout=30)
+        assert model.arrived.acquire(timeout=60)
     ahead.close()
     ahead.close()
     assert model.asked[1].current_state == situation(played(game, [valid[1]]))
@@ -105,7 +105,7 @@ def test_a_copy_that_breaks_costs_nothing_but_speed():
 
     ahead = open_ahead(broken, Noting(), 1)
     with ahead.beyond(["north"]):
-        ahead._thread.join(10)
+        ahead._thread.join(60)
     assert not ahead._thread.is_alive()
     with ahead.beyond(["south"]):
         pass

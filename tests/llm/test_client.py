@@ -176,7 +176,7 @@ def test_calls_from_many_threads(server: Server):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert results == [3] * 8
     assert model.usage.tokens == 8 * 120
     model.close()

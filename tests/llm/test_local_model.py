@@ -136,7 +136,7 @@ def test_cancel_ends_a_running_proposal(model):
     while not runtime._cached:
         assert thread.is_alive()
     model.cancel()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     assert [(str(e), e.fatal) for e in caught] == [("cancelled", True)]
     model.resume()

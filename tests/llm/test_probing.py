@@ -114,7 +114,7 @@ def test_a_cancelled_probe_settles_nothing(server: Server, tmp_path: Path):
     thread.start()
     assert server.arrived.wait(60)
     model.cancel()
-    thread.join(10)
+    thread.join(60)
     assert [(type(e), str(e)) for e in caught] == [(ModelError, "cancelled")]
     model.resume()
     model.settle()

@@ -36,7 +36,7 @@ def database_of(address: str) -> str:
     return conninfo_to_dict(address)["dbname"]
 
 
-def soon(condition, seconds: float = 30.0):
+def soon(condition, seconds: float = 60.0):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "waited too long"
@@ -131,16 +131,16 @@ def test_the_tables_keep_a_bounded_part_of_a_recording_and_who_lags_behind_begin
     slow.close(), quick.close()
 
 
-def test_commands_arrive_once_and_those_for_an_earlier_life_are_none(address, tmp_path):
+def test_commands_arrive_once_and_those_for_an_earlier_life_are_none(address, tmp_path, monkeypatch):
+    for name in ("SEND_S", "BEAT_S"):  # by NOTIFY alone, and not at the next look
+        monkeypatch.setattr(relays, name, 600.0)
     got: list[str] = []
     relay = Relay(address, "a session", tmp_path / "events.jsonl", command=got.append)
     relay.start()
     followed = RelayedLines(address, "a session")
     soon(followed.look)
-    began = time.monotonic()
     followed.send("one")
     soon(lambda: got == ["one"])
-    assert time.monotonic() - began < 1.5  # NOTIFY, and not the next look
     relay.close()
     followed.send("too late")
     again = Relay(address, "a session", tmp_path / "events.jsonl", command=got.append)
@@ -222,7 +222,7 @@ def test_a_session_is_followed_and_steered_through_its_memory(address, tmp_path)
     assert followed.lives()
     hand.stop()
     look(lambda: isinstance(seen[-1], SessionEnded))
-    playing.join(30)
+    playing.join(60)
     assert not playing.is_alive()
     assert seen == [event for _, event in recording.read(saved.folder)]
     assert [(one.command, one.by) for one in seen if isinstance(one, Steered)] == [

@@ -324,7 +324,7 @@ def test_a_run_that_does_not_stop_soon_is_left_at_the_second_q():
 
     assert drive(source, look).return_value == 130
     source.run_.may_end.set()
-    assert source.wait(10)
+    assert source.wait(60)
 
 
 def test_a_signal_leaves_without_a_question_and_stops_the_run():
@@ -425,13 +425,13 @@ def test_three_hundred_cells_are_drawn_seldom(monkeypatch):
         draws = []
         draw = screen._draw
         monkeypatch.setattr(screen, "_draw", lambda: (draws.append(time.monotonic()), draw()))
-        end = time.monotonic() + 2
+        began = time.monotonic()
         rest = iter(messages[len(messages) // 2 :])
-        while time.monotonic() < end:
+        while len(draws) < 5:
             for _ in range(20):
                 screen._inbox.put(next(rest))
             await pilot.pause(0.02)
-        assert 2 <= len(draws) <= 2 / BenchScreen.frame_s + 2
+        assert len(draws) <= (time.monotonic() - began) / BenchScreen.frame_s + 2
 
     drive(source, look)
 

@@ -138,7 +138,7 @@ def test_any_position_of_a_replay_shows_what_folding_so_far_shows():
     inbox = Inbox(lambda: None)
     source.start(inbox)
     source.stop()
-    source.wait(10)
+    source.wait(60)
     source._load() if not source._events else None
     source._events = list(events)
     for position in (len(events), 5, 30, 12, 1, 44, 0):
@@ -194,5 +194,5 @@ def test_a_replay_that_cannot_be_read_says_so():
     inbox = Inbox(lambda: None)
     source = ReplaySource(read)
     source.start(inbox)
-    assert source.wait(10)
+    assert source.wait(60)
     assert inbox.drain(10)[-1] == Notice("error", "x is not a recording", "BadFile")

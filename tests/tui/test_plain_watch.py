@@ -34,7 +34,7 @@ class Typist:
 
     def wait_for(self, what: str, after: int = 0) -> int:
         """Wait until `what` is printed behind a position, and return the position behind it."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while (at := self.out.getvalue().find(what, after)) < 0:
             assert time.monotonic() < end, f"waited in vain for {what!r}:\n{self.out.getvalue()}"
             time.sleep(0.01)
@@ -42,7 +42,7 @@ class Typist:
 
     def close(self) -> None:
         os.close(self._write)
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 

@@ -47,7 +47,7 @@ def served(saves, *command):
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(10)
+            process.wait(60)
         finally:
             process.kill()
             process.stdout.close()
@@ -66,7 +66,7 @@ def server(saves):
         yield running
 
 
-def gone(pids, seconds=15.0):
+def gone(pids, seconds=60.0):
     """Wait until processes have ended."""
     end = time.monotonic() + seconds
     while any(Path(f"/proc/{pid}").exists() for pid in pids):

@@ -43,7 +43,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send("zip", "application/zip")
             return
         if place == "/slow":
-            self.server.hold.wait(10)
+            self.server.hold.wait(60)
         self._send(
             {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE}.get(
                 place, "<title>Other</title>other"
@@ -90,7 +90,7 @@ def pages():
         server.server_close()
 
 
-def until(check, seconds=10.0):
+def until(check, seconds=60.0):
     """Wait until `check()` is true; its last answer."""
     end = time.monotonic() + seconds
     event = threading.Event()
