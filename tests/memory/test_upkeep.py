@@ -263,7 +263,7 @@ def test_merge_takes_what_is_new_and_diff_says_what_differs(run: Run, saves: Pat
     run("forget", "zork1", "--entry", 3, "--saves", saves)
     code, out, _ = run("diff", tmp_path / "x.jsonl", "zork1", "--saves", saves)
     assert code == 1
-    assert f"{ONE}: 5 alike, 1 changed" in out
+    assert f"{ONE}: 5 episodes alike, 1 changed" in out
     assert run("merge", saves, "--saves", saves)[0] == 2
     assert run("merge", tmp_path / "nothing", "--saves", saves)[0] == 2
     assert run("diff", "zork1", "library", "--saves", saves)[0] == 1
