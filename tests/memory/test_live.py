@@ -131,9 +131,7 @@ def test_the_tables_keep_a_bounded_part_of_a_recording_and_who_lags_behind_begin
     slow.close(), quick.close()
 
 
-def test_commands_arrive_once_and_those_for_an_earlier_life_are_none(address, tmp_path, monkeypatch):
-    for name in ("SEND_S", "BEAT_S"):  # by NOTIFY alone, and not at the next look
-        monkeypatch.setattr(relays, name, 600.0)
+def test_commands_arrive_once_and_those_for_an_earlier_life_are_none(address, tmp_path):
     got: list[str] = []
     relay = Relay(address, "a session", tmp_path / "events.jsonl", command=got.append)
     relay.start()
