@@ -162,6 +162,7 @@ class RunView:
         ledger: What each finished episode scored and cost.
         written: Paragraphs written since the start, kept or not.
         tally: What became of the model's answers in this session, the running episode included.
+        handed: How far the latest step was handed over, which is told once; "" if it was not.
         flips: Decisions of this episode that JitRL changed (`Decision.changed`).
         resuming: Events of an earlier sitting are being shown again.
         pages: What was seen on the web, oldest first; empty in games.
@@ -188,6 +189,7 @@ class RunView:
     tokens_before: int = 0
     cost_before: float | None = 0.0
     memory_entries: int = 0
+    handed: str = ""
     flips: int = 0
     tally: Tally = NO_TALLY
     tally_before: Tally = NO_TALLY
@@ -344,7 +346,10 @@ class RunView:
         if made and not human and made.decision.changed:
             self.flips += 1
         decision = made.decision if made is not None else None
-        self._write("command", event.action, event.step, human, explain.credit_in_short(decision, event.provenance))
+        credit = explain.credit_in_short(decision, event.provenance)
+        handed = credit if credit.startswith("handed over") else ""
+        self._write("command", event.action, event.step, human, "" if handed and handed == self.handed else credit)
+        self.handed = handed
         self._write("text", event.observation.text)
         change = event.reward if event.reward else event.observation.score - before
         if change:

@@ -54,7 +54,7 @@ def _label_size(low: float, high: float) -> int:
 def score_plot(
     scores: Sequence[float], planned: int, width: int, height: int, previous: Sequence[float] = ()
 ) -> list[Content]:
-    """Return a plot of the scores of episodes and of their running average, with a legend.
+    """Return a plot of the scores of episodes and of their running average, with a legend; a sentence if all are 0.
 
     Args:
         scores: Scores so far. There must be one, or a previous one.
@@ -63,6 +63,9 @@ def score_plot(
         height: Rows of the plot and its legend.
         previous: Mean scores of earlier sessions that can be compared. Their average is drawn too.
     """
+    if scores and not any((*scores, *previous)):
+        many = f"All {len(scores)} episodes ended" if len(scores) > 1 else "The first episode ended"
+        return [Content.styled(fit(f"{many} with score 0: there is no curve yet.", width), MUTED)]
     means = running_average(scores)
     count = max(planned if planned <= MOST_PLANNED else 0, len(scores), 2)
     canvas = canvas_for(width, height - 1, (*scores, *previous), count)

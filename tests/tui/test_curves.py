@@ -23,6 +23,7 @@ from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.curves import CurvesScreen, ExportDialog, SessionDialog
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.measures import CurvesPane
+from jitrl_tui.widgets.plots import score_plot
 from tests.tui import stream
 from tests.tui.driving import settled, until
 from tests.tui.screen_text import screen_text
@@ -246,3 +247,10 @@ def test_the_command_compares_tells_and_exports(tmp_path, capsys):
     assert cli.main([*base, "--export", str(tmp_path / "x.doc")]) == 2
     assert ".svg, .png, .csv" in capsys.readouterr().err
     assert cli.main(["--saves", str(tmp_path), "curves", "nowhere"]) == 2
+
+
+def test_scores_of_0_are_told_and_not_drawn():
+    (line,) = score_plot([0.0, 0.0], 10, 60, 9)
+    assert line.plain.rstrip() == "All 2 episodes ended with score 0: there is no curve yet."
+    assert len(score_plot([0.0, 1.0], 10, 60, 9)) == 9
+    assert len(score_plot([0.0], 10, 60, 9, previous=(3.0,))) == 9

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 
 from textual.screen import Screen
 
-from engine.records import Observation, Stepped
+from engine.records import Decided, Observation, Stepped
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.view import PARAGRAPHS, RunView
@@ -163,3 +164,15 @@ def test_marked_text_can_be_copied_and_a_click_on_a_command_shows_its_decision()
             assert screen.choice.decision.step == 3
 
     asyncio.run(go())
+
+
+def test_how_far_steps_were_handed_over_stands_at_the_first_of_them_only():
+    view, said = RunView(), []
+    reasons = iter(["", "handed over for 2 steps", "handed over for 2 steps", "", "handed over for 2 steps"])
+    for event in stream.run(1, 5):
+        if isinstance(event, Decided):
+            event = dataclasses.replace(event, decision=dataclasses.replace(event.decision, reason=next(reasons)))
+        view.fold(event)
+        if isinstance(event, Stepped):
+            said.append([p for p in view.paragraphs if p.kind == "command"][-1].by)
+    assert said == ["", "handed over for 2 steps", "", "", "handed over for 2 steps"]
