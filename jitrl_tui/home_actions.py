@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import UsageError
 from engine.session import changing
 from engine.session import store as sessions
 from jitrl_tui import ready
@@ -19,6 +20,7 @@ from jitrl_tui.screens.watch import WatchScreen
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
+    from jitrl_tui.screens.memory import MemoryScreen
 
 
 class StoredBenchScreen(BenchScreen):
@@ -53,10 +55,28 @@ class StoredHome:
             problems[0] if problems else message,
         )  # fmt: skip
 
-    def begin(self, config: SessionConfig) -> WatchScreen:
-        """Create a session and return its screen."""
+    def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:
+        """Create a session, in which a person plays if `play` says so, and return its screen."""
         ready.check_game(config, self.saves)
-        return self.watch(sessions.create(self.saves, config, "watch"))
+        return self.watch(sessions.create(self.saves, config, "play" if play else "watch"))
+
+    def memory(self) -> MemoryScreen:
+        """Return a screen with the shared memory.
+
+        Raises:
+            UsageError: Nothing is remembered yet.
+        """
+        from engine.environments import scope_rules
+        from engine.memory.opening import open_memory
+        from jitrl_tui.screens.memory import MemoryScreen
+
+        folder = self.saves / "memory"
+        memory = open_memory(folder, self.saves, follow=False, rules=scope_rules) if folder.is_dir() else None
+        if memory is None or not memory.scopes():
+            if memory is not None:
+                memory.close()
+            raise UsageError("Nothing is remembered yet: an episode is remembered when it ends.")
+        return MemoryScreen(memory, "", self.saves, close=True)
 
     def go_on(self, saved: SavedSession) -> WatchScreen:
         """Return the screen of a saved session."""

@@ -167,6 +167,9 @@ HOME = (
     Key("4", "4", "section('recordings')", "recordings", "recordings, to look at", SHEET),
     Key("5", "5", "section('benches')", "benchmarks", "runs of benchmarks, to look at", SHEET),
     Key("slash", "/", "filter", "filter", "show only rows that have the words that are typed; esc ends it", 2),
+    Key("p", "p", "play", "play yourself", "games, web tasks: play yourself; the agent learns from it and says what it "
+        "would do", 1),
+    Key("m", "m", "memory", "memory", "what the agent remembers of each game: search, edit, forget, merge, compare", 5),
     Key("s", "s", "sort", "sort", "resume, recordings: sort by the next column", 2),
     Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
     Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),

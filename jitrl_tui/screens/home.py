@@ -5,6 +5,7 @@ Nothing is started or resumed unasked. Pressing Enter does what the line below t
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,7 +49,7 @@ _PREVIEW = 100
 """Columns from which the marked session is shown beside the list."""
 _FIRST = (
     "It plays, remembers each step, and plays better from episode to episode. Nothing is downloaded and nothing costs.",
-    "space pauses, o takes an action of your own, e explains each number. 2 to 5 show the other lists here.",
+    "space pauses, o takes an action of your own, e explains each number. p lets you play it yourself.",
 )
 """Sentences for who has played nothing yet."""
 _EMPTY = {
@@ -67,8 +68,12 @@ class HomeActions(Protocol):
         """Return the contents of the screen. It is called in another thread."""
         ...
 
-    def begin(self, config: SessionConfig) -> Screen[int]:
-        """Return the screen of a new session."""
+    def begin(self, config: SessionConfig, *, play: bool = False) -> Screen[int]:
+        """Return the screen of a new session, in which a person plays if `play` says so."""
+        ...
+
+    def memory(self) -> Screen[int]:
+        """Return a screen with what is remembered. Leaving it goes back."""
         ...
 
     def go_on(self, saved: SavedSession) -> Screen[int]:
@@ -298,6 +303,8 @@ class HomeScreen(Screen[int]):
         """Return whether a key is in the footer of the open section."""
         if key.action == "change":
             return self._section == "resume"
+        if key.action == "play":
+            return self._section in _FORM
         return key.action not in ("rename", "delete", "sort") or self._section in _SESSIONS
 
     # ----------------------------------------------------------------------------------------- actions
@@ -361,10 +368,22 @@ class HomeScreen(Screen[int]):
         else:
             self._start(option.id.removeprefix("start:"))
 
-    def _start(self, game: str) -> None:
+    def action_play(self) -> None:
+        """Play one episode of the highlighted game or web task by hand."""
+        option = self.listing.highlighted_option
+        if option is not None and option.id and self._section in _FORM:
+            self._start(option.id.removeprefix("start:"), play=True)
+
+    def action_memory(self) -> None:
+        """Look at what is remembered."""
+        self._guarded(self._actions.memory, self.app.push_screen)
+
+    def _start(self, game: str, *, play: bool = False) -> None:
         def make() -> Screen[int]:
             config = self.query_one(HowForm).config(game, self._games)
-            screen = self._actions.begin(config)
+            if play:
+                config = dataclasses.replace(config, episodes=1)
+            screen = self._actions.begin(config, play=play)
             used().remembered.keep({GAME: game, "session.model": config.model, "session.profile": config.profile})
             return screen
 

@@ -38,12 +38,13 @@ class MemoryScreen(ChangingScreen):
     """The remembered steps of one game at a time.
 
     Args:
-        memory: The memory. The screen does not close it.
+        memory: The memory.
         scope: Name of the scope to begin with, "" for the first one.
         saves: The saves folder, for counts from its recordings.
         gamma: Discount of the returns shown.
         zero_rewards: How a later reward of 0 counts in a return.
         changed: Called after memory was changed.
+        close: Whether the memory is closed with the screen.
     """
 
     CSS_PATH = "memory.tcss"
@@ -57,12 +58,13 @@ class MemoryScreen(ChangingScreen):
         gamma: float = 0.5,
         zero_rewards: str = "zero",
         changed: Callable[[], None] = lambda: None,
+        close: bool = False,
     ) -> None:
         super().__init__(memory, saves)
         self.key_table = keymap.of("memory")
         self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
         self._name = scope
-        self._gamma, self._zero_rewards, self._changed = gamma, zero_rewards, changed
+        self._gamma, self._zero_rewards, self._changed, self._close = gamma, zero_rewards, changed, close
         self.sort, self.descending = "entry", True
         self._filter = Filter()
         self._found: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
@@ -88,8 +90,10 @@ class MemoryScreen(ChangingScreen):
         self._open(self._name)
 
     def on_unmount(self) -> None:
-        """Cancel the work."""
+        """Cancel the work, and close the memory if it belongs to the screen."""
         self.work.close()
+        if self._close:
+            self._memory.close()
 
     def _open(self, name: str) -> None:
         """Show a scope."""

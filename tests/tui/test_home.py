@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from engine.environments import profile
 from engine.errors import StorageError, UsageError
+from engine.memory import Memory
 from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
-from jitrl_tui.app import JitrlApp
+from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.facts import Facts
 from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.offer import BenchRow, GameRow, Offer, SessionRow, WebRow
@@ -20,7 +23,10 @@ from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.home_form import HowForm
+from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.watch import WatchScreen
+from tests.memory.lives import make_episode
 from tests.tui import stream
 from tests.tui.driving import settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -60,10 +66,11 @@ class Opened:
         self.changed("bench", row.folder.name)
         return RecordingScreen(row.folder)
 
-    def begin(self, config: SessionConfig) -> WatchScreen:
+    def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:
         if self.error:
             raise self.error
         self.configs.append(config)
+        self.played = play
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
     def load(self) -> Offer:
@@ -359,3 +366,41 @@ def test_a_stored_session_is_found_and_an_unknown_model_leaves_nothing_behind(tm
         with pytest.raises(UsageError):
             begin()
     assert sorted(path.name for path in (tmp_path / "sessions").iterdir()) == before
+
+
+def test_a_game_is_played_by_hand_and_memory_is_looked_at_from_here(tmp_path):
+    home = StoredHome(tmp_path, lambda saved: _watch(saved, tmp_path))
+    app = JitrlApp(lambda: HomeScreen(home), saves=tmp_path)
+
+    async def go():
+        async with app.run_test(size=(140, 45)) as pilot:
+            await until(pilot, lambda: "Press Enter to watch it learn" in screen_text(app))
+            assert "p play yourself" in screen_text(app)
+            await pilot.press("m")
+            await until(pilot, lambda: "Nothing is remembered yet" in screen_text(app))
+            form = app.screen.query_one(HowForm)
+            form.query_one("#model", Input).value = "prior/verbs"
+            await pilot.press("p")
+            await until(pilot, lambda: app.watching is not None and app.watching.view.pending)
+            assert app.watching.view.started.episodes == 1
+            await pilot.press(*"look", "enter")
+            await until(pilot, lambda: app.watching.view.step == 1 and app.watching.view.pending)
+            app.watching.source.stop()
+            await until(pilot, lambda: app.watching.view.ended)
+
+    asyncio.run(go())
+    (saved,) = sessions.saved(tmp_path)
+    assert saved.kind == "play"
+    with Memory(tmp_path / "memory") as memory:
+        memory.scope("game/test").append_all([make_episode(random.Random(1), "e1")])
+
+    async def look():
+        async with JitrlApp(lambda: HomeScreen(home), saves=tmp_path).run_test(size=(140, 45)) as pilot:
+            await until(pilot, lambda: "Press Enter" in screen_text(pilot.app))
+            await pilot.press("m")
+            await until(pilot, lambda: isinstance(pilot.app.screen, MemoryScreen))
+            await until(pilot, lambda: "game/test" in screen_text(pilot.app))
+            await pilot.press("q")
+            await until(pilot, lambda: isinstance(pilot.app.screen, HomeScreen))
+
+    asyncio.run(look())
