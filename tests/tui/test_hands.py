@@ -349,7 +349,7 @@ def test_the_memory_screen_merges_compares_and_exports(folder, tmp_path):
             assert (tmp_path / "mine").read_text() == "mine"
             await pressed(pilot, "D")
             await typed(pilot, str(tmp_path / "out.jsonl"), "enter")
-            assert "3 alike" in screen_text(pilot.app)
+            assert "3 episodes alike" in screen_text(pilot.app)
             await pressed(pilot, "escape", "left_square_bracket")
             assert "game/other" in screen_text(pilot.app)
         with Memory(folder.parent.parent / "memory") as memory:
