@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.errors import JitrlError
 from engine.memory.exchange import Difference, ValueDifference
 from engine.memory.scope import JOURNAL
 from jitrl_tui.output import one_line
@@ -48,8 +50,10 @@ def known(saves: Path, but: Path | None = None) -> list[KnownMemory]:
     from engine.session import store as sessions
 
     folders = {saves / "memory": "shared memory"}
-    for session in sessions.saved(saves):
-        folders.setdefault(sessions.memory_folder(saves, session), f"{session.name} ({session.config.game})")
+    for folder in (saves / "sessions").glob("[!.]*/memory"):  # few sessions have one; the others are not read
+        with contextlib.suppress(JitrlError):  # the session is damaged
+            session = sessions.load(folder.parent)
+            folders[folder] = f"{session.name} ({session.config.game})"
     left_out = but.resolve() if but is not None else None
     found = []
     for folder, title in folders.items():
