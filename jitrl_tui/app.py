@@ -24,13 +24,13 @@ from engine import waits
 from engine.errors import UsageError
 from jitrl_tui import closing, crash, plain
 from jitrl_tui.driver import sturdy
-from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.host import Host
 from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.session_files import SessionFiles
@@ -230,7 +230,7 @@ class JitrlApp(Host):
 
         self.push_screen(RecordingScreen(folder, uid))
 
-    def next_theme(self) -> None:
+    def action_theme(self) -> None:
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]

@@ -15,7 +15,7 @@ from engine.records import Event, Notice, Paused, Resumed, Thinking, Waiting
 from engine.session.remote.commands import who
 from engine.session.remote.followed import Followed, Hand, refusal
 from engine.session.remote.presence import Presence
-from jitrl_tui.source import InThread
+from jitrl_tui.source import Source
 from jitrl_tui.tape import Tape
 from jitrl_tui.view import DECISIONS, RunView
 
@@ -37,7 +37,7 @@ class Reach:
     folder: Path | None = None
 
 
-class FollowSource(InThread):
+class FollowSource(Source):
     """A session that is followed. It is read only, until it is taken in hand.
 
     Args:
@@ -57,7 +57,6 @@ class FollowSource(InThread):
     """
 
     live = True
-    control = None
 
     def __init__(
         self,
@@ -116,18 +115,6 @@ class FollowSource(InThread):
     def stop_session(self) -> None:
         """Stop the session. What was played is kept."""
         self._command(lambda hand: hand.stop())
-
-    def take_back(self) -> None:
-        """Do nothing: a step is taken back at the session's own screen alone."""
-
-    def reread(self) -> None:
-        """Do nothing: decisions are made again at the session's own screen alone."""
-
-    def set_delay(self, seconds: float) -> None:
-        """Do nothing: the session keeps its own pace."""
-
-    def fast_forward(self, episodes: int) -> None:
-        """Do nothing: the session keeps its own pace."""
 
     def stop(self) -> None:
         """Follow no further. A session that is held from here is handed back first."""

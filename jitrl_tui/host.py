@@ -48,7 +48,7 @@ class Host(App[int]):
         """Leave without waiting for anything."""
         raise NotImplementedError
 
-    def next_theme(self) -> None:
+    def action_theme(self) -> None:
         """Change to the next theme."""
         raise NotImplementedError
 

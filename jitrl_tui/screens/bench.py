@@ -132,10 +132,10 @@ class BenchScreen(RunningScreen):
             return
         self.drawn()
         rows, cells = listed(self.progress, self._wanted), self.cells
-        cells.message = "No cell has these words." if self._wanted else "This run has no cells."
+        cells.message = "  No cell has these words." if self._wanted else "  This run has no cells."
         cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
         cells.border_subtitle = Content(fit(self._wanted, 40).rstrip())
-        cells.show(rows, () if len(models(self.progress)) > 1 else ("model",))
+        cells.show_cells(rows, () if len(models(self.progress)) > 1 else ("model",))
         self._draw_curves()
         self._draw_lines()
 
@@ -208,11 +208,11 @@ class BenchScreen(RunningScreen):
 
     # ------------------------------------------------------------------------------------- commands
 
-    def on_cell_list_moved(self) -> None:
+    def on_row_list_moved(self) -> None:
         """Show the curves of the cell under the cursor."""
         self._draw_curves()
 
-    def on_cell_list_chosen(self) -> None:
+    def on_row_list_chosen(self) -> None:
         """Open a recording of the cell under the cursor."""
         self.action_open()
 
@@ -298,7 +298,3 @@ class BenchScreen(RunningScreen):
     def action_help(self) -> None:
         """Show the help."""
         self.app.push_screen(helping.of_screen("bench", self._table, text=[page("terminal")]))
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()

@@ -131,10 +131,6 @@ class CompareScreen(Screen[None]):
         self.app.copy_to_clipboard(text)
         self.notify(f"Copied {len(text):,} characters.", timeout=2)
 
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()
-
     def action_help(self) -> None:
         """Show the help."""
         self.app.push_screen(helping.of_screen("compare", self.key_table))

@@ -18,7 +18,7 @@ from jitrl_tui.bench_view import ArmCurve
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.plotting import running_average
-from jitrl_tui.race_source import RaceSource
+from jitrl_tui.race_source import LiveRace, RecordedRace
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
 from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.screens.compare import open_comparison
@@ -56,7 +56,7 @@ class RaceScreen(RunningScreen):
 
     def __init__(
         self,
-        source: RaceSource,
+        source: LiveRace | RecordedRace,
         race: SavedRace,
         saves: Path,
         *,
@@ -237,10 +237,6 @@ class RaceScreen(RunningScreen):
     def action_help(self) -> None:
         """Show the help."""
         self.app.push_screen(helping.of_screen("race", self._table, text=[page("terminal")]))
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()
 
     def action_leave(self) -> None:
         """Leave, after a question if the race is being run. The second call while it ends leaves at once."""

@@ -15,7 +15,7 @@ from engine import waits
 from jitrl_tui.host import Host
 from jitrl_tui.keymap import Key
 from jitrl_tui.screens.dialogs import ConfirmDialog
-from jitrl_tui.source import Ending, Inbox
+from jitrl_tui.source import Inbox, InThread
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
 FRAME_S, HURRIED_S = 1 / 15, 1 / 4
@@ -53,7 +53,7 @@ class RunningScreen(Screen[int]):
     class Waiting(Message):
         """Items have arrived in an empty inbox."""
 
-    def __init__(self, source: Ending, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: InThread, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.leaving = ""
         self._ending = source

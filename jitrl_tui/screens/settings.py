@@ -335,7 +335,7 @@ class SettingsScreen(Screen[None]):
 
     def action_theme(self) -> None:
         """Change to the next theme."""
-        self.app.next_theme()
+        self.app.action_theme()
         self._load()
 
     def action_help(self) -> None:

@@ -88,7 +88,3 @@ class WindowsScreen(PlayingScreen):
         if text:
             self.app.copy_to_clipboard(text)
             self.notify(f"Copied {len(text):,} characters.", timeout=2)
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()
