@@ -104,10 +104,6 @@ class FollowSource(Source):
         """Let one step be taken."""
         self._command(lambda hand: hand.step())
 
-    def override(self, action: str) -> None:
-        """Take `action` in place of the decision that waits."""
-        self.overrule(self.sign.question if self.sign is not None else 0, action)
-
     def overrule(self, question: int, action: str) -> None:
         """Take `action` in place of the decision with the number of this question, if it still waits."""
         self._command(lambda hand: hand.overrule(question, action))

@@ -140,8 +140,8 @@ class Source(InThread):
     def step_once(self) -> None:
         """Carry out one action, then wait."""
 
-    def override(self, action: str) -> None:
-        """Take `action` in place of the decision."""
+    def overrule(self, question: int, action: str) -> None:
+        """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
 
     def take_back(self) -> None:
         """Undo the last step of this episode, then wait."""
@@ -223,8 +223,17 @@ class LiveSource(Source):
         self._session = session = open_session(self.put)
         control = self.control = session.control
         self.pause, self.resume, self.stop = control.pause, control.resume, control.stop
-        self.step_once, self.override, self.take_back = control.step_once, control.override, control.take_back
-        self.reread, self.set_delay, self.fast_forward = control.reread, control.set_delay, session.fast_forward
+        self.step_once, self.take_back, self.reread = control.step_once, control.take_back, control.reread
+        self.set_delay, self.fast_forward = control.set_delay, session.fast_forward
+
+    def overrule(self, question: int, action: str) -> None:
+        """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
+        from engine.session.control import Said
+
+        if question:
+            self.control.answer(question, Said.INSTEAD, action)
+        else:
+            self.control.override(action)
 
     def work(self) -> None:
         """Play the session. It tells of its own errors itself."""

@@ -149,7 +149,7 @@ class PlainRun:
                     self._source.resume()
                     self._source.pause()
                 elif line:
-                    self._source.override(meant(line, self.view, self._pages))
+                    self._source.overrule(0, meant(line, self.view, self._pages))
                     self.view.activity = "running"
                 else:
                     self._step()
@@ -257,7 +257,7 @@ class PlainRun:
         if line and not self._source.live:
             self._telling.say("This is a recording: what happened cannot be overruled.")
         elif line:
-            self._source.override(meant(line, self.view, self._pages))
+            self._source.overrule(0, meant(line, self.view, self._pages))
         elif self.view.activity == "paused":
             self._step()
         else:

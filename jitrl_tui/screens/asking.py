@@ -26,7 +26,6 @@ _TELLS = {
 class AskingScreen(KeepingScreen):
     """A screen for one run that asks a person about decisions."""
 
-    _play = False
     _hurry = _hurry_from = 0
 
     def _control(self) -> Control | None:
@@ -67,7 +66,7 @@ class AskingScreen(KeepingScreen):
 
         if not self.view.asks or self.source.control is None:
             return False
-        self._present()
+        self.present()
         self.source.control.answer(self.view.question, Said.APPROVED)
         return True
 
@@ -82,7 +81,7 @@ class AskingScreen(KeepingScreen):
         control = self._control()
         if control is None:
             return
-        self._present()
+        self.present()
         if self.view.question and self.view.choice is not None:
             control.answer(self.view.question, Said.VETOED, self.view.choice.decision.action)
         else:
@@ -93,7 +92,7 @@ class AskingScreen(KeepingScreen):
         control = self._control()
         if control is None:
             return
-        if self._play:
+        if self.person_plays:
             self.notify("Where you play, each step waits for you already.", timeout=3)
             return
         orders = control.orders
@@ -122,7 +121,7 @@ class AskingScreen(KeepingScreen):
         """Ask how far to fast-forward, or how much to hand over."""
         if self.view.activity == "ended":
             return
-        self._present()
+        self.present()
         control = self.source.control
         total = self.view.started.episodes if self.view.started else 0
         stops = control is not None and bool(control.orders.rules)
@@ -150,7 +149,7 @@ class AskingScreen(KeepingScreen):
         """Take the step again that was taken back last."""
         control = self._control()
         if control is not None:
-            self._present()
+            self.present()
             control.redo()
 
     def action_end_episode(self) -> None:

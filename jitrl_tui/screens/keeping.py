@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
     from engine.settings import Settings
+    from engine.web.browser.pages import PageStore
 
 
 class KeepingScreen(RunningScreen):
@@ -24,12 +25,16 @@ class KeepingScreen(RunningScreen):
 
     Attributes:
         recorded: The saves folder and the recording of the run, None if there are no other sessions beside it.
+        stored_pages: Stored pages; None if there are none.
+        person_plays: Whether a person plays.
     """
 
     source: Source
     view: RunView
     keeper: Keeper | None = None
     recorded: tuple[Path, Path] | None = None
+    stored_pages: PageStore | None = None
+    person_plays = False
     waits_for = "finishing the last thought; q again leaves at once"
 
     @property
@@ -37,7 +42,7 @@ class KeepingScreen(RunningScreen):
         """The displayed choice."""
         raise NotImplementedError
 
-    def _present(self) -> None:
+    def present(self) -> None:
         """Show the present again."""
         raise NotImplementedError
 
@@ -75,7 +80,7 @@ class KeepingScreen(RunningScreen):
     def action_take_back(self) -> None:
         """Undo the last step of this episode."""
         if self._kept() and self.view.activity != "ended":
-            self._present()
+            self.present()
             self.source.take_back()
         elif self.keeper is not None:
             self.notify("The session is over; b goes on from an earlier step.", severity="warning")

@@ -16,7 +16,6 @@ class WindowsScreen(PlayingScreen):
     """A screen for one run, with the windows that explain it."""
 
     _kinds: tuple[PaneKind, ...]
-    _play = False
     _sought = ""
     _found_at = 0
 
@@ -70,7 +69,7 @@ class WindowsScreen(PlayingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = help_list() if self._play else ""
+        typed = help_list() if self.person_plays else ""
         kind = self.panes.kind_with_focus()
         self.app.push_screen(helping.of_watching("watch", self._kinds, self.keys_now(), kind, self.focused, typed))
 
