@@ -43,7 +43,6 @@ class FollowSource(Source):
     Args:
         open_session: Opens the session. Called in the thread.
         lease_s: Seconds for which the session waits for a sign of life of this process while it is held.
-        clock: Returns monotonic time in seconds.
         ends: Whether to end when the session has ended, or is gone. Otherwise it may be taken up again, and is followed
             further.
 
@@ -63,7 +62,6 @@ class FollowSource(Source):
         open_session: Callable[[], Followed],
         lease_s: float,
         *,
-        clock: Callable[[], float] = time.monotonic,
         ends: bool = False,
     ) -> None:
         super().__init__("follow")
@@ -71,7 +69,7 @@ class FollowSource(Source):
         self.lives = self.loaded = False
         self.changed: Callable[[], object] = lambda: None
         self.told: Callable[[str, bool], object] = lambda text, good: None
-        self._open, self._lease_s, self._clock, self._ends = open_session, lease_s, clock, ends
+        self._open, self._lease_s, self._ends = open_session, lease_s, ends
         self._session: Followed | None = None
         self._hand: Hand | None = None
         self._renewed = 0.0
@@ -92,7 +90,7 @@ class FollowSource(Source):
 
     def pause(self) -> None:
         """Take the session in hand: it waits at its next decision."""
-        self._renewed, self._mine = self._clock(), True
+        self._renewed, self._mine = time.monotonic(), True
         self._command(lambda hand: hand.hold())
 
     def resume(self) -> None:
@@ -154,7 +152,7 @@ class FollowSource(Source):
             return
         try:
             give(self._hand)
-            self._asked_at = self._clock()
+            self._asked_at = time.monotonic()
         except JitrlError as error:
             self._mine = self.held
             self.told(refusal(error), False)
@@ -191,9 +189,9 @@ class FollowSource(Source):
         if changed:
             self._hear(sign)
             self.changed()
-        if self.held and self._clock() - self._renewed > self._lease_s / 4:
+        if self.held and time.monotonic() - self._renewed > self._lease_s / 4:
             self._renew()
-        if self._asked_at is not None and self._clock() - self._asked_at > waits.FOLLOWED_ANSWER.seconds:
+        if self._asked_at is not None and time.monotonic() - self._asked_at > waits.FOLLOWED_ANSWER.seconds:
             self._asked_at = None
             self.told("The session has not answered; it may be gone, or its machine busy.", False)
 
@@ -224,7 +222,7 @@ class FollowSource(Source):
             self.told(f"{reply.message[:1].upper()}{reply.message[1:]}.", reply.accepted)
 
     def _renew(self) -> None:
-        self._renewed = self._clock()
+        self._renewed = time.monotonic()
         if self._hand is not None:
             try:
                 self._hand.renew()

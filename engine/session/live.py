@@ -301,9 +301,8 @@ def open_parts(
     from engine.memory.view import View
     from engine.paths import cache_folder
     from engine.session.attainable import WRITING, attainable, why_no_writer
-    from engine.session.notebook import SessionNotebook
     from engine.session.store import open_memory
-    from engine.session.writing import Writer
+    from engine.session.writing import SessionNotebook, Writer
 
     config = saved.config
     cache = cache_folder(saves)

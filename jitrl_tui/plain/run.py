@@ -19,9 +19,8 @@ from jitrl_tui.output import clean, one_line
 from jitrl_tui.plain.commands import Commands
 from jitrl_tui.plain.telling import Telling
 from jitrl_tui.plain.terminal import TypedLines, line_reader
-from jitrl_tui.session_files import SessionFiles
+from jitrl_tui.session_files import SessionFiles, TypedHistory
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.typed_history import TypedHistory
 from jitrl_tui.view import RunView, meant
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.breakpoints import BreakpointsDialog
 from jitrl_tui.screens.keeping import KeepingScreen
+from jitrl_tui.screens.run_dialogs import BreakpointsDialog
 
 if TYPE_CHECKING:
     from engine.session.control import Control
@@ -166,22 +166,12 @@ class AskingScreen(KeepingScreen):
         text = f"Episode {number} ends here, after {steps}. It is cut off, judged and remembered like any other."
         self.app.push_screen(dialogs.ConfirmDialog("end the episode", text, "end it"), confirmed)
 
-    # ---------------------------------------------------------------------------------- typed commands
-
-    def command(self, text: str) -> None:
-        """Run a typed command, given without its slash."""
-        name, _, rest = text.partition(" ")
-        rest = rest.strip()
-        if name == "redo":
-            self.action_redo()
-        elif name == "end":
-            self.action_end_episode()
-        elif name == "break":
-            self.action_breakpoints()
-        elif name == "auto" and rest.isascii() and rest.isdigit() and int(rest[:7]) > 0:
-            self._forwarded(STEPS + rest[:7])
+    def hand_over_typed(self, steps: str) -> None:
+        """Hand a number of steps over."""
+        if steps.isascii() and steps.isdigit() and int(steps[:7]) > 0:
+            self._forwarded(STEPS + steps[:7])
         else:
-            super().command(text)
+            self.notify("/auto takes a number of steps: /auto 3", severity="warning")
 
     def _draw(self) -> None:
         """Draw the screen."""

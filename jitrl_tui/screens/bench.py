@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -41,7 +40,6 @@ class BenchScreen(RunningScreen):
 
     Args:
         source: The benchmark: it gives messages and takes commands.
-        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "bench.tcss"
@@ -49,14 +47,14 @@ class BenchScreen(RunningScreen):
     batch = 4000
     waits_for = "stopping the cells after their present step; q again leaves at once"
 
-    def __init__(self, source: BenchSource, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(source, clock)
+    def __init__(self, source: BenchSource) -> None:
+        super().__init__(source)
         self._table = keymap.of("bench")
         self._bindings = keymap.bound(self._bindings, self._table, "bench")
         self.source = source
         self.progress = Progress(source.info.cells, source.info.jobs)
         self.over: Over | None = None
-        self._began_at = clock()
+        self._began_at = time.monotonic()
         self._ended_at = 0.0
         self._finishing = False
         self._wanted = ""
@@ -111,10 +109,10 @@ class BenchScreen(RunningScreen):
         """Take messages in, and draw."""
         for item in items:
             if isinstance(item, Over):
-                self.over, self._ended_at = item, self._clock()
+                self.over, self._ended_at = item, time.monotonic()
             elif isinstance(item, Run):
                 self.progress, self.over = Progress(self.source.info.cells, item.jobs), None
-                self._began_at = self._clock() - max(0.0, time.time() - item.began)
+                self._began_at = time.monotonic() - max(0.0, time.time() - item.began)
             else:
                 self.progress.tell(item)
         self._draw()
@@ -185,7 +183,7 @@ class BenchScreen(RunningScreen):
 
     def _draw_totals(self) -> None:
         progress, width = self.progress, max(1, self.size.width - 2)
-        elapsed = (self._ended_at if self.over else self._clock()) - self._began_at
+        elapsed = (self._ended_at if self.over else time.monotonic()) - self._began_at
         parts = totals(progress, self.source.info.limits, elapsed)
         if progress.speed is not None and not self.over:
             parts.append(f"{progress.speed:,.1f} steps/s")

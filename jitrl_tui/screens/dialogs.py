@@ -19,9 +19,8 @@ from engine.records import Decision, ModelCall
 from jitrl_tui import crash, logs
 from jitrl_tui.amounts import dollars
 from jitrl_tui.view import Choice, Paragraph
-from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.options import Options
+from jitrl_tui.widgets.options import Entry, Options
 
 Result = TypeVar("Result")
 OWN = "Ctrl-O"

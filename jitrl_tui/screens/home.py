@@ -28,11 +28,10 @@ from jitrl_tui.screens import dialogs, helping, home_rows
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
 from jitrl_tui.screens.home_form import HowForm
-from jitrl_tui.screens.home_preview import Preview
-from jitrl_tui.widgets.entry import Entry
+from jitrl_tui.screens.home_rows import Preview
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED
-from jitrl_tui.widgets.options import Options
+from jitrl_tui.widgets.options import Entry, Options
 from jitrl_tui.widgets.sections import Sections
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -49,7 +48,6 @@ class RaceScreen(RunningScreen):
         saves: The saves folder.
         delay: Seconds between steps at the start.
         paused: Whether it waits at its first step.
-        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "race.tcss"
@@ -62,9 +60,8 @@ class RaceScreen(RunningScreen):
         *,
         delay: float = 0.5,
         paused: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(source, clock)
+        super().__init__(source)
         self._table = keymap.of("race")
         self._bindings = keymap.bound(self._bindings, self._table, "race")
         self.source, self.view = source, RaceView(race)

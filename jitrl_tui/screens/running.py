@@ -29,7 +29,6 @@ class RunningScreen(Screen[int]):
 
     Args:
         source: What runs.
-        clock: Returns monotonic time in seconds.
 
     Attributes:
         leaving: What it waits for, "" as long as it is not being left.
@@ -53,11 +52,10 @@ class RunningScreen(Screen[int]):
     class Waiting(Message):
         """Items have arrived in an empty inbox."""
 
-    def __init__(self, source: InThread, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: InThread) -> None:
         super().__init__()
         self.leaving = ""
         self._ending = source
-        self._clock = clock
         self._inbox = Inbox(self._wake)
         self._drawn_at = -1.0
         self._draw_pending = False
@@ -74,7 +72,7 @@ class RunningScreen(Screen[int]):
 
     def drawn(self) -> None:
         """Note that the screen is drawn now."""
-        self._drawn_at = self._clock()
+        self._drawn_at = time.monotonic()
 
     def _wake(self) -> None:
         """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
@@ -84,7 +82,7 @@ class RunningScreen(Screen[int]):
         """Process items now, or as soon as a frame's time has passed since the last drawing."""
         if self._draw_pending:
             return
-        wait = self._drawn_at + self.frame_s - self._clock()
+        wait = self._drawn_at + self.frame_s - time.monotonic()
         if wait <= 0:
             self._take_in()
         else:

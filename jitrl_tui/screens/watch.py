@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,6 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         files: What lies beside the session on disk; None if there is nothing.
-        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "watch.tcss"
@@ -74,9 +73,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         files: SessionFiles | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(source, clock)
+        super().__init__(source)
         self._kinds = kinds()
         self._table = self.keys_of_screen()
         self._bindings = keymap.bound(self._bindings, self._table)
@@ -120,7 +118,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         """Start the run."""
         self.query_one(Scrubber).display = not self.source.live
         self.query_one(CommandLine).display = self.person_plays
-        self._thinking_since = self._clock()
+        self._thinking_since = time.monotonic()
         self.source.set_delay(self._delay)
         if self._paused:
             self.source.pause()
@@ -178,7 +176,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             before = self.view.doing if self.view.activity in ("thinking", "starting") else ""
             self.view.fold(item)
             if self.view.activity in ("thinking", "starting") and self.view.doing != before:
-                self._thinking_since = self._clock()
+                self._thinking_since = time.monotonic()
             over = isinstance(item, (SessionEnded, Paused)) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
             )
@@ -257,7 +255,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.query_one(StatusBar).show(
             self.shown_view,
             Mode(
-                waited=int(self._clock() - self._thinking_since),
+                waited=int(time.monotonic() - self._thinking_since),
                 delay=self._delay,
                 hurry=self._hurry,
                 hurry_from=self._hurry_from,

@@ -91,7 +91,7 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.telling import HEAD, line, taken
+    from jitrl_tui.commands.train.starting import HEAD, line, taken
 
     run = load(_saves(args), args.name)
     print(HEAD)

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
+from engine.train.jobs import Update
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.settings import SessionConfig
     from engine.train.jobs import Job
+
 
 ALL = 1000
 """Candidates of a decision: all valid actions, so that the policy is not cut."""
@@ -248,7 +250,7 @@ class _Telling:
 
     def __call__(self, name: str, value: Any) -> None:
         from engine.train.runs import update_of
-        from jitrl_tui.commands.train.telling import HEAD, line
+        from jitrl_tui.commands.train.starting import HEAD, line
 
         if name == "say":
             note(f"{value} ...")
@@ -261,7 +263,7 @@ class _Telling:
 
 def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.telling import taken
+    from jitrl_tui.commands.train.starting import taken
 
     run = load(saves, name)
     if run.updates:
@@ -270,3 +272,31 @@ def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
         print(f"stopped; go on with: jitrl train resume {name}", file=sys.stderr)
     else:
         note(f"written to {run.folder}; `jitrl train show {name}` tells how to play it")
+
+
+HEAD = "update  episodes    return   best    loss      kl  gradient  entropy  cpu min    eval"
+
+
+def line(update: Update) -> str:
+    """Return an update as a line under `HEAD`."""
+    returns = update.returns
+    mean = f"{sum(returns) / len(returns):9.2f} {max(returns):6.2f}" if returns else f"{'':9} {'':6}"
+    evaluated = f"{sum(update.evaluation) / len(update.evaluation):7.2f}" if update.evaluation else ""
+    return (
+        f"{update.update:6d} {update.episodes:9d} {mean} {_number(update.loss, 7, 3)} {_number(update.kl, 7, 4)} "
+        f"{_number(update.gradient_norm, 9, 3)} {_number(update.entropy, 8, 3)} {update.processor_s / 60:8.1f} "
+        f"{evaluated}"
+    ).rstrip()
+
+
+def taken(update: Update) -> str:
+    """Return what a run took up to an update, in a sentence."""
+    tokens = update.prompt_tokens + update.completion_tokens
+    return (
+        f"{update.episodes} episodes with {update.environment_steps} steps and {tokens:,} tokens; gradients of "
+        f"{update.trained_tokens:,} tokens; {update.processor_s / 3600:.2f} processor hours"
+    )
+
+
+def _number(value: float | None, width: int, digits: int) -> str:
+    return f"{value:{width}.{digits}f}" if value is not None else " " * width
