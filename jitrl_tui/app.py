@@ -22,6 +22,7 @@ from textual.screen import Screen
 
 from engine import waits
 from engine.errors import UsageError
+from engine.paths import usual_saves
 from jitrl_tui import closing, crash, plain
 from jitrl_tui.driver import sturdy
 from jitrl_tui.host import Host
@@ -286,8 +287,6 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
 
 def command_to_resume(saved: SavedSession, saves: Path) -> str:
     """Return the command that resumes a session, "" if it is finished or was deleted."""
-    from engine.paths import usual_saves
-
     if not saved.folder.is_dir() or saved.finished():
         return ""
     usual = Path(os.environ.get("JITRL_SAVES") or usual_saves()).absolute()

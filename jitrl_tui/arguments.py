@@ -9,7 +9,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from engine.errors import meant
 from engine.pages import page
+from engine.texts import clipped
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
@@ -172,8 +174,6 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown(self) -> str:
         """Return a sentence about the first option that there is not, "" if all are known."""
-        from engine.errors import meant
-
         known = self._option_string_actions
         if self._below() or any(action.nargs == argparse.REMAINDER for action in self._actions):
             return ""  # what follows the command is for another parser
@@ -188,8 +188,6 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices, with the nearest one."""
-        from engine.errors import meant
-
         if action.choices is None or value in action.choices:
             return
         if action in self._below():
@@ -202,6 +200,4 @@ class Parser(argparse.ArgumentParser):
 
 
 def _short(value: Any) -> str:
-    from engine.texts import clipped
-
     return clipped(repr(value), 80)

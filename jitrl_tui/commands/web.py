@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import MissingError
+from engine.paths import saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -59,8 +61,6 @@ def _sites(parser: argparse.ArgumentParser) -> None:
 
 
 def _saves(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
-
     return saves_folder(args.saves)
 
 
@@ -118,7 +118,6 @@ def _show(found: tuple[Status, ...], as_list: bool) -> None:
 
 
 def _ls(args: argparse.Namespace) -> int:
-    from engine.errors import MissingError
     from engine.web.tasks import miniwob
     from engine.web.tasks import suites as tasks
 

@@ -214,7 +214,6 @@ class PlainRun:
 
     def _break(self, control: Control, text: str) -> None:
         """Add a breakpoint, remove all, or list them."""
-        from engine.errors import UsageError
         from engine.session.rules import parse
 
         orders = control.orders

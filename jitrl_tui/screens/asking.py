@@ -172,7 +172,3 @@ class AskingScreen(KeepingScreen):
             self._forwarded(STEPS + steps[:7])
         else:
             self.notify("/auto takes a number of steps: /auto 3", severity="warning")
-
-    def _draw(self) -> None:
-        """Draw the screen."""
-        raise NotImplementedError

@@ -49,8 +49,8 @@ class BenchScreen(RunningScreen):
 
     def __init__(self, source: BenchSource) -> None:
         super().__init__(source)
-        self._table = keymap.of("bench")
-        self._bindings = keymap.bound(self._bindings, self._table, "bench")
+        self.key_table = keymap.of("bench")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "bench")
         self.source = source
         self.progress = Progress(source.info.cells, source.info.jobs)
         self.over: Over | None = None
@@ -84,11 +84,6 @@ class BenchScreen(RunningScreen):
         self._draw()
         self.app.last_source = self.source
         self.source.start(self._inbox)
-
-    def on_resize(self) -> None:
-        """Arrange the widgets for the new size."""
-        self._arrange()
-        self.call_after_refresh(self._draw)
 
     @property
     def cells(self) -> CellList:
@@ -197,7 +192,7 @@ class BenchScreen(RunningScreen):
         if isinstance(self.focused, Input):
             return [("Enter", "keep", "enter", 0), ("esc", "all cells", "escape", 0)]
         going = self.source.live and self.over is None
-        keys = keymap.footer([key for key in self._table if going or key.action != "finish"])
+        keys = keymap.footer([key for key in self.key_table if going or key.action != "finish"])
         return [("↑↓", "choose", "down", 3), *keys]
 
     def show_leaving(self) -> None:
@@ -289,10 +284,6 @@ class BenchScreen(RunningScreen):
         running = self.progress.counts["running"]
         return f"{running} cell{' is' if running == 1 else 's are'} being played"
 
-    def leave_properly(self) -> None:
-        """Stop the run without a question, and leave as soon as it has ended."""
-        self.leave(self.app.leave_now)
-
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("bench", self._table, text=[page("terminal")]))
+        self.app.push_screen(helping.of_screen("bench", self.key_table, text=[page("terminal")]))

@@ -100,7 +100,7 @@ class FollowScreen(WatchScreen):
     def keys_now(self) -> Sequence[keymap.Key]:
         """Return the keys that do something now."""
         steers = ("toggle_pause", "step_once", "stop_session", "overrule")
-        return [key for key in self._table if self.source.lives or key.action not in steers]
+        return [key for key in self.key_table if self.source.lives or key.action not in steers]
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         kind = self.panes.kind_with_focus()

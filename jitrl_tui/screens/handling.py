@@ -29,10 +29,6 @@ class HandsScreen(KeepingScreen):
         """The displayed choice as it was made."""
         raise NotImplementedError
 
-    def _draw(self) -> None:
-        """Draw everything."""
-        raise NotImplementedError
-
     def _look_at(self, choice: Choice) -> None:
         """Show an earlier choice."""
         raise NotImplementedError

@@ -194,7 +194,3 @@ class KeepingScreen(RunningScreen):
     def action_leave_at_once(self) -> None:
         """End the session, then the app, without a question."""
         self.leave_properly()
-
-    def leave_properly(self) -> None:
-        """End the session, then the app, without a question."""
-        self.leave(self.app.leave_now)

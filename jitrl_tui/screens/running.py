@@ -42,12 +42,8 @@ class RunningScreen(Screen[int]):
     waits_for = "finishing; q again leaves at once"
     """What `leaving` says if the source does not end soon."""
 
-    _table: tuple[Key, ...] = ()
-
-    @property
-    def key_table(self) -> tuple[Key, ...]:
-        """The keys of the screen, for the command palette."""
-        return self._table
+    key_table: tuple[Key, ...] = ()
+    """The keys of the screen, for the command palette."""
 
     class Waiting(Message):
         """Items have arrived in an empty inbox."""
@@ -66,6 +62,14 @@ class RunningScreen(Screen[int]):
 
     def show_leaving(self) -> None:
         """Show the text of `leaving`."""
+        raise NotImplementedError
+
+    def _arrange(self) -> None:
+        """Arrange the widgets for the size of the window."""
+        raise NotImplementedError
+
+    def _draw(self) -> None:
+        """Draw everything."""
         raise NotImplementedError
 
     # ---------------------------------------------------------------------------------------- items
@@ -96,6 +100,11 @@ class RunningScreen(Screen[int]):
             self._wake()
 
     # ----------------------------------------------------------------------------------------- size
+
+    def on_resize(self) -> None:
+        """Arrange the widgets for the new size."""
+        self._arrange()
+        self.call_after_refresh(self._draw)
 
     def show_too_small(self, tiny: bool) -> None:
         """Show or hide the notice that the window is too small, the widget `#tiny`."""
@@ -139,6 +148,10 @@ class RunningScreen(Screen[int]):
         self.show_leaving()
         # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
         threading.Thread(target=self._wait, args=(self.app, then), name="leave", daemon=True).start()
+
+    def leave_properly(self) -> None:
+        """End what runs, then the app, without a question."""
+        self.leave(self.app.leave_now)
 
     def _wait(self, app: Host, then: Callable[[], None]) -> None:
         if not self._ending.wait(waits.LEAVE.seconds):

@@ -76,8 +76,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     ) -> None:
         super().__init__(source)
         self._kinds = kinds()
-        self._table = self.keys_of_screen()
-        self._bindings = keymap.bound(self._bindings, self._table)
+        self.key_table = self.keys_of_screen()
+        self._bindings = keymap.bound(self._bindings, self.key_table)
         self.source = source
         self.keeper = keeper
         self.files = files
@@ -278,7 +278,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if over and self.app.has_home:
             useless = {"toggle_pause", "step_once", "forward"}
         live = self.source.live and not over
-        return [key for key in self._table if (live or not key.live) and key.action not in useless]
+        return [key for key in self.key_table if (live or not key.live) and key.action not in useless]
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         over = self.view.activity == "ended"

@@ -26,7 +26,7 @@ class WindowsScreen(PlayingScreen):
 
     def keys_now(self) -> Sequence[Key]:
         """Return the keys that do something now."""
-        return self._table
+        return self.key_table
 
     def action_calls(self) -> None:
         """Show the raw prompts and replies."""

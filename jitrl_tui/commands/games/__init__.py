@@ -9,6 +9,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from engine.disk import read_bytes, shown
+from engine.errors import UsageError
+from engine.paths import ensure_folder, saves_folder
+from engine.settings import Settings
 from jitrl_tui.commands.games.make import register_make
 from jitrl_tui.commands.games.mapping import register_map
 from jitrl_tui.output import note
@@ -85,7 +89,6 @@ def show(args: argparse.Namespace) -> int:
     """Print one game."""
     from engine.games.catalogue import find_game
     from engine.games.env import GameEnvironment
-    from engine.settings import Settings
 
     story = find_game(args.game, games=args.games, saves=_saves(args))
     environment = GameEnvironment(story)
@@ -139,7 +142,6 @@ def _support(story: Any, maximum: float | None, scored: bool, actions: list[str]
 def get(args: argparse.Namespace) -> int:
     """Download releases."""
     from engine.games.fetch import BASE, fetch
-    from engine.paths import saves_folder
 
     for name in args.names:
         fetch(name, saves_folder(args.saves), note, args.base or BASE)
@@ -148,11 +150,8 @@ def get(args: argparse.Namespace) -> int:
 
 def put(args: argparse.Namespace) -> int:
     """Copy stories and their additional files into the saves folder."""
-    from engine.disk import read_bytes, shown
-    from engine.errors import UsageError
     from engine.games.catalogue import kept_name, read_story, walkthrough_of
     from engine.games.fetch import keep
-    from engine.paths import ensure_folder, saves_folder
 
     folder = ensure_folder(saves_folder(args.saves) / "games", private=False)
     for file in args.files:
@@ -181,7 +180,6 @@ def check(args: argparse.Namespace) -> int:
 
     It also returns 1 if points are missing in a story that Jericho does not list.
     """
-    from engine.errors import UsageError
     from engine.games.alongside import jericho_plays, parting
     from engine.games.catalogue import commands_in, find_game, known_solution
     from engine.games.env import GameEnvironment, sanitise
@@ -226,13 +224,10 @@ def check(args: argparse.Namespace) -> int:
 
 
 def _saves(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
-
     return saves_folder(args.saves)
 
 
 def _plain(story: Any) -> dict[str, Any]:
-    from engine.disk import shown
     from engine.games.catalogue import known_solution
 
     return {

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.paths import ensure_folder, saves_folder
 from jitrl_tui.output import note
 
 
@@ -44,7 +45,6 @@ def make(args: argparse.Namespace) -> int:
     if args.inform is not None:
         return compile_own(args)
     from engine.games.stories.recipe import Recipe, make_story
-    from engine.paths import ensure_folder, saves_folder
 
     name = args.name or f"{args.kind}-{args.size}-{args.seed}"
     folder = ensure_folder(
@@ -75,7 +75,6 @@ def make(args: argparse.Namespace) -> int:
 def compile_own(args: argparse.Namespace) -> int:
     """Compile a story from its source, add it, and say how to play it."""
     from engine.games.stories.inform import add_story
-    from engine.paths import ensure_folder, saves_folder
 
     saves = saves_folder(getattr(args, "saves", None))
     folder = ensure_folder(args.output or saves / "games")

@@ -9,6 +9,9 @@ import shutil
 import sys
 from typing import Any
 
+from engine.errors import UsageError
+from engine.paths import saves_folder
+
 
 def register_map(actions: Any, common: argparse.ArgumentParser) -> None:
     """Add `map` to the actions of `jitrl games`."""
@@ -25,10 +28,8 @@ def register_map(actions: Any, common: argparse.ArgumentParser) -> None:
 
 def show_map(args: argparse.Namespace) -> int:
     """Print the map; return 1 if no way to the wanted place is known."""
-    from engine.errors import UsageError
     from engine.games.catalogue import find_game
     from engine.games.map import map_of
-    from engine.paths import saves_folder
     from jitrl_tui.commands.memory.text import open_memory
 
     story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
@@ -63,8 +64,6 @@ def show_map(args: argparse.Namespace) -> int:
 def _find(places: dict[str, Any], name: str) -> str:
     """Return the place called `name`, ignoring case."""
     from difflib import get_close_matches
-
-    from engine.errors import UsageError
 
     found = next((place for place in places if place.lower() == name.lower()), None)
     if found is None:

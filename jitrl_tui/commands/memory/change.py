@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.disk import shown
+from engine.errors import UsageError
 from jitrl_tui.commands.memory.text import counted, find_scope, memory_at, open_memory, scope_name, size
 from jitrl_tui.output import note
 
 
 def export(args: argparse.Namespace) -> int:
     """Write episodes to a file that any program can read."""
-    from engine.disk import shown
     from engine.memory import exchange
 
     with open_memory(args) as memory:
@@ -96,7 +97,6 @@ def _and_kept(number: int) -> str:
 
 def forget(args: argparse.Namespace) -> int:
     """Remove episodes, entries or kept records, or restore those that were removed last."""
-    from engine.errors import UsageError
     from engine.memory import upkeep
 
     named = bool(args.episode or args.entry or args.kept)
@@ -140,7 +140,6 @@ def correct(args: argparse.Namespace) -> int:
     """Correct a step."""
     from dataclasses import replace
 
-    from engine.errors import UsageError
     from engine.memory.correcting import correct as store
     from engine.memory.corrections import described
     from engine.memory.search import Correction

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import UsageError
+from engine.paths import slug
 from jitrl_tui.commands.memory.text import counted, open_memory
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ def recover(args: argparse.Namespace) -> int:
     """Write the new journal, and say what was found and lost; 1 if something is lost."""
     from dataclasses import asdict
 
-    from engine.errors import UsageError
     from engine.memory.recover import recover as recover_journal
 
     if args.memory is not None:
@@ -46,9 +47,7 @@ def recover(args: argparse.Namespace) -> int:
 
 def _journal(memory: Memory, text: str) -> Path:
     """Return the journal that `text` names: a file, a folder with one, or a scope of this memory, readable or not."""
-    from engine.errors import UsageError
     from engine.memory.scope import JOURNAL
-    from engine.paths import slug
 
     path = Path(text)
     if path.exists():

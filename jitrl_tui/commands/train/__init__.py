@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.paths import saves_folder
 from jitrl_tui.commands.train import sweep
 from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
 from jitrl_tui.output import note
@@ -51,8 +52,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _saves(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
-
     return saves_folder(args.saves)
 
 

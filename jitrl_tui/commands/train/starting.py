@@ -10,6 +10,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import UsageError
+from engine.paths import cache_folder, saves_folder
+from engine.settings import SessionConfig
 from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
 from engine.train.jobs import Update
 from jitrl_tui.output import note
@@ -102,8 +105,6 @@ def grpo(args: argparse.Namespace) -> int:
 
 
 def _sft(args: argparse.Namespace) -> int:
-    from engine.errors import UsageError
-
     if bool(args.sources) == args.walkthrough:
         raise UsageError("say what to learn from: either --from SESSION, or --walkthrough")
     job = _job(args, "sft", SftSettings)
@@ -113,7 +114,6 @@ def _sft(args: argparse.Namespace) -> int:
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with a run."""
-    from engine.paths import saves_folder
     from engine.train.runs import load
 
     return _start(
@@ -123,7 +123,6 @@ def resume(args: argparse.Namespace) -> int:
 
 def write(args: argparse.Namespace) -> int:
     """Write the results of the last checkpoint of a run."""
-    from engine.paths import saves_folder
     from engine.train.runs import load
 
     args.accelerate = ""
@@ -138,7 +137,6 @@ def _job(args: argparse.Namespace, kind: str, group: type[TrainingSettings]) -> 
     Raises:
         UsageError: A name or value is wrong.
     """
-    from engine.paths import cache_folder, saves_folder
     from engine.train.jobs import Job
     from engine.train.places import runs_folder
 
@@ -170,8 +168,6 @@ def _model(name: str) -> str:
 
 
 def _check_name(name: str) -> None:
-    from engine.errors import UsageError
-
     if not name.isprintable() or "/" in name or name.startswith(".") or len(name) > 80:
         raise UsageError(f"{name!r} cannot be the name of a run; use letters, digits and -")
 
@@ -184,7 +180,6 @@ def _session(args: argparse.Namespace, saves: Path) -> tuple[SessionConfig, tupl
     """
     from engine import environments
     from engine.kinds import Places
-    from engine.settings import SessionConfig
     from jitrl_tui.commands.options import change
 
     places = Places(saves, args.games)
