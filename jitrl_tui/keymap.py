@@ -140,8 +140,12 @@ _REST = (
         "learning curves: scores, tokens, cost, times and memory of every episode", 4, panes=("curve",)),
     Key("y", "y", "copy", "copy", "copy the marked text, or the pane with the focus", 6),
     _THEME,
-    Key("left_square_bracket", "[", "episode(-1)", "episode before", "in a recording: the episode before", SHEET),
-    Key("right_square_bracket", "]", "episode(1)", "episode after", "in a recording: the episode after", SHEET),
+    Key("left_square_bracket", "[", "episode(-1)", "episode before",
+        "in a recording: the episode before; in a session: a lower β from the next decision on", SHEET),
+    Key("right_square_bracket", "]", "episode(1)", "episode after",
+        "in a recording: the episode after; in a session: a higher β from the next decision on", SHEET),
+    Key("backslash", "\\", "lever", "other setting", "let [ and ] change another setting than β: k, λ, α, r", SHEET,
+        live=True),
     _ALL,
     _SETTINGS,
 )
@@ -268,6 +272,22 @@ _OTHERS: Mapping[str, tuple[Key, ...]] = {
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""
     return remapped(_usual_watch(kinds), "watch")
+
+
+def turning(keys: Sequence[Key], symbol: str) -> list[Key]:
+    """Return the keys of a running session: those of episodes change a setting there.
+
+    Args:
+        symbol: Of the setting, "" if there is none; then the keys do nothing.
+    """
+    labels = {"episode(-1)": f"lower {symbol}", "episode(1)": f"higher {symbol}"}
+    found = []
+    for key in keys:
+        if key.action in labels:
+            key = dataclasses.replace(key, label=labels[key.action], rank=4, panes=("candidates",))
+        if symbol or key.action not in (*labels, "lever"):
+            found.append(key)
+    return found
 
 
 def follow(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:

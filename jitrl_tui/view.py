@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engine import explain
@@ -29,6 +29,7 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
+    SettingsChanged,
     Steered,
     Stepped,
     TakenBack,
@@ -37,6 +38,7 @@ from engine.records import (
     Waiting,
     total_cost,
 )
+from engine.session import levers
 from engine.session.account import added, remarks, tally_of
 from jitrl_tui import steered
 from jitrl_tui.ledger import Ledger
@@ -424,6 +426,11 @@ class RunView:
     def _steered(self, event: Steered) -> None:
         self._write("notice", steered.from_elsewhere(event))
 
+    def _settings_changed(self, event: SettingsChanged) -> None:
+        if self.started is not None:
+            self.started = replace(self.started, settings={**self.started.settings, **event.settings})
+        self._write("notice", levers.told(event))
+
     def _session_ended(self, event: SessionEnded) -> None:
         self.ended, self.pending = event, False
         self.activity = "ended"
@@ -467,5 +474,6 @@ _HANDLERS = {
     Paused: RunView._paused,
     Resumed: RunView._resumed,
     Steered: RunView._steered,
+    SettingsChanged: RunView._settings_changed,
     SessionEnded: RunView._session_ended,
 }

@@ -89,6 +89,11 @@ class JitrlAgent(StaticAgent):
         """Take values from another estimator from now on. It has been told what happened so far."""
         self._estimator, self._failure = estimator, None
 
+    def change(self, settings: Settings) -> None:
+        """Follow these settings from now on, in which a person has changed some (`engine.session.levers`)."""
+        self._settings = settings
+        self._estimator.change(settings)
+
     def _asked(self, ask: Callable[[], _Answer], instead: _Answer) -> _Answer:
         """Return what the estimator answers. If it fails, the decision is made without it."""
         if self._failure is not None:

@@ -325,6 +325,23 @@ class Steered:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """A person changed settings of the session. Decisions that are made after it are made with them.
+
+    Attributes:
+        episode: Number of the episode within the session, from 1; 0 before the first.
+        step: Number of steps of the episode that were taken before it.
+        settings: By name, all settings that were changed since the session began, with their values from now on.
+        before: Those that change now, with the values that they had.
+    """
+
+    episode: int
+    step: int
+    settings: Mapping[str, Any]
+    before: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionEnded:
     """The session ended.
 
@@ -359,6 +376,7 @@ Event = (
     | Paused
     | Resumed
     | Steered
+    | SettingsChanged
     | SessionEnded
 )
 
@@ -379,6 +397,7 @@ EVENTS: dict[str, type[Any]] = {
         Paused,
         Resumed,
         Steered,
+        SettingsChanged,
         SessionEnded,
     )
 }

@@ -14,10 +14,10 @@ import dataclasses
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.codec import event_to_line
 from engine.disk import read_text, write_private
@@ -31,13 +31,13 @@ from engine.records import (
     EpisodeStarted,
     Event,
     Kept,
-    Notice,
     SessionEnded,
     SessionStarted,
+    SettingsChanged,
     Stepped,
     TakenBack,
 )
-from engine.session import notes, orders, recording
+from engine.session import levers, notes, orders, recording
 from engine.session import store as sessions
 from engine.session.store import Origin, SavedSession
 from engine.settings import Settings
@@ -197,10 +197,15 @@ def branch(
         if (source.folder / orders.FILE_NAME).is_file():
             shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
         past = list(_own(events, new, next_entry))
-        if told := told_changes(config.settings, new.config.settings):
-            said = f"You changed settings here: {told}."
-            past.append((past[-1][0], Notice("info", said)))
-            notes.Notes(new.folder).add(said, *_place(past))
+        differs = _differing(config.settings, new.config.settings)
+        then = levers.in_force(event for _, event in past)
+        changes = {**_changes(source, at), **differs}
+        before = {name: then.get(name, getattr(config.settings, name)) for name in changes}
+        before = {name: value for name, value in before.items() if value != changes[name]}
+        if before:
+            changed = SettingsChanged(*_place(past), changes, before)
+            past.append((past[-1][0], changed))
+            notes.Notes(new.folder).add(levers.told(changed), *_place(past))
         lines = [event_to_line(event, time) + "\n" for time, event in past]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:
@@ -210,6 +215,11 @@ def branch(
         shutil.rmtree(new.folder, ignore_errors=True)
         raise StorageError(f"the branch could not be written: {error.strerror or error}") from None
     return new
+
+
+def _changes(source: SavedSession, at: tuple[int, int] | None) -> Mapping[str, Any]:
+    """Return what a person had changed of the settings at a step of a session, or at its end."""
+    return levers.in_force((event for _, event in recording.read(source.recording)), at)
 
 
 def _place(events: list[tuple[float, Event]]) -> tuple[int, int]:
@@ -223,15 +233,10 @@ def _place(events: list[tuple[float, Event]]) -> tuple[int, int]:
     return episode, steps
 
 
-def told_changes(before: Settings, after: Settings) -> str:
-    """Return the settings that differ, each with both values; "" if none does."""
-    names = [one.name for one in dataclasses.fields(before)]
-    pairs = [(name, getattr(before, name), getattr(after, name)) for name in names]
-    return ", ".join(f"{name} {_plain(old)} → {_plain(new)}" for name, old, new in pairs if old != new)
-
-
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _differing(before: Settings, after: Settings) -> dict[str, Any]:
+    """Return the settings that differ, by name, with the value of `after`."""
+    values = {one.name: getattr(after, one.name) for one in dataclasses.fields(after)}
+    return {name: value for name, value in values.items() if value != getattr(before, name)}
 
 
 def until(source: SavedSession, at: tuple[int, int] | None = None) -> list[tuple[float, Event]]:

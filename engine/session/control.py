@@ -6,8 +6,9 @@ import enum
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from engine.records import Notice, Paused, Resumed, Steered
 from engine.session.orders import ALWAYS, NEVER, Orders
@@ -29,7 +30,7 @@ class TakeBack(Exception):
 
 
 class Reread(Exception):
-    """The person changed memory, and the decision is to be made again from it. Not an error."""
+    """The person changed memory or settings, and the decision is to be made again. Not an error."""
 
 
 class EndEpisode(Exception):
@@ -88,6 +89,7 @@ class Control:
         self._answer: Answer | None = None
         self._mending = False
         self._take_back = self._redo = self._reread = False
+        self._changes: dict[str, Any] = {}
         self._end_episode = 0
         self._stopped = False
         self._on_stop: list[Callable[[], None]] = []
@@ -151,6 +153,13 @@ class Control:
         """Make the decision that waits again, from memory as it is now and with the model's same proposals."""
         with self._changed:
             self._reread = True
+            self._changed.notify_all()
+
+    def change(self, changes: Mapping[str, Any]) -> None:
+        """Change settings of the running session (`engine.session.levers`). A decision that waits is made again."""
+        with self._changed:
+            self._changes |= changes
+            self._reread = self._held is not None
             self._changed.notify_all()
 
     def redo(self) -> None:
@@ -228,6 +237,12 @@ class Control:
             self._reports.clear()
         return found
 
+    def changes(self) -> dict[str, Any]:
+        """Return the settings that were changed and not taken over yet, by name."""
+        with self._changed:
+            found, self._changes = self._changes, {}
+        return found
+
     @property
     def orders(self) -> Orders:
         """When the session asks, and its breakpoints."""
@@ -287,7 +302,7 @@ class Control:
         Raises:
             Stopped: The person stopped the session.
             TakeBack: The person undid the last step.
-            Reread: The person changed memory.
+            Reread: The person changed memory or settings.
             EndEpisode: The person ended the episode.
         """
         until = time.monotonic() + self._delay

@@ -9,14 +9,15 @@ import contextlib
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.agents.base import Turn
+from engine.agents.jitrl import JitrlAgent
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
 from engine.environments import kind_of
-from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError
+from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.memory.view import View
 from engine.records import (
     Decision,
@@ -30,13 +31,14 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
+    SettingsChanged,
     Stepped,
     TakenBack,
     Tally,
     Thinking,
     Waiting,
 )
-from engine.session import orders, recording
+from engine.session import levers, orders, recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.ahead import Lookahead, open_ahead
@@ -100,6 +102,8 @@ class Session:
         self._ahead: Lookahead | None = None
         self._steering: Steering
         self._beginnings = Beginnings(self.control.check, self._warn)
+        self._changes: dict[str, Any] = {}
+        """The settings that a person has changed, by name."""
         self._uids: set[str] = set()
         """Those of its episodes."""
         self._replay: Replay
@@ -227,6 +231,7 @@ class Session:
         if not past:
             self._tell(started)
             return None
+        self._follow_changes(parts, None, levers.in_force(event for _, event in past))
         self._emit(started)
         self._teller.begun = True
         for _, event in past:
@@ -382,6 +387,7 @@ class Session:
             episode=number,
             episodes=episodes,
         )
+        self._follow_changes(parts, live)
         while True:
             try:
                 rng = draws(self._config.seed, number, step)
@@ -404,12 +410,37 @@ class Session:
         )
 
     def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
-        """Make a decision again after a person changed memory. The model is not asked."""
-        self._emit(Thinking("deciding again from the changed memory"))
+        """Make a decision again after a person changed memory or settings. The model is not asked."""
+        changed = "settings" if self._follow_changes(parts, live) else "memory"
+        self._emit(Thinking(f"deciding again with the changed {changed}"))
         from engine.session.whatif import decide_again
 
         at = live.number, decision.step
-        return decide_again(parts, self._saved.recording, at, decision, warn=self._warn, check=self.control.check)
+        return decide_again(
+            parts, self._saved.recording, at, decision, changed, warn=self._warn, check=self.control.check
+        )
+
+    def _follow_changes(self, parts: Parts, live: Live | None, changes: Mapping[str, Any] | None = None) -> bool:
+        """Follow the settings that a person changed; return whether there are any.
+
+        Args:
+            live: The running episode; None to tell nothing.
+            changes: By name; None for those that the person has given since the last call.
+        """
+        changes = self.control.changes() if changes is None else changes
+        if not changes or not isinstance(parts.agent, JitrlAgent):
+            return False
+        try:
+            settings = levers.changed(self._settings, {**self._changes, **changes})
+        except UsageError as error:
+            self._warn(str(error))
+            return False
+        before = {name: self._changes.get(name, getattr(self._settings, name, None)) for name in changes}
+        self._changes |= changes
+        parts.agent.change(settings)
+        if live is not None:
+            self._tell(SettingsChanged(live.number, len(live.steps), dict(self._changes), before))
+        return True
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

@@ -8,8 +8,9 @@ Numbers are therefore those of a run with these settings, up to the first step t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from engine.errors import UsageError
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
 from engine.memory.view import View
-from engine.records import Decided, Decision, Event, SessionStarted
+from engine.records import Decided, Decision, Event, SessionStarted, SettingsChanged
+from engine.session import levers
 from engine.session.past import Past, episodes
 from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
-from engine.session.replay import Replay
+from engine.session.replay import Question, Replay
 from engine.settings import Settings
 from engine.values import ESTIMATORS, make_estimator
 from engine.values.failing import failure
@@ -115,6 +117,14 @@ class RecordedRun:
         self.episodes = list(episodes(event for _, event in told))
         # By the identity of a decision, which is not hashable: when it was made.
         self._times = {id(event.decision): at for at, event in told if isinstance(event, Decided)}
+        self._changes: dict[int, Mapping[str, Any]] = {}
+        """By the identity of a decision: what a person had changed of the settings."""
+        self._changed_last: Mapping[str, Any] = {}
+        for _, event in told:
+            if isinstance(event, SettingsChanged):
+                self._changed_last = event.settings
+            elif isinstance(event, Decided):
+                self._changes[id(event.decision)] = self._changed_last
         if next(self._decisions(), None) is None:
             raise UsageError("nothing was decided in this recording")
 
@@ -141,7 +151,7 @@ class RecordedRun:
             return bool(changed)
         now, then = settings, self.settings
         if now.k <= then.k and now.r >= then.r and not then.keep_above:
-            changed -= {"k", "r"}  # the neighbours are among the recorded ones
+            changed -= {"k", "r"} - set(self._changed_last)  # the neighbours are among the recorded ones
         return bool(changed - _VALUES)
 
     def changed(self, settings: Settings) -> set[str]:
@@ -226,6 +236,7 @@ class RecordedRun:
                 check()
                 if view is not None:
                     view.lens = self._lens(past, asked.recorded, lens)
+                agent.change(self._settings_of(asked, settings))
                 now = agent.again(asked)
                 if wanted:
                     yield agent, Again(number, asked.recorded, now, asked.carried_out)
@@ -244,6 +255,16 @@ class RecordedRun:
             return RecordedAgent(make_estimator(view, settings), settings)
         except Exception as error:
             raise failure(error) from error
+
+    def _settings_of(self, asked: Question, settings: Settings) -> Settings:
+        """Return what a decision is made again with: `settings`, and what a person had changed of those of the run.
+
+        A change of the person does not count where `settings` differs from what the run began with.
+        """
+        waits = asked.stands and not asked.carried_out
+        changes = self._changed_last if waits else self._changes.get(id(asked.recorded), {})
+        mine = self.changed(settings)
+        return levers.changed(settings, {name: value for name, value in changes.items() if name not in mine})
 
     def _begin(self) -> int:
         """Return the number of the first entry that was remembered after the session began."""

@@ -105,6 +105,11 @@ class RecordedEstimator(Estimator):
         self._anew = anew
         self.recorded: Decision | None = None
 
+    def change(self, settings: Settings) -> None:
+        """Use other settings from now on."""
+        self._settings = settings
+        self._knn.change(settings)
+
     @property
     def _update(self) -> Update:
         assert self.recorded is not None

@@ -219,16 +219,17 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
 
 
 def decide_again(
-    parts: Parts, recorded: Path, at: tuple[int, int], decision: Decision, *,
+    parts: Parts, recorded: Path, at: tuple[int, int], decision: Decision, changed: str, *,
     warn: Callable[[str], None], check: Callable[[], None],
 ) -> Decision:  # fmt: skip
-    """Make a decision again that waits to be carried out, after a person changed memory.
+    """Make a decision again that waits to be carried out, after a person changed memory or settings.
 
     Args:
         parts: Of the running session. Its agent goes on with what is remembered now.
         recorded: The recording of the session.
         at: Number of the running episode, and the step.
         decision: Returned if it could not be made again, or the agent does not decide from memory.
+        changed: "memory" or "settings".
         warn: Called with a sentence if it could not be made again.
         check: Raises if the person has stopped the session.
     """
@@ -236,16 +237,18 @@ def decide_again(
         return decision
     try:
         run = RecordedRun(recording.read(recorded), parts.scope, live=True)
-        found = next(run.with_agent(run.settings, lens=CLEAR, at=at, from_memory=True, check=check), None)
+        asks = changed == "memory" or not run.plans
+        lens = CLEAR if asks else None
+        found = next(run.with_agent(run.settings, lens=lens, at=at, from_memory=asks, check=check), None)
     except JitrlError as error:
-        warn(f"the decision could not be made again from the changed memory: {error}; {error.remedy}")
+        warn(f"the decision could not be made again with the changed {changed}: {error}; {error.remedy}")
         return decision
     if found is None:
         return decision
     agent, again = found
-    if parts.agent.replayed:  # others ask memory at every step
+    if parts.agent.replayed and asks:  # others ask memory at every step
         parts.agent.rest_on(agent.estimator)
-    return dataclasses.replace(again.now, why=f"{again.now.why} You changed memory before this step.")
+    return dataclasses.replace(again.now, why=f"{again.now.why} You changed {changed} before this step.")
 
 
 class OpenRun:

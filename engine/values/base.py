@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.records import Candidate, Episode, Neighbour, State, Step, Valuation
+from engine.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class Estimator(ABC):
     @abstractmethod
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V(s) and Q(s, a) for the candidates."""
+
+    def change(self, settings: Settings) -> None:
+        """Follow these settings from now on, in which a person has changed some (`engine.session.levers`)."""
+        return None
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
         """Return actions to consider beside the model's candidates and the neighbours' actions; none here."""

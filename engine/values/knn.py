@@ -60,6 +60,10 @@ class KnnEstimator(Estimator):
         self._settings = settings
         self._steps = 0
 
+    def change(self, settings: Settings) -> None:
+        """Use other values of k, r, lambda and alpha from now on."""
+        self._settings = settings
+
     def neighbours(self, state: State) -> tuple[Neighbour, ...]:
         """Return N(s): the k most similar remembered steps of at least similarity r (step 1).
 

@@ -16,6 +16,7 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
+    SettingsChanged,
     Steered,
     Stepped,
     TakenBack,
@@ -149,6 +150,8 @@ class Telling:
                 self.say(event.reason)
             case Resumed() if self._steered:
                 self.say("Going on.")
+            case SettingsChanged():
+                self.say(view.paragraphs[-1].text)
             case Steered():
                 self.say(from_elsewhere(event))
             case SessionEnded():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jitrl_tui.levers import Levers
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.hands import Hands
@@ -11,6 +12,7 @@ from jitrl_tui.screens.keeping import KeepingScreen
 from jitrl_tui.view import Choice
 
 if TYPE_CHECKING:
+    from jitrl_tui.screens.whatif import GoOn
     from jitrl_tui.source import Source
 
 
@@ -23,6 +25,7 @@ class HandsScreen(KeepingScreen):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.hands = Hands(self)
+        self.levers = Levers(source)
 
     @property
     def shown_choice(self) -> Choice | None:
@@ -51,7 +54,30 @@ class HandsScreen(KeepingScreen):
 
     def action_what_if(self) -> None:
         """Open the what-if window."""
-        self.hands.what_if(self.go_to_step, self.branch_with)
+        self.hands.what_if(self.go_to_step, self.go_on_with)
+
+    def go_on_with(self, answer: GoOn) -> None:
+        """Go on with other settings: in a branch, or in the running session."""
+        if answer.branch:
+            self.branch_with(answer.settings)
+        else:
+            self.levers.apply(answer.changes)
+
+    def action_episode(self, by: int) -> None:
+        """Go to another episode of a recording; in a running session, change the chosen setting."""
+        if isinstance(self.source, ReplaySource):
+            self.source.seek_episode(by)
+        else:
+            self._turned(self.levers.turn(self.view, by))
+
+    def action_lever(self) -> None:
+        """Choose another setting for these keys."""
+        self._turned(self.levers.choose(self.view))
+
+    def _turned(self, sentence: str) -> None:
+        if sentence:
+            self.notify(sentence, timeout=4)
+        self._draw()
 
     def action_memories(self) -> None:
         """Open the memory screen on the memory of the run."""

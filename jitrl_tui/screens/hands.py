@@ -24,8 +24,8 @@ from jitrl_tui.view import Choice, signed
 if TYPE_CHECKING:
     from engine.session.recorded import Again, RecordedRun
     from engine.session.whatif import Influence
-    from engine.settings import Settings
     from jitrl_tui.host import Host
+    from jitrl_tui.screens.whatif import GoOn
 
 WAYS = "Backspace undoes, S keeps, Esc drops"
 PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
@@ -368,12 +368,12 @@ class Hands:
         elif what is not None:
             self.change(what, hit)
 
-    def what_if(self, go_to: Callable[[int, int], None], branch: Callable[[Settings], None]) -> None:
+    def what_if(self, go_to: Callable[[int, int], None], go_on: Callable[[GoOn], None]) -> None:
         """Open the what-if window on the displayed choice.
 
         Args:
             go_to: Shows a step by its episode and step, if the person goes to one.
-            branch: Goes on from the displayed choice with other settings, if the person wants that.
+            go_on: Goes on with other settings, if the person wants that.
         """
         choice, opened = self._screen.shown_choice, self.recorded.opened()
         if opened is None:
@@ -385,17 +385,18 @@ class Hands:
         def work(told: Told) -> RecordedRun:
             return opened.run()
 
-        def answered(answer: tuple[int, int] | Settings | None) -> None:
+        def answered(answer: tuple[int, int] | GoOn | None) -> None:
             if isinstance(answer, tuple):
                 go_to(*answer)
             elif answer is not None:
-                branch(answer)
+                go_on(answer)
 
         def finished(run: RecordedRun) -> None:
             from jitrl_tui.screens.whatif import WhatIfScreen
 
             self._screen.redraw()
-            self._screen.app.push_screen(WhatIfScreen(opened, run, _place(choice)), answered)
+            runs = self._screen.source.live and self._screen.view.activity != "ended"
+            self._screen.app.push_screen(WhatIfScreen(opened, run, _place(choice), runs=runs), answered)
 
         if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
             self._screen.source.pause()

@@ -18,10 +18,10 @@ from engine.errors import JitrlError, UsageError
 from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
+from jitrl_tui.levers import LEVERS, STOPS
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import Found, config, schema, use, used
 from jitrl_tui.screens import dialogs, helping
-from jitrl_tui.screens.whatif import STOPS
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Options
@@ -150,7 +150,11 @@ def reached(key: str) -> str:
     if section == "keys":
         return "screens that are opened from now on"
     if section in ("session", "settings"):
-        by_hand = "; a running one with K, then b, in a branch" if section == "settings" and name in STOPS else ""
+        by_hand = ""
+        if section == "settings" and name in LEVERS:
+            by_hand = "; a running one by [ and ] from its next decision on, or by K"
+        elif section == "settings" and name in STOPS:
+            by_hand = "; a running one with K, then b, in a branch"
         return f"sessions that begin from now on{by_hand}"
     return "jitrl when it is started the next time"
 

@@ -263,6 +263,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                 recording=not self.source.live,
                 leaving=self.leaving,
                 asks=self.steering(),
+                lever=self.levers.shown(self.view),
                 following=self.following,
             ),
         )
@@ -278,7 +279,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if over and self.app.has_home:
             useless = {"toggle_pause", "step_once", "forward"}
         live = self.source.live and not over
-        return [key for key in self.key_table if (live or not key.live) and key.action not in useless]
+        keys = [key for key in self.key_table if (live or not key.live) and key.action not in useless]
+        return keymap.turning(keys, self.levers.symbol(self.view)) if live else keys
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         over = self.view.activity == "ended"
@@ -391,11 +393,6 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.present()
         else:
             self._look_at(choices[at])
-
-    def action_episode(self, by: int) -> None:
-        """Go to another episode of a recording."""
-        if isinstance(self.source, ReplaySource):
-            self.source.seek_episode(by)
 
     def on_step_clicked(self, event: StepClicked) -> None:
         """Show the clicked decision."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -18,11 +18,13 @@ from textual.widgets import Static
 from engine import explain
 from engine.errors import UsageError
 from engine.session import whatif
+from engine.session.levers import levers
 from engine.session.recorded import Again, RecordedRun
 from engine.session.whatif import OpenRun, Outcome
 from engine.settings import Settings
 from jitrl_tui import hits
 from jitrl_tui.background import Background
+from jitrl_tui.levers import STOPS
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.screens.helping import HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
@@ -31,22 +33,6 @@ from jitrl_tui.widgets.bars import thin
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.rows import RowList
 
-_SHARES = tuple(round(n / 20, 2) for n in range(21))
-STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
-    "beta": ("β", (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)),
-    "k": ("k", (1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100)),
-    "r": ("r", _SHARES),
-    "gamma": ("γ", _SHARES),
-    "lam": ("λ", _SHARES),
-    "alpha": ("α", (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0)),
-    "epsilon": ("ε", (1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)),
-    "history_weight": ("w", _SHARES),
-    "selection": ("", ("sample", "greedy", "first")),
-    "curiosity": ("", (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
-    "prior_weight": ("", (0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 5.0)),
-    "settling": ("", _SHARES),
-}
-"""By setting: its symbol, and the values that the slider stops at."""
 _KNN = ("beta", "k", "r", "gamma", "lam", "alpha", "epsilon", "history_weight", "selection")
 _GRAPH = ("beta", "epsilon", "selection", "curiosity", "prior_weight", "settling")
 _BAR = 12
@@ -204,14 +190,29 @@ class _Decision(LinePane, can_focus=False):
         return lines
 
 
-class WhatIfScreen(Dialog["tuple[int, int] | Settings"]):
+@dataclasses.dataclass(frozen=True, slots=True)
+class GoOn:
+    """An answer of the window: settings to go on with.
+
+    Attributes:
+        changes: What differs from the settings of the run, by name.
+        branch: Whether to go on from the choice on show, in a new session, and not in the running one.
+    """
+
+    settings: Settings
+    changes: Mapping[str, Any]
+    branch: bool
+
+
+class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
     """Sliders, the choice on show, and the choices of the run that would differ.
 
-    The answer is a step to go to, or the settings to go on with from the choice on show.
+    The answer is a step to go to, or what to go on with.
 
     Args:
         opened: The recording with its memory.
         at: Episode and step of the choice on show.
+        runs: Whether the session runs, so that it can go on with other settings.
     """
 
     CSS_PATH: ClassVar = ["dialog.tcss", "whatif.tcss"]
@@ -220,11 +221,13 @@ class WhatIfScreen(Dialog["tuple[int, int] | Settings"]):
         Binding("q", "dismiss(None)", show=False),
         Binding("tab", "app.focus_next", show=False),
         Binding("question_mark", "help", show=False),
-        Binding("b", "branch", show=False),
+        Binding("b", "go_on(True)", show=False),
+        Binding("a", "go_on(False)", show=False),
     ]
 
-    def __init__(self, opened: OpenRun, run: RecordedRun, at: tuple[int, int]) -> None:
+    def __init__(self, opened: OpenRun, run: RecordedRun, at: tuple[int, int], *, runs: bool = False) -> None:
         super().__init__()
+        self._runs = runs
         self._opened, self._run, self._place = opened, run, at
         self._outcome: Outcome | None = None
         self._problem = ""
@@ -234,7 +237,8 @@ class WhatIfScreen(Dialog["tuple[int, int] | Settings"]):
     def compose(self) -> ComposeResult:
         """Lay out the window."""
         box = self.box("what if: no model is asked, nothing is played, nothing changes")
-        box.border_subtitle = Content("↑↓ ←→ change · Enter type · 0 as recorded · b go on with these · Tab list · Esc")
+        go_on = "a apply from now on · b in a branch" if self._runs else "b go on with these"
+        box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 as recorded · {go_on} · Tab list · Esc")
         with box, Horizontal(id="halves"):
             with Vertical(id="left"):
                 yield Sliders(self._run.settings)
@@ -346,13 +350,20 @@ class WhatIfScreen(Dialog["tuple[int, int] | Settings"]):
             one = self._outcome.differing[self.query_one(RowList).at]
             self.dismiss((one.episode, one.recorded.step))
 
-    def action_branch(self) -> None:
-        """Go on with these settings from the choice on show, in a new session."""
-        settings = self.query_one(Sliders).now
-        if settings == self._run.settings:
+    def action_go_on(self, branch: bool) -> None:
+        """Go on with these settings: from the choice on show, in a new session, or in the running one."""
+        before, now = self._run.settings, self.query_one(Sliders).now
+        changes = {name: getattr(now, name) for name in STOPS if getattr(now, name) != getattr(before, name)}
+        fixed = [name for name in changes if name not in levers(before)]
+        if not changes:
             self.notify("These are the settings of the run: change one first.", severity="warning")
+        elif not branch and not self._runs:
+            self.notify("The session does not run: b goes on with these in a branch.", severity="warning")
+        elif not branch and fixed:
+            self.notify(f"{fixed[0]} cannot change while a session runs: b goes on with it in a branch.",
+                        severity="warning")  # fmt: skip
         else:
-            self.dismiss(settings)
+            self.dismiss(GoOn(now, changes, branch))
 
     def action_help(self) -> None:
         """Show the help."""

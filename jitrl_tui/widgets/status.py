@@ -35,6 +35,7 @@ class Mode:
         recording: Whether a recording is played back.
         asks: When the session asks before a step, "" for never.
         following: How a session of another process is shown, "" for one of this process.
+        lever: The setting that keys change, with its value, "" if none was changed.
     """
 
     waited: int = 0
@@ -46,6 +47,7 @@ class Mode:
     leaving: str = ""
     asks: str = ""
     following: str = ""
+    lever: str = ""
 
 
 class StatusBar(Widget):
@@ -136,6 +138,7 @@ class StatusBar(Widget):
             (1, model, MUTED),
             (2, _READINGS.get(started.reading, started.reading), MUTED),
             (0, method, MUTED),
+            (0, self._mode.lever, HUMAN),
             (0, missing, BAD),
             (0, self._at_random(), BAD),
             (0, self._looking(), ACCENT),

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.records import Notice, Stepped
+from engine.records import SettingsChanged, Stepped
 from engine.session import recording
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
@@ -150,7 +150,7 @@ def test_what_if_goes_on_with_its_settings_in_a_branch_that_says_what_was_change
             assert said in " ".join(p.text for p in branch.view.paragraphs)
             assert sessions.load(saved.folder).config.settings.beta == 2.0
             told = [event for _, event in recording.read(branch.keeper.session.recording)]
-            at = next(n for n, event in enumerate(told) if isinstance(event, Notice) and said in event.message)
+            at = next(n for n, event in enumerate(told) if isinstance(event, SettingsChanged))
             assert sum(isinstance(event, Stepped) for event in told[:at]) == step
             export = branch.keeper.session.folder / "story.md"
             transcripts.export(branch.keeper.session.recording, export)
@@ -194,3 +194,37 @@ def test_without_any_session_that_is_said_and_nothing_is_listed(tmp_path, capsys
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("no session yet")
+
+
+def test_brackets_change_beta_at_the_decision_that_waits_and_what_if_applies_others(tmp_path):
+    settings = Settings(step_limit=9, beta=2.0, estimator="knn")
+    config = SessionConfig("pantry", model="prior/verbs", settings=settings, episodes=1)
+    app = JitrlApp(lambda: _watch(sessions.create(tmp_path, config, "watch"), tmp_path), saves=tmp_path)
+
+    async def go():
+        async with app.run_test(size=(140, 45), notifications=True) as pilot:
+            def beta():
+                return watch(pilot).choice.decision.update.beta
+
+            await until(pilot, lambda: watch(pilot).view.choice)
+            await pilot.press("space")
+            await until(pilot, lambda: waiting(pilot, watch(pilot).view.step)())
+            await pilot.press("right_square_bracket")
+            await until(pilot, lambda: beta() == 3.0)
+            await until(pilot, lambda: "[ β 3 ]" in screen_text(app))
+            assert "You changed settings here: beta 2 → 3." in screen_text(app)
+            await pilot.press("left_square_bracket", "left_square_bracket")
+            await until(pilot, lambda: beta() == 1.5)
+            await pilot.press("backslash")
+            await until(pilot, lambda: "[ k " in screen_text(app))
+            k = watch(pilot).view.started.settings["k"]
+            await pilot.press("right_square_bracket")
+            await until(pilot, lambda: watch(pilot).view.started.settings["k"] > k)
+            await pilot.press("K")
+            await until(pilot, lambda: isinstance(app.screen, WhatIfScreen))
+            await pilot.press("a")
+            await until(pilot, lambda: "change one first" in screen_text(app))
+            await pilot.press("right", "a")
+            await until(pilot, lambda: beta() == 3.0)
+
+    drive(go())

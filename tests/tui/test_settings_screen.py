@@ -55,7 +55,7 @@ def test_a_number_is_searched_changed_with_validation_and_taken_out_again(file):
         text = await settled(pilot)
         assert "settings.beta: strength of the memory" in text
         assert "profile" in next(line for line in text.splitlines() if line.strip("│┃ ").startswith("* beta"))
-        assert "a change reaches: sessions that begin from now on; a running one with K" in " ".join(text.split())
+        assert "a change reaches: sessions that begin from now on; a running one by [ and ]" in " ".join(text.split())
         await pilot.press("enter", *"5000")  # what is typed takes the place of the value
         await until(pilot, lambda: "beta must lie between 0 and 1000, not 5000" in screen_text(app))
         await pilot.press("backspace")

@@ -1,0 +1,102 @@
+"""The keys with which a person changes the numbers of the update while a session runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engine.session.levers import levers
+from engine.session.recorded import recorded_settings
+
+if TYPE_CHECKING:
+    from jitrl_tui.source import Source
+    from jitrl_tui.view import RunView
+
+_SHARES = tuple(round(n / 20, 2) for n in range(21))
+STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
+    "beta": ("β", (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)),
+    "k": ("k", (1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100)),
+    "r": ("r", _SHARES),
+    "gamma": ("γ", _SHARES),
+    "lam": ("λ", _SHARES),
+    "alpha": ("α", (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0)),
+    "epsilon": ("ε", (1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)),
+    "history_weight": ("w", _SHARES),
+    "selection": ("", ("sample", "greedy", "first")),
+    "curiosity": ("", (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
+    "prior_weight": ("", (0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 5.0)),
+    "settling": ("", _SHARES),
+}
+"""By setting: its symbol, and the values that a key or a slider stops at."""
+LEVERS = ("beta", "k", "lam", "alpha", "r")
+"""The settings that some running session follows."""
+RECORDING = "This is a recording: its settings cannot be changed. K shows what others would have done."
+NO_UPDATE = "This agent adjusts no logits, so there is nothing to change."
+
+
+class Levers:
+    """Changes one setting of a running session at a time: at first β, later the one that was chosen.
+
+    Args:
+        source: The session.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = 0
+        self._used = False
+        self._asked: dict[str, float] = {}
+
+    def _names(self, view: RunView) -> tuple[str, ...]:
+        return levers(recorded_settings(view.started)) if view.started and view.started.agent == "jitrl" else ()
+
+    def symbol(self, view: RunView) -> str:
+        """Return the symbol of the setting that the keys change, "" if there is none."""
+        names = self._names(view)
+        return STOPS[names[self._at % len(names)]][0] if names else ""
+
+    def shown(self, view: RunView) -> str:
+        """Return the setting with its value, for the status line, "" before a key was used."""
+        names = self._names(view)
+        if not names or not self._used:
+            return ""
+        name = names[self._at % len(names)]
+        return f"[ {STOPS[name][0]} {self._value(view, name):g} ]"
+
+    def _value(self, view: RunView, name: str) -> float:
+        assert view.started is not None
+        return self._asked.get(name, float(view.started.settings[name]))
+
+    def choose(self, view: RunView) -> str:
+        """Choose the next setting; return what to tell the person, "" for nothing."""
+        names = self._names(view)
+        if not names:
+            return NO_UPDATE
+        if len(names) == 1:
+            return "Plans have only β to change here."
+        self._at, self._used = self._at + self._used, True
+        return ""
+
+    def turn(self, view: RunView, by: int) -> str:
+        """Take the next higher or lower value from the next decision on; return what to tell the person."""
+        names = self._names(view)
+        if not names or self._source.control is None:
+            return NO_UPDATE if self._source.live else RECORDING
+        self._used = True
+        name = names[self._at % len(names)]
+        symbol, stops = STOPS[name]
+        now = self._value(view, name)
+        following = [stop for stop in map(float, stops) if (stop > now if by > 0 else stop < now)]
+        if not following:
+            return f"{symbol} is {now:g}; there is no {'higher' if by > 0 else 'lower'} value."
+        value = min(following) if by > 0 else max(following)
+        settings = recorded_settings(view.started) if view.started is not None else None
+        whole = isinstance(getattr(settings, name), int)
+        self.apply({name: int(value) if whole else value})
+        return "" if view.activity == "paused" else f"From the next decision on: {symbol} {value:g}, was {now:g}."
+
+    def apply(self, changes: Mapping[str, float]) -> None:
+        """Have the session follow these settings from its next decision on."""
+        assert self._source.control is not None
+        self._asked |= changes
+        self._source.control.change(changes)

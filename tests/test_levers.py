@@ -1,0 +1,107 @@
+"""Settings that a person changes while a session runs: followed, recorded, and known to all that reads a recording."""
+
+import dataclasses
+
+import pytest
+
+from engine.records import Decided, Paused, SettingsChanged, Stepped
+from engine.session import branches, levers, recording, whatif
+from engine.session import store as sessions
+from engine.settings import SessionConfig, Settings
+from tests.playing import only, run
+
+KNN = Settings(estimator="knn", step_limit=12, r=0.2, beta=2.0, k=8, selection="sample")
+GRAPH = Settings(estimator="graph", step_limit=12, beta=2.0)
+HERE = (2, 4)
+"""Episode and step at which the settings are changed."""
+
+
+def changing(changes, *, waits):
+    """Return an `on_event` that changes settings at the decision of `HERE`, once: while it waits, or as it is told."""
+    done = []
+
+    def command(session, event):
+        if isinstance(event, Decided) and (event.episode, event.decision.step) == HERE and not done:
+            done.append(event)
+            if waits:
+                session.control.pause()
+            else:
+                session.control.change(changes)
+        if isinstance(event, Paused) and event.question and len(done) == 1:
+            done.append(event)
+            session.control.change(changes)
+        elif isinstance(event, Decided) and len(done) == 2:
+            done.append(event)
+            session.control.resume()
+
+    return command
+
+
+def played(tmp_path, settings, changes, *, waits=True, episodes=3):
+    config = SessionConfig("pantry", model="prior/verbs", episodes=episodes, settings=settings)
+    saved = sessions.create(tmp_path, config, "run")
+    session, events = run(saved, tmp_path, changing(changes, waits=waits))
+    assert session.error is None
+    return saved, events
+
+
+def place(event):
+    return event.episode, event.decision.step
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes"), [(KNN, {"beta": 0.0}), (KNN, {"k": 1, "r": 0.9, "alpha": 50.0}), (GRAPH, {"beta": 0.0})]
+)
+def test_the_decision_that_waits_and_all_later_ones_are_made_with_the_changed_settings(tmp_path, settings, changes):
+    saved, events = played(tmp_path, settings, changes)
+    here = [event.decision for event in only(events, Decided) if place(event) == HERE]
+    before, after = here[0], here[-1]
+    assert [c.action for c in before.candidates[:3]] == [c.action for c in after.candidates[:3]]
+    (told,) = only(events, SettingsChanged)
+    assert (told.episode, told.step, told.settings) == (*HERE, changes)
+    for decision in [after, *(event.decision for event in only(events, Decided) if place(event) > HERE)]:
+        if "beta" in changes:
+            assert decision.update.beta == 0.0
+            assert decision.posterior == decision.prior
+        else:
+            assert len(decision.update.neighbours) <= 1
+            assert all(near.similarity >= 0.9 for near in decision.update.neighbours)
+    with whatif.opened(saved.folder, tmp_path) as again:
+        outcome = whatif.what_if(again, again.settings, from_memory=True)
+        assert (outcome.differing, outcome.moved, outcome.unlike) == ((), 0, 0)
+        other = dataclasses.replace(again.settings, beta=3.0)
+        assert all(one.now.update.beta == 3.0 for one in again.again(other))
+
+
+def test_a_change_while_the_session_runs_counts_from_the_next_decision(tmp_path):
+    _, events = played(tmp_path, KNN, {"beta": 0.5}, waits=False)
+    betas = {place(event): event.decision.update.beta for event in only(events, Decided)}
+    assert all(beta == (0.5 if at > HERE else 2.0) for at, beta in betas.items())
+    assert only(events, SettingsChanged)[0].step == HERE[1] + 1
+
+
+def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(tmp_path):
+    saved, _ = played(tmp_path, KNN, {"beta": 0.5}, episodes=2)
+    longer = dataclasses.replace(saved, config=dataclasses.replace(saved.config, episodes=3))
+    _, events = run(longer, tmp_path)
+    assert {event.decision.update.beta for event in only(events, Decided) if event.episode == 3} == {0.5}
+    for at, beta in ((HERE, 0.5), ((2, 2), 2.0), ((2, 6), 0.5)):
+        branch = branches.branch(tmp_path, saved, at, episodes=2)
+        _, events = run(branch, tmp_path)
+        assert {e.decision.update.beta for e in only(events, Decided) if place(e) >= at} == {beta}
+    other = branches.branch(tmp_path, saved, HERE, episodes=2, settings=dataclasses.replace(KNN, k=1))
+    told = [event for _, event in recording.read(other.recording)]
+    assert levers.in_force(told) == {"beta": 0.5, "k": 1}
+    assert sum(isinstance(event, Stepped) for event in told) == 12 + HERE[1]
+
+
+def test_a_value_that_is_not_allowed_changes_nothing(tmp_path):
+    _, events = played(tmp_path, KNN, {"r": 7.0}, waits=False)
+    assert not only(events, SettingsChanged)
+    assert any("r" in text and "7" in text for text in (getattr(event, "message", "") for event in events))
+
+
+def test_only_what_an_estimator_asks_at_each_decision_can_be_changed(tmp_path):
+    assert levers.levers(KNN) == ("beta", "k", "lam", "alpha", "r")
+    assert levers.levers(GRAPH) == ("beta",)
+    assert levers.changed(GRAPH, {"beta": 1.0, "k": 3, "step_limit": 5}) == dataclasses.replace(GRAPH, beta=1.0)
