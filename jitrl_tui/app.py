@@ -24,7 +24,7 @@ from engine import waits
 from engine.errors import UsageError
 from engine.paths import usual_saves
 from jitrl_tui import closing, crash, plain
-from jitrl_tui.driver import sturdy
+from jitrl_tui.driver import SafeLines, sturdy
 from jitrl_tui.host import Host
 from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
@@ -36,7 +36,6 @@ from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import LiveSource
-from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from engine.disk import read_bytes, shown
 from engine.errors import UsageError
 from engine.paths import ensure_folder, saves_folder
 from engine.settings import Settings
-from jitrl_tui.commands.games.make import register_make
-from jitrl_tui.commands.games.mapping import register_map
+from jitrl_tui.commands.games.make import register_make, register_map
 from jitrl_tui.output import note
 
 
@@ -59,7 +58,7 @@ def list_all(args: argparse.Namespace) -> int:
     """Print all games."""
     from engine.games.catalogue import known_solution, list_games, with_facts
 
-    stories = [with_facts(story) for story in list_games(games=args.games, saves=_saves(args))]
+    stories = [with_facts(story) for story in list_games(games=args.games, saves=saves_folder(args.saves))]
     if args.json:
         print(json.dumps([_plain(story) for story in stories], indent=1))
         return 0
@@ -90,7 +89,7 @@ def show(args: argparse.Namespace) -> int:
     from engine.games.catalogue import find_game
     from engine.games.env import GameEnvironment
 
-    story = find_game(args.game, games=args.games, saves=_saves(args))
+    story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
     environment = GameEnvironment(story)
     environment.deadline = Settings().valid_seconds
     try:
@@ -184,7 +183,7 @@ def check(args: argparse.Namespace) -> int:
     from engine.games.catalogue import commands_in, find_game, known_solution
     from engine.games.env import GameEnvironment, sanitise
 
-    story = find_game(args.game, games=args.games, saves=_saves(args))
+    story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
     solution = known_solution(story)
     if args.solution is not None:
         solution = (solution[0] if solution else 1, commands_in(args.solution))
@@ -221,10 +220,6 @@ def check(args: argparse.Namespace) -> int:
     if theirs and story.metadata is None:  # some of Jericho's own solutions fall short by a point or two
         return 0
     return 0 if (best >= seen.max_score if seen.max_score else seen.outcome == "won") else 1
-
-
-def _saves(args: argparse.Namespace) -> Path:
-    return saves_folder(args.saves)
 
 
 def _plain(story: Any) -> dict[str, Any]:
