@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.paths import cache_folder
-
 if TYPE_CHECKING:
     from engine.gym.environment import GymEnvironment
 
@@ -34,5 +32,6 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> GymEnviron
         GameError: Making it failed or took too long.
     """
     from engine.gym.environment import GymEnvironment
+    from engine.paths import cache_folder
 
     return GymEnvironment(name, cache_folder(saves) / "gym", variables)
