@@ -23,7 +23,7 @@ class CandidateRow:
         agent: Name of the method.
         model: Name of the model.
         seed: Seed of the session.
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         step: Step within the episode, from 0.
         state: The abstracted state in words.
         candidate: Index of the candidate in its decision, from 0; -1 for an action that a person typed.
