@@ -75,17 +75,21 @@ def _hinted(hint: Any) -> dict[str, Any]:
 def fields() -> dict[str, list[tuple[str, str, str]]]:
     """Return the fields of what commands print (name, type, meaning) by the command, as docs/json.md lists them.
 
-    A row that has "the fields of `x`" stands for those, too.
+    A row that has "the fields of `x`" stands for those, too; a section with "the fields of `jitrl X`" for those of X.
     """
     page = PAGE.read_text(encoding="utf-8")
     found: dict[str, list[tuple[str, str, str]]] = {}
     for command, section in re.findall(r"^## `jitrl ([^`]+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE):
-        found[command] = []
+        other = re.search(r"the fields of `jitrl ([^`]+)`", section)
+        prefix = "[]." if "| `[]." in section else ""
+        found[command] = [
+            (prefix + row[0].removeprefix("[]."), *row[1:]) for row in (found[other[1]] if other else ())
+        ]
         for name, kind, meaning in re.findall(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]*)", section, re.MULTILINE):
             found[command].append((name, kind, meaning.strip()))
             if same := re.search(r"the fields of `([^`]+)`", meaning):
-                others = [row for row in found[command] if row[0].startswith(f"{same[1]}.")]
-                found[command] += [(name + other.removeprefix(same[1]), *rest) for other, *rest in others]
+                rows = [row for row in found[command] if row[0].startswith(f"{same[1]}.")]
+                found[command] += [(name + row[0].removeprefix(same[1]), *row[1:]) for row in rows]
     return found
 
 
