@@ -23,13 +23,13 @@ KINDS = {
     "text": str, "whole number": int, "number": (int, float), "true or false": bool, "list": list, "object": dict,
     "null": type(None), "true": bool, "false": bool,
 }  # fmt: skip
-SECTIONS = dict(re.findall(r"^## `jitrl ([^`]+)`\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+SECTIONS = write_schemas.fields()
 
 
-def documented(section: str) -> dict[str, tuple[type, ...]]:
-    """Return the fields of a section, each with the types that it may have."""
+def documented(command: str) -> dict[str, tuple[type, ...]]:
+    """Return the fields that the page has for a command, each with the types that it may have."""
     found = {}
-    for name, kind in re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", section, re.MULTILINE):
+    for name, kind, _ in SECTIONS[command]:
         words = re.split(r", | or (?!false)", kind.strip())
         types = [KINDS[word] for word in words]
         found[name] = tuple(one for each in types for one in (each if isinstance(each, tuple) else (each,)))
@@ -84,7 +84,7 @@ def race(played: Path, session: Path) -> str:
 
 @pytest.mark.parametrize("command", SECTIONS)
 def test_a_command_prints_the_fields_that_the_page_lists(command, played, session, other, race, capsys):
-    known = documented(SECTIONS[command])
+    known = documented(command)
     stands_for = {
         "SESSION": str(session), "OTHER": str(other), "RACE": race, "RECORDING": str(session),
         "RUN": str(games(seeds=2, episodes=2).write(played / "made")),

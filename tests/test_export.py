@@ -20,6 +20,8 @@ from engine.texts import cell
 from jitrl_tui import curves
 from jitrl_tui.cli import main
 from jitrl_tui.ledger import Row
+from tests.llm.scripted import Scripted, text_of
+from tests.llm.server import Server
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +177,26 @@ def test_spans_are_a_tree_for_each_episode_with_the_calls_and_the_actions(saves,
             assert (said(parent, "openinference.span.kind"), parent["traceId"]) == (above, span["traceId"])
             assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])
     assert len({span["traceId"] for span in kinds["AGENT"]}) == len(kinds["AGENT"])
+
+
+def test_each_call_that_a_server_answered_is_a_span_with_its_question_and_its_answer(tmp_path, monkeypatch):
+    server = Server()
+    server.default = scripted = Scripted([])
+    with server.running():
+        monkeypatch.setenv("OPENAI_API_BASE", server.base)
+        assert main(["--saves", str(tmp_path), "run", "pantry", "--agent", "reflexion", "--model", "openai/player",
+                     "--episodes", "1", "--steps", "2", "--set", "logits=verbalized"]) == 0  # fmt: skip
+    file = tmp_path / "spans.json"
+    assert main(["--saves", str(tmp_path), "export", "last", "--to", "openinference", "-o", str(file)]) == 0
+    spans = json.loads(file.read_text())["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    said = [{one["key"]: next(iter(one["value"].values())) for one in span["attributes"]} for span in spans]
+    calls = [values for values in said if values["openinference.span.kind"] == "LLM"]
+    assert len(calls) == 3  # two choices and a reflection; before them, the model was tried
+    for (_, body, answer), call in zip(scripted.calls[-3:], calls, strict=True):
+        assert call["output.value"] == answer
+        assert all(text_of(message) in call["input.value"] for message in body["messages"])
+        assert call["llm.model_name"] == "openai/player"
+        assert int(call["llm.token_count.prompt"]) > 0
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 
 from engine import system
 from engine.web.browser import chromium
+from engine.web.sites.miniwob import pages_folder
 
 AS_MACOS = [sys.executable, "-P", str(Path(__file__).with_name("as_macos.py"))]
 
@@ -100,6 +101,17 @@ def test_a_page_is_read_and_a_button_pressed() -> None:
         [*AS_MACOS, "-c", script, chromium.require_browser()], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout == "True\n", done.stderr
+
+
+def test_a_task_of_miniwob_is_done(tmp_path: Path) -> None:
+    if why := chromium.missing():
+        pytest.skip(why)
+    if pages_folder(None) is None:
+        pytest.skip("the miniwob package is not here")
+    done = jitrl("--saves", tmp_path, "run", "web:miniwob-click-test", "--model", "prior/uniform", "--episodes", "1",
+                 "--json", "-")  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert json.loads(done.stdout)["episodes"][0]["score"] > 0
 
 
 def test_a_visitor_of_serve_gets_the_app(tmp_path: Path) -> None:

@@ -27,11 +27,9 @@ A run of a benchmark is a folder in `saves/bench/`. `python -m tests.write_bench
 | `cells/NAME/` | a cell: its sessions with their recordings, its memory, its own `episodes.jsonl` and `timings.jsonl` |
 | `report/` | written by `jitrl bench report`: see below |
 
-Lines are JSON objects in UTF-8. A last line without its newline was being written when the process ended, and is
-ignored. Unknown fields are ignored, and an optional field may be missing. A run of a later format is refused.
-
-A *cell* is one life of an agent with one memory: an arm with a model and a seed on one or more tasks. It is played in
-*legs*: sessions on one task each. An *arm* is a row of the tables.
+Lines are JSON objects in UTF-8. A last line without its newline is ignored, and so are unknown fields. An optional
+field may be missing. A run of a later format is refused. [bench.md](bench.md) says what an arm and a cell are. A cell
+is played in *legs*: sessions on one task each.
 
 ## manifest.json
 
@@ -70,8 +68,7 @@ CELL = {
     "workers": ("whole number", "number of sessions that share its memory and take their steps in turn"),
     "experience": (
         "text",
-        '"sequential": an episode sees all before it. "asynchronous, N workers, step-locked": it sees what the N '
-        "workers had committed when it decided",
+        '"sequential", or "asynchronous, N workers, step-locked"; see [scale.md](scale.md#which-experiment-it-is)',
     ),
     "tasks": ("list of text", "names of its environments"),
     "state": ("text", '"waiting", "running", "stopped", "failed" or "finished"'),
@@ -84,7 +81,7 @@ CELL = {
     "stories": ("object of text, optional", "digests of the stories"),
     "base": (
         "text, optional",
-        "the model that its trained model was made from; in reports, its rows stand with those of that model",
+        "the model that its trained model was made from",
     ),
     "training": (
         "object, optional",
@@ -104,7 +101,7 @@ _REPORT = f"""## report/
 | `report.html` | everything on one page |
 | `curves.svg`, `values.png`, ... | figures |
 
-The CSV files have a line for each table, arm, column and measure, with the columns
+The CSV files have the columns
 {", ".join(f"`{one}`" for one in HEAD)}.
 `part` is a part of the arm, such as a size of memory. `low` and `high` are the ends of the 95 % interval, `n` is the
 number of seeds or tasks that were averaged, `of` the number that was planned. Shares lie between 0 and 1.

@@ -33,26 +33,20 @@ A recording is the file `events.jsonl` in the folder of a session, `saves/sessio
 without the game and without the model. `python -m tests.write_formats` writes this page from the code.
 
 Each line is one JSON object in UTF-8: an event. Its field `event` is the name of one of the events below, `at` is
-Unix time in seconds. Numbers are finite. A last line without its newline was being written when the process ended,
-and is ignored.
+Unix time in seconds. A last line without its newline is ignored. [schemas/recording.json](schemas/recording.json) is a
+JSON Schema of a line (`python -m tests.write_schemas`).
 
-The first event is always SessionStarted, and its `format` is the number above. The number grows when a field changes
-its name or its meaning. New events and new fields do not change it: a reader ignores those that it does not know. An
-optional field may be missing. Formats 1 and {number} are read; a recording of a later format is refused. Format 1 had
-`done`, `won` and `died` in place of `terminated`, `truncated` and `outcome`, and the fields of Update in Decision
-itself.
-
-The formats of memory and of its exports are in [memory-format.md](memory-format.md), the output of commands in
-[json.md](json.md). [schemas/recording.json](schemas/recording.json) is a JSON Schema of a line; `python -m
-tests.write_schemas` writes it from the same records.
+The first event is always SessionStarted, and its `format` is the number above. It grows when a field changes its name
+or its meaning. A reader ignores events and fields that it does not know; an optional field may be missing. Formats 1
+and {number} are read, later ones are refused. Format 1 had `done`, `won` and `died` in place of `terminated`,
+`truncated` and `outcome`, and the fields of Update in Decision itself.
 
 ## Events
 """
 
 _EXPORT = """# Tables of decisions
 
-`jitrl export SESSION` writes one row for each candidate of each decision of a session, for other programs. `jitrl
-export RUN` does so for all cells of a benchmark's run. The formats are CSV, JSON lines and Parquet:
+`jitrl export` writes one row for each candidate of each decision of a session, or of all cells of a benchmark's run:
 
 ```sh
 jitrl export last-week --to csv -o decisions.csv
@@ -66,21 +60,19 @@ jitrl export last --to openinference -o spans.json         # spans of OpenTeleme
 `--to datasets` writes the rows in the layout of Hugging Face datasets: a new folder with a card (`README.md`, which has
 the types of the columns) and `data/train.parquet`, or `data/train.jsonl` where pyarrow is not installed.
 
-`--to inspect` writes the episodes as a log of [Inspect](https://inspect.aisi.org.uk), as `.eval` or `.json`; for a
-benchmark's run a folder with a log for each session. The game is the only sample, and each finished episode an epoch of
-it: what was shown are the messages of the user, what was done those of the assistant, and the score is that of the
-environment. `inspect view` shows it. Tokens are those of the decisions. It was tried with inspect_ai 0.3.285 and
-datasets 5.2.
+`--to inspect` writes a log of [Inspect](https://inspect.aisi.org.uk), as `.eval` or `.json`; for a benchmark's run a
+folder with a log for each session. The game is the only sample, and each finished episode an epoch of it: what was
+shown are the messages of the user, what was done those of the assistant. `inspect view` shows it. It was tried with
+inspect_ai 0.3.285 and datasets 5.2.
 
 `--to openinference` writes spans of OpenTelemetry (OTLP as JSON) with the attributes of OpenInference. Each episode is
 a trace: the agent's span holds one for each step, and that has the calls of the model and the action. Prompts are
 among the attributes.
 
-Rows are ordered by episode, step and candidate. Logits, values and probabilities are those of the recording
-([formats.md](formats.md)), with all digits. Screens show the value of a plan in one unit, cut to what is left to gain;
-the columns `v_shown`, `q_shown` and `a_shown` have these numbers. What does not exist is empty in CSV and null
-elsewhere. In CSV, a text that a spreadsheet would take for a formula begins with an apostrophe. `python -m
-tests.write_formats` writes this page from the code.
+Logits, values and probabilities are those of the recording ([formats.md](formats.md)), with all digits; `v_shown`,
+`q_shown` and `a_shown` are those of the screens. What does not exist is empty in CSV and null elsewhere. In CSV, a text
+that a spreadsheet would take for a formula begins with an apostrophe. `python -m tests.write_formats` writes this page
+from the code.
 """
 
 _PART = "object with `part`: [Update](#update), [Basis](#basis) or an unknown one"

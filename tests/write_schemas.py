@@ -72,17 +72,37 @@ def _hinted(hint: Any) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{hint.__name__}"} if dataclasses.is_dataclass(hint) else {}
 
 
+def fields() -> dict[str, list[tuple[str, str, str]]]:
+    """Return the fields of what commands print (name, type, meaning) by the command, as docs/json.md lists them.
+
+    A row that has "the fields of `x`" stands for those, too; a section with "the fields of `jitrl X`" for those of X.
+    """
+    page = PAGE.read_text(encoding="utf-8")
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for command, section in re.findall(r"^## `jitrl ([^`]+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE):
+        other = re.search(r"the fields of `jitrl ([^`]+)`", section)
+        prefix = "[]." if "| `[]." in section else ""
+        found[command] = [
+            (prefix + row[0].removeprefix("[]."), *row[1:]) for row in (found[other[1]] if other else ())
+        ]
+        for name, kind, meaning in re.findall(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]*)", section, re.MULTILINE):
+            found[command].append((name, kind, meaning.strip()))
+            if same := re.search(r"the fields of `([^`]+)`", meaning):
+                rows = [row for row in found[command] if row[0].startswith(f"{same[1]}.")]
+                found[command] += [(name + row[0].removeprefix(same[1]), *row[1:]) for row in rows]
+    return found
+
+
 def outputs() -> dict[str, Any]:
     """Return the schemas of what commands print, by the command."""
-    page = PAGE.read_text(encoding="utf-8")
     found = {}
-    for command, section in re.findall(r"^## `jitrl ([^`]+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE):
+    for command, rows in fields().items():
         root: dict[str, Any] = {}
-        for name, kind, meaning in re.findall(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]*)", section, re.MULTILINE):
+        for name, kind, meaning in rows:
             made = _put(root, re.findall(r"\[\]|\{\.\.\.\}|[^.\[\]{}]+", name), needed="*sometimes*" not in meaning)
             words = [_WORDS[word] for word in re.split(r", | or (?!false)", kind.strip())]
             made["type"] = list(dict.fromkeys(words)) if len({*words}) > 1 else words[0]
-            made["description"] = meaning.strip()
+            made["description"] = meaning
         found[command] = root
     return {"$schema": _DRAFT, "title": "What commands of jitrl print with --json, by the command", "$defs": found}
 

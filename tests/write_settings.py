@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import groupby
+import itertools
+from collections import Counter
 from pathlib import Path
 
 from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
@@ -20,8 +21,7 @@ FILE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
 _HEAD = """# Settings and keys
 
-This page is for users. It lists everything that can be set, and every key. `python -m tests.write_settings` writes it
-from the code.
+Everything that can be set, and every key. `python -m tests.write_settings` writes this page from the code.
 
 ## Where settings come from
 
@@ -35,8 +35,8 @@ A value is taken from the first of these that has it:
 6. the default
 
 `jitrl config show` prints every value with its source, `jitrl config diff` those that are not the default. `,` opens
-the settings screen, in which they can be searched and changed. A session keeps the settings that it began with.
-Benchmarks are not changed by the config file or by variables: a suite says all of its settings.
+the settings screen. A session keeps the settings that it began with. Benchmarks are not changed by the config file or
+by variables.
 
 ```sh
 jitrl config set model gemini/gemini-2.5-flash    # checked, and written to the config file
@@ -62,25 +62,21 @@ beta = 4
 watch.step_once = "ctrl+n"
 ```
 
-A mistake in the file is told with the file, the name and the nearest valid name. `jitrl watch`, `play` and `run`
-refuse such a file. Other commands go on without what is wrong; if the file is no TOML at all, they refuse it, too.
-The home screen opens in any case and tells the mistake. What jitrl remembers is in a file of its own (`state.json` in
-the platform's folder for states); it may be deleted at any time.
+A mistake in the file is told with the nearest valid name. `jitrl watch`, `play` and `run` refuse such a file; other
+commands go on without what is wrong. What jitrl remembers is in `state.json` in the platform's folder for states; it
+may be deleted at any time.
 
 ## All settings
 
-`app.theme` stands for `theme` in the table `[app]`. Its variable is `JITRL_THEME`, and so on for all. A setting of the
-table `[settings]`, such as `settings.beta`, has the flag `--set beta=4`; where there is another flag, it is named in
-brackets. `whole, 1 to 9` allows whole numbers alone.
+`app.theme` stands for `theme` in the table `[app]`. Its variable is `JITRL_THEME`, and so on for all. `settings.beta`
+has the flag `--set beta=4`; another flag is named in brackets. `whole, 1 to 9` allows whole numbers alone.
 """
 
 _KEYS = """
 ## Keys
 
 The name of an action is its name in the table `[keys]`. A key is a character, or a name such as `f5`, `ctrl+n`,
-`space` or `comma`; several are separated by commas. An unknown name, or a key that another action of the screen has,
-is told in one sentence, and the action keeps its usual key. `ctrl+p` opens the command palette, which finds all
-actions by their words.
+`space` or `comma`; several are separated by commas. A key that another action of the screen has is refused.
 """
 
 
@@ -121,7 +117,7 @@ def _value(value: object) -> str:
 def page() -> str:
     """Return the whole page."""
     lines = [_HEAD]
-    for group, options in groupby(OPTIONS, key=lambda option: option.group):
+    for group, options in itertools.groupby(OPTIONS, key=lambda option: option.group):
         lines += [f"### {group}", "", "| name | default | allowed | meaning |", "|---|---|---|---|"]
         for one in options:
             flag = f" (`{one.flag}`)" if one.flag and not one.flag.startswith("--set ") else ""
@@ -133,9 +129,14 @@ def page() -> str:
     lines += _training(GrpoSettings, "GRPO", TrainingSettings)
     lines += _training(SftSettings, "SFT", TrainingSettings)
     lines.append(_KEYS.lstrip("\n"))
-    for screen, keys in keymap.tables(kinds()).items():
-        lines += [f"### The screen {screen}", "", "| key | action | what it does |", "|---|---|---|"]
-        lines += [f"| `{key.written}` | `{screen}.{key.name}` | {_cell(key.meaning)} |" for key in keys]
+    tables = keymap.tables(kinds())
+    rows = {name: [(key.written, key.name, key.meaning) for key in keys] for name, keys in tables.items()}
+    often = [row for row, times in Counter(itertools.chain(*rows.values())).items() if times > len(rows) / 2]
+    own = {f"The screen {name}": [row for row in keys if row not in often] for name, keys in rows.items()}
+    for title, keys in {"Most screens": often, **own}.items():
+        screen = title.split()[-1] if keys is not often else "SCREEN"
+        lines += [f"### {title}", "", "| key | action | what it does |", "|---|---|---|"]
+        lines += [f"| `{written}` | `{screen}.{name}` | {_cell(meaning)} |" for written, name, meaning in keys]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

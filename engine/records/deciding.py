@@ -26,12 +26,11 @@ class ModelCall:
         reply: The raw reply, or a list of the scores if actions were scored directly.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of the reply.
-        cost_usd: US dollars that were paid; 0.0 for local models and for replies from the cache, None if no price is
-            known.
+        cost_usd: US dollars that were paid; 0.0 for local models and the cache, None if no price is known.
         latency_s: Seconds of wall time.
         cached: Whether the reply came from the cache on disk, at no cost.
         retries: Number of failed attempts before the reply.
-        price_usd: US dollars that the reply cost when it was bought; the same for a reply from the cache.
+        price_usd: US dollars that the reply cost when it was bought.
         estimated: Whether the tokens are estimated, because the server does not count them.
     """
 
@@ -65,10 +64,9 @@ class Tally:
         unwritten: States and histories that rules wrote because the model's text was missing.
         unvalued: Decisions that were made without memory because the estimator of values failed.
         alike: Decisions for which the model rated all its options alike.
-        searched: Decisions for which neighbours N(s) were looked for in a memory that was not empty.
+        searched: Decisions for which neighbours were looked for in a memory that was not empty.
         found: Those of them with a neighbour.
-        own: Decisions that took the model's own first choice: the action it named as the best, or, if it named none,
-            one that it rated highest.
+        own: Decisions that took the model's own first choice.
         other: Decisions that took another action although the model gave a usable answer.
     """
 
@@ -103,8 +101,8 @@ class Candidate:
         source: "llm", "memory", "both", "valid" (added by an estimator), or "random" (drawn because neither the model
             nor memory proposed anything).
         confidence: Verbalized confidence, 0 to 100; None if the model gave none.
-        logprob: Log-likelihood from which the logit was computed, nats; None if there is none. For an action of several
-            tokens it is their mean times a power of their number, as the setting `length_penalty` says.
+        logprob: Log-likelihood from which the logit was computed, nats (setting `length_penalty`); None if there is
+            none.
         reason: The model's reason, "" if it gave none.
     """
 
@@ -172,7 +170,7 @@ class Neighbour:
         step: Step within that episode, from 0.
         state: The state in words.
         provenance: "agent", "human" or "imported:NAME".
-        taken: The action as it was taken, if `action` is translated to the words of another task; "" if it is the same.
+        taken: The action as it was taken, if `action` was translated to another task; "" if it is the same.
         ahead: For a step of a plan: how many steps from now the plan repeats it. -1 for a neighbour.
         gain: Points that the environment gave for it.
         expected: For a step of a plan: the points that the plan expects of it.
@@ -223,7 +221,7 @@ class Valuation:
         n: |N(s, a)|, the number of neighbours that took each candidate.
         how: "known", "optimistic", "neutral" (not explored in this draw) or "prior" (nothing remembered).
         terms: Named terms whose sum is Q, if the estimator has any.
-        hits: The remembered steps from which V and Q were computed; for plans, the steps that the plan repeats.
+        hits: The remembered steps behind V and Q.
         plan: For values from plans: what they rest on besides the hits.
     """
 
@@ -247,8 +245,7 @@ class Update:
         advantage_normalised: A divided by the largest |A|, within [-1, 1].
         z_prime: z + beta * normalised A.
         beta: The beta that was used.
-        without_memory: The action that the model alone would have taken: the one that it called the best if the
-            setting `unremembered` says so, else the choice of the same draw from the prior.
+        without_memory: The action that the model alone would have taken (setting `unremembered`).
         equation: The update of the chosen action, written out with its numbers.
         draw: The random number in [0, 1) that the action was chosen with, None if it is not known.
         best: The candidate that the model called the best, "" if it named none.
@@ -333,7 +330,7 @@ class Decision:
         valid_actions: The actions that were possible.
         candidates: C, first the model's candidates, then those of memory.
         prior: Softmax of z.
-        posterior: The distribution that the choice was drawn from. It equals the prior if the method adjusts nothing.
+        posterior: The distribution that the choice was drawn from.
         chosen: Index into candidates, -1 if a person typed another action.
         action: The action to take.
         provenance: "agent" or "human".
@@ -341,14 +338,13 @@ class Decision:
         calls: The model calls that gave the candidates.
         note: The rule that was applied because something was missing, otherwise "".
         tally: Counts of model calls and of unusable answers.
-        parts: Additions of the method: JitRL's update of the logits, or texts that the choice is based on.
+        parts: Additions of the method.
         by: Who let it be carried out: "agent" (nobody was asked), "person", or "rule" (what a person ordered before).
-            Whose action it is, says `provenance`.
         reason: How: "approved", "chosen instead", "typed", "vetoed", "taken again", "handed over ..."; "" if the agent
             acted by itself. "... at breakpoint RULE" if a breakpoint held it.
-        vetoed: Actions that a person has forbidden in this state. They have no probability in the posterior.
+        vetoed: Actions that a person has forbidden in this state.
         looking: Whether the environment was still looking for valid actions when this was told.
-        found_later: Valid actions that were found only after the choice was made. It was made without them.
+        found_later: Valid actions that were found only after the choice.
     """
 
     step: int

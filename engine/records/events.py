@@ -29,18 +29,17 @@ class SessionStarted:
         steps: Step limit of an episode.
         memory_entries: Number of steps remembered in this scope at the start.
         next_entry: Entry number of the first step remembered after the start; lower ones were there before. None in
-            recordings of earlier versions.
+            older recordings.
         resumed: Whether the session goes on that was recorded before this event.
-        reading: How logits are obtained from the model: "verbalized", "token" (log-probabilities of index tokens),
-            "string" (likelihoods of the actions), or "" if there is no model.
-        replaced: A sentence for each setting that could not be followed; `settings` has the value used instead.
-        format: Number of the recording's format; recordings of before there were numbers have 1.
-        memory: Who may use its memory: "own" (nobody else, or its fellow workers), "shared" (all sessions with the same
-            saves folder), "server" (all that know the address), or "" in recordings of earlier versions.
-        workers: Number of sessions that play with this memory and take their steps in turn; 1 if it plays alone.
+        reading: How logits are read: "verbalized", "token" (log-probabilities of index tokens), "string" (likelihoods
+            of the actions), or "" without a model.
+        replaced: A sentence for each setting that could not be followed.
+        format: Number of the format; 1 if it is missing.
+        memory: Who may use its memory: "own", "shared" (all sessions with the saves folder), "server" (all that know
+            the address), or "" in older recordings.
+        workers: Sessions that play with this memory in turn; 1 if it plays alone.
         worker: Its number among them, from 1.
-        episodes_before: Number of episodes remembered in this scope at the start; None in recordings of earlier
-            versions.
+        episodes_before: Number of episodes remembered in this scope at the start; None in older recordings.
     """
 
     session: str
@@ -69,14 +68,14 @@ class EpisodeStarted:
     """An episode began.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         seed: Seed that the environment was reset with.
         observation: The first observation.
         uid: Unique id of the episode, also in memory; "" in old recordings.
-        next_entry: Entry number of the first step remembered after this; lower ones were there. None in recordings of
-            earlier versions.
-        remembered_as: Number of the episode in memory, unless another session stores one before it ends; None for an
-            episode that is not remembered, and in recordings of earlier versions.
+        next_entry: Entry number of the first step remembered after this; lower ones were there. None in older
+            recordings.
+        remembered_as: Number of the episode in memory, unless another session stores one before; None if it is not
+            remembered, and in older recordings.
     """
 
     episode: int
@@ -114,8 +113,8 @@ class ModelCalled:
     """The model was asked for something other than candidates: a state, a history, rewards, or a text of an agent.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
-        step: Number of steps taken in the episode before the call.
+        episode: Episode within the session, from 1.
+        step: Steps taken in the episode before the call.
         call: Question and answer.
     """
 
@@ -129,7 +128,7 @@ class Decided:
     """The agent or a person chose an action. The environment has not taken it yet.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         decision: The choice with everything that led to it.
     """
 
@@ -142,14 +141,14 @@ class Stepped:
     """The environment took the action.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         step: Index of the step, from 0.
         action: The action.
         observation: What the environment showed after it.
         reward: Change of the environment's score.
         provenance: Who chose the action: "agent" or "human".
         tokens: Model tokens of the episode so far, input plus output.
-        cost_usd: Cost of the episode so far in US dollars, None if a price is not known.
+        cost_usd: US dollars for the episode so far, None if a price is not known.
     """
 
     episode: int
@@ -167,8 +166,8 @@ class PageShown:
     """How a web page looked, for people. The files are in the folder `pages` of the session.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
-        step: Number of steps taken in the episode before it.
+        episode: Episode within the session, from 1.
+        step: Steps taken in the episode before it.
         url: Address of the page.
         title: Title of the page.
         task: The task in words.
@@ -196,13 +195,12 @@ class TakenBack:
     """A person undid the last step. The episode is in the situation before that step.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         action: The action that was undone.
         step: Number of steps of the episode that remain.
         observation: The observation after undoing.
         tokens: Model tokens of the episode so far, including those of undone steps.
-        cost_usd: Cost of the episode so far in US dollars, including that of undone steps;
-            None if a price is not known.
+        cost_usd: The same in US dollars, None if a price is not known.
     """
 
     episode: int
@@ -218,7 +216,7 @@ class EpisodeEnded:
     """An episode ended, was judged, and is in memory if the agent learns.
 
     Attributes:
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         score: Score at the end.
         max_score: Highest score there is, None if it is not known.
         steps: Number of actions taken.
@@ -230,7 +228,7 @@ class EpisodeEnded:
         memory_entries: Number of steps remembered in this scope now.
         entries_added: Number of them that this episode added.
         tokens: Model tokens of the episode, input plus output.
-        cost_usd: Cost of the episode in US dollars, None if a price is not known.
+        cost_usd: US dollars for the episode, None if a price is not known.
         wall_s: Duration in seconds.
         flips: Number of decisions that JitRL's update changed, broken ties apart (`Decision.changed`).
         tally: What became of the model's answers.
@@ -238,7 +236,7 @@ class EpisodeEnded:
         retrieval_s: Seconds that they took.
         ended_by: "person" if a person ended it, "failure" if the environment failed, "" otherwise.
         processor_s: Processor seconds of this process and of those that it started.
-        failed: Number of actions at which the environment failed. The one that ended the episode is not in `steps`.
+        failed: Actions at which the environment failed.
     """
 
     episode: int
@@ -306,11 +304,11 @@ class Steered:
 
     Attributes:
         command: "hold", "step", "overrule", "hand back" or "stop"; "lapse" where who held the session gave no sign of
-            life, and it goes on by itself.
+            life.
         by: Who it was: user, machine and process.
         accepted: Whether the session did it.
         message: What it does, or why it was refused, a sentence.
-        episode: Number of the episode within the session, from 1; 0 before the first.
+        episode: Episode within the session, from 1; 0 before the first.
         step: Number of steps of the episode that were decided or taken before it.
         action: The action of "overrule", "" otherwise.
     """
@@ -350,8 +348,7 @@ class SessionEnded:
         episodes: Number of episodes played.
         average: Mean score of the episodes, 0.0 if none was played.
         final: Score of the last episode, 0.0 if none was played.
-        others: Number of episodes that other sessions stored in this scope since the session began, as far as they
-            were seen here.
+        others: Episodes that other sessions stored in this scope meanwhile, as far as they were seen.
     """
 
     finished: bool

@@ -20,8 +20,6 @@ class EnvironmentInfo:
         source: Its origin: a path, or a URL.
         digest: md5 of the story file, "" if there is no file.
         repeatable: Whether an episode's actions may be repeated from its beginning, to resume it or to undo a step.
-            False if they act on a site that is not reset (a form would be sent twice), and if the same seed does not
-            give the same beginning.
     """
 
     name: str
@@ -46,20 +44,17 @@ class Observation:
         max_score: Highest reachable score, None if unknown.
         moves: Number of moves that the game has counted.
         terminated: The task itself ended the episode, by success or failure. Once True, it stays True.
-        truncated: The episode was cut off from outside the task: by a time limit of the environment, because the
-            environment failed, or because nobody judged it. Once True, it stays True. The session's step limit does
-            not set it.
+        truncated: The episode was cut off from outside the task, but not by the session's step limit. Once True, it
+            stays True.
         outcome: "won", "lost" (by death or otherwise), or "" for neither, or if the environment does not say.
         world_hash: Hash of the world's state, used as a key of caches; "" if unknown.
         changed: Whether the last action changed the world.
-        scene: The description without beings that move about on their own (such as a thief); "" if it is the same as
-            `description`. States are abstracted from it, so one place gives one state regardless of who passes by.
-            See `engine.games.zmachine.scene`.
+        scene: The description without beings that move about on their own (such as a thief), from which states are
+            made; "" if it is the same as `description`.
         room: Distinguishes places of the same name (two forests, any two dark rooms); 0 if unknown.
-        marks: Changed attributes of carried things, whether or not a text shows them. Each is `THING=N`, where N is the
-            number of an attribute that differs from the start, for example of a lamp that is on.
-        failed: The environment raised an error, hung or was lost at the last action, and did not take it. If the
-            episode is over by that, the action is not remembered as a step.
+        marks: Changed attributes of carried things: `THING=N`, where N is an attribute that differs from the start,
+            such as that of a lamp that is on.
+        failed: The environment raised an error, hung or was lost at the last action, and did not take it.
     """
 
     text: str

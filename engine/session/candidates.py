@@ -23,21 +23,21 @@ class CandidateRow:
         agent: Name of the method.
         model: Name of the model.
         seed: Seed of the session.
-        episode: Number of the episode within the session, from 1.
+        episode: Episode within the session, from 1.
         step: Step within the episode, from 0.
         state: The abstracted state in words.
         candidate: Index of the candidate in its decision, from 0; -1 for an action that a person typed.
         action: The candidate.
         source: Who proposed it: "llm", "memory", "both", "valid" or "random"; "human" if a person typed it.
         confidence: Verbalized confidence, 0 to 100; none if the model gave none.
-        n: Number of remembered steps that took it; none for a method without an update.
-        v: V(s); none for a method without an update.
-        q: Q(s, a); none for a method without an update.
-        a: Advantage A(s, a) = Q - V; none for a method without an update.
-        a_normalised: The advantage as it is added to the logit, before β; none for a method without an update.
-        beta: β of this decision; none for a method without an update.
+        n: Number of remembered steps that took it; none without an update.
+        v: V(s); none without an update.
+        q: Q(s, a); none without an update.
+        a: Advantage A(s, a) = Q - V; none without an update.
+        a_normalised: The advantage as it is added to the logit, before β; none without an update.
+        beta: β of this decision; none without an update.
         z: Logit before the update.
-        z_prime: Logit after the update; none for a method without an update.
+        z_prime: Logit after the update; none without an update.
         prior: Probability before the update.
         pi: Probability after the update.
         chosen: Whether it was carried out.
@@ -45,10 +45,10 @@ class CandidateRow:
         reward: Change of the environment's score with this step, whichever candidate was carried out.
         judged: The evaluator's reward of the step; none before the episode has ended.
         g: Discounted return of the step; none before the episode has ended.
-        v_shown: V(s) as screens show it: at most what is left to gain; none for a method without an update.
+        v_shown: V(s) as screens show it: at most what is left to gain; none without an update.
         q_shown: Q(s, a) as screens show it, likewise.
         a_shown: A(s, a) as screens show it, likewise.
-        unit: What the shown values are: "points", "novelty" or "return G"; none for a method without an update.
+        unit: What the shown values are: "points", "novelty" or "return G"; none without an update.
     """
 
     cell: str

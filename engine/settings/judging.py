@@ -13,8 +13,8 @@ class JudgingSettings(Group):
 
     rewards: str = setting(
         "score",
-        "what judges the steps of an episode: the environment's score; the model (llm, the paper); both, with priority "
-        "to the environment (hybrid); or both, with priority to the model (llm_or_score, the authors' code)",
+        "what judges the steps of an episode: the score, the model (llm, the paper), or both, with priority to the "
+        "score (hybrid) or to the model (llm_or_score, the authors' code)",
         choices=("score", "llm", "hybrid", "llm_or_score"),
     )
     reward_scale: float = setting(
@@ -22,7 +22,7 @@ class JudgingSettings(Group):
     )
     judging_temperature: float = setting(
         0.0,
-        "sampling temperature of the model when it judges; .8 in the authors' code for games, .3 on the web",
+        "temperature at which the model judges; .8 in the authors' code for games, .3 on the web",
         0.0,
         10.0,
     )

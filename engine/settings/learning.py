@@ -13,8 +13,8 @@ class LearningSettings(Group):
 
     learning_temperature: float = setting(
         0.7,
-        "sampling temperature of what a method lets the model write; .7 in EvoTest and in the authors' AWM (Reflexion "
-        "0, MemRL .3, ReasoningBank and the original AWM 1)",
+        "temperature of what a method lets the model write; .7 in EvoTest (Reflexion 0, MemRL .3, ReasoningBank and "
+        "AWM 1)",
         0.0,
         10.0,
     )
@@ -29,14 +29,13 @@ class LearningSettings(Group):
     )
     memory_tokens: int = setting(
         6000,
-        "tokens of what a method wrote in the prompt, at most: half of prompt_tokens; transcripts have present_tokens",
+        "tokens of what a method wrote in the prompt, at most; transcripts have present_tokens",
         50,
         10**7,
     )
     present_tokens: int = setting(
         4000,
-        "tokens of a prompt that the transcripts of the agent memory leave for instructions, history and the present; "
-        "they fill the rest of prompt_tokens",
+        "tokens of a prompt that the transcripts of the agent memory leave free; they fill the rest of prompt_tokens",
         200,
         10**7,
     )
@@ -47,8 +46,7 @@ class LearningSettings(Group):
     workflows: int = setting(10, "workflows in the prompt, the most relevant ones; 10 in AWM", 0, 1000)
     workflow_file: str = setting(
         "",
-        "an export of memory whose workflows awm uses, learning none itself (AWM offline); nothing: it learns them "
-        "from the episodes it plays (online)",
+        "an export of memory whose workflows awm uses, learning none itself (AWM offline)",
     )
     webrl_characters: int = setting(
         15872, "characters of rounds and page in WebRL's prompt, at most; 16384 - 512 in its training", 1000, 10**7

@@ -26,8 +26,8 @@ class ModelSettings(Group):
     )
     confidences: str = setting(
         "shares",
-        "confidences that the prompt shows as an example: equal shares of 100; 50 for each (fifty, the paper's form "
-        "for games); or 80 for each, with the demand that they differ clearly (differing, the authors' code for games)",
+        "example of confidences in the prompt: equal shares of 100; 50 for each (fifty, the paper's for games); or "
+        "80 for each, with the demand that they differ (differing, the authors' code for games)",
         choices=("shares", "fifty", "differing"),
     )
     index_options: int = setting(
@@ -41,24 +41,24 @@ class ModelSettings(Group):
     )
     softening: float = setting(
         1.9,
-        "factor by which likelihoods are flattened besides temperature, because small models are overconfident",
+        "factor by which likelihoods are flattened besides temperature",
         0.1,
         100.0,
     )
     temperature: float = setting(0.8, "sampling temperature of the model", 0.01, 10.0)
-    recent_steps: int = setting(20, "number of last steps in a prompt, with observation, action and reward", 0, 1000)
+    recent_steps: int = setting(20, "last steps in a prompt", 0, 1000)
     prompt_tokens: int = setting(
         12_000,
-        "largest number of tokens of a prompt to a model behind an API; the oldest text is left out first",
+        "tokens of a prompt to a model behind an API, at most; the oldest text is left out first",
         500,
         10**7,
     )
     reply_tokens: int = setting(4096, "largest number of tokens of an answer", 16, 10**6)
     listed_actions: int = setting(
-        120, "largest number of valid actions that a JSON schema lists; servers limit such lists", 0, 10_000
+        120, "valid actions that a JSON schema lists, at most", 0, 10_000
     )
     listed_characters: int = setting(
-        3500, "largest number of characters of the valid actions that a JSON schema lists", 0, 10**6
+        3500, "characters of the valid actions that a JSON schema lists, at most", 0, 10**6
     )
     attempts: int = setting(4, "attempts of a call to a model that fails for a temporary reason", 1, 100)
     mixture: float = setting(
@@ -67,7 +67,7 @@ class ModelSettings(Group):
     threads: int = setting(0, "threads of a local model; 0 for all cores but one", 0, 256)
     deadline_s: float = setting(
         120.0,
-        "seconds that a decision may wait for its model, including all calls and parsing",
+        "seconds that a decision may wait for its model",
         1.0,
         3600.0,
     )

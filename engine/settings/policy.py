@@ -29,20 +29,20 @@ class PolicySettings(Group):
     beta_episodes: int = setting(50, "episodes over which beta grows", 1, 1_000_000)
     normalisation: str = setting(
         "absolute",
-        "divisor of the advantages: their largest absolute value, or the largest value of the candidates and of all "
-        "remembered actions (positive, the authors' code)",
+        "divisor of the advantages: their largest absolute value, or the largest value, remembered actions included "
+        "(positive, the authors' code)",
         choices=("absolute", "positive"),
     )
     epsilon: float = setting(1e-8, "added to the divisor of advantages so that it is not 0", 1e-12, 1e-2)
     epsilon_times: int = setting(1, "how often epsilon is added: once (App. E), or twice (Algorithm 1)", 1, 2)
     selection: str = setting(
         "sample",
-        "how an action is chosen from z': a sample of the softmax; the maximum, drawn among equal ones (greedy); or "
-        "the first of them in the order of the candidates (first, the authors' code)",
+        "how an action is chosen from z': a sample of the softmax, the maximum (greedy), or the first maximum "
+        "(first, the authors' code)",
         choices=("sample", "greedy", "first"),
     )
     unremembered: str = setting(
         "policy",
-        "action where nothing is remembered: chosen from the policy as usual, or the one that the model called best",
+        "action where nothing is remembered: chosen as usual, or the one that the model called best",
         choices=("policy", "best_action"),
     )

@@ -11,12 +11,12 @@ from engine.settings.spec import Group, setting
 class RetrievalSettings(Group):
     """Retrieval of the neighbours of a state, which are remembered steps."""
 
-    k: int = setting(10, "number of neighbours retrieved for a state (Table: retrieval neighbours)", 1, 1000)
-    r: float = setting(0.95, "smallest Jaccard similarity of a neighbour (similarity threshold)", 0.0, 1.0)
+    k: int = setting(10, "neighbours that are looked up for a state", 1, 1000)
+    r: float = setting(0.95, "smallest Jaccard similarity of a neighbour", 0.0, 1.0)
     relax: float = setting(
         0.0, "decrease of r over the first relax_steps steps of an episode; .1 in the authors' code", 0.0, 1.0
     )
-    relax_steps: int = setting(20, "number of steps over which r decreases by relax, in equal parts", 1, 1000)
+    relax_steps: int = setting(20, "steps over which r decreases by relax", 1, 1000)
     retrieval: str = setting(
         "jaccard",
         "how neighbours are found: by Jaccard similarity (Algorithm 1); by embeddings of state and history, kept if "
@@ -29,13 +29,13 @@ class RetrievalSettings(Group):
     )
     recall_pool: int = setting(
         100,
-        "smallest number of nearest embeddings from which recall takes its neighbours (the authors' code)",
+        "nearest embeddings from which recall takes its neighbours, at least (the authors' code)",
         1,
         100_000,
     )
     recall_times: int = setting(
         10,
-        "number of nearest embeddings per neighbour (k) from which recall takes its neighbours (the authors' code)",
+        "nearest embeddings for each of the k neighbours that recall takes, at least",
         1,
         1000,
     )
@@ -55,13 +55,13 @@ class RetrievalSettings(Group):
     )
     task_threshold: float = setting(
         0.0,
-        "similarity of states (on the web, of tasks) that is required before histories count; 0 for none",
+        "similarity of states (on the web, of tasks) required before histories count",
         0.0,
         1.0,
     )
     other_tasks: str = setting(
         "literal",
-        "actions remembered from other tasks on the web: word for word (the paper), or with the words of this task in "
-        "place of theirs, and left out if it has none (lifted; estimator knn)",
+        "actions remembered from other tasks on the web: word for word (the paper), or with this task's words "
+        "(lifted; estimator knn)",
         choices=("literal", "lifted"),
     )

@@ -14,21 +14,20 @@ class RunSettings(Group):
     step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
     valid_seconds: float = setting(
         1.0,
-        "processor time in s for finding the valid actions of a decision in a game; what is found by then is offered, "
-        "and the rest is looked for while the model or a person thinks; 0 for no limit",
+        "processor time in s for finding the valid actions of a decision in a game; the rest is looked for "
+        "meanwhile; 0 for no limit",
         0.0,
         100.0,
     )
     max_missing: float = setting(
         0.1,
-        "share of decisions without a usable answer of the model, above which a run without a screen counts as failed",
+        "share of decisions without a usable answer of the model above which a run counts as failed",
         0.0,
         1.0,
     )
     max_failed: float = setting(
         0.1,
-        "share of actions at which the environment failed (raised an error, hung or was lost), above which a run "
-        "without a screen counts as failed",
+        "share of actions at which the environment failed above which a run counts as failed",
         0.0,
         1.0,
     )

@@ -23,14 +23,14 @@ class TrainingSettings(Group):
     lora_rank: int = setting(16, "rank of the LoRA matrices; 0 trains all weights", 0, 1024)
     lora_alpha: float = setting(32.0, "LoRA's scale: its product counts alpha / rank times", 0.001, 1e5)
     lora_dropout: float = setting(
-        0.0, "share of LoRA's inputs that are left out; with more than 0, GRPO trains another policy than it samples",
+        0.0, "share of LoRA's inputs that are left out; above 0, GRPO trains another policy than it samples",
         0.0, 0.9,
     )  # fmt: skip
     micro_batch: int = setting(
         4, "rows that are computed at a time on each device; less needs less memory", 1, 4096
     )
     activations: str = setting(
-        "keep", "what gradients need of the layers: kept, or computed again to need less memory (a third slower)",
+        "keep", "what gradients need of the layers: kept, or computed again (less memory, a third slower)",
         choices=("keep", "recompute"),
     )  # fmt: skip
     gradient_norm: float = setting(
@@ -42,7 +42,7 @@ class TrainingSettings(Group):
     )  # fmt: skip
     prompt: str = setting(
         "actions_brief",
-        "prompt after which actions are scored, in games: with the valid actions in it (brief, or listed with more "
+        "prompt after which actions are scored, in games: with the valid actions (brief, or listed with more "
         "instructions), or a transcript",
         choices=PROMPTS,
     )
@@ -69,29 +69,28 @@ class GrpoSettings(TrainingSettings):
         1, "groups of an update, B (the paper's batch size); each has its own mean and deviation", 1, 4096
     )
     updates: int = setting(
-        50, "number of batches of episodes; each is played with the latest weights", 1, 10**6
+        50, "batches of episodes; each is played with the latest weights", 1, 10**6
     )
     epochs_of_batch: int = setting(
-        1, "steps of the optimizer for each batch of episodes (the paper's PPO epochs)", 1, 100
+        1, "optimizer steps for each batch (the paper's PPO epochs)", 1, 100
     )
     evaluations: int = setting(
-        1, "episodes of each task that are played after each update with its weights, and not trained with", 0, 1000
+        1, "episodes of each task played after each update, and not trained with", 0, 1000
     )
     minutes: float = setting(0.0, "minutes after which no further update begins; 0 for no limit", 0.0, 1e6)
     kl: float = setting(
         0.001, "weight of the divergence from the weights at the start (low-variance estimate)", 0.0, 100.0
     )
     clip: float = setting(
-        0.2, "largest change of a probability's ratio that an update follows, epsilon", 0.001, 10.0
+        0.2, "largest change of a probability's ratio that an update follows", 0.001, 10.0
     )
     step_reward: str = setting(
         "score",
-        "what the return of an episode is the sum of: changes of the environment's score, or the step rewards of the "
-        "evaluator (with the setting `rewards` of the episodes)",
+        "what the return of an episode sums: changes of the score, or the evaluator's step rewards (setting `rewards`)",
         choices=("score", "evaluator"),
     )
     judge: str = setting(
-        "", "model that judges steps, where the evaluator asks one; its name is one of litellm's or of a local model"
+        "", "model that judges steps, where the evaluator asks one"
     )
 
 

@@ -13,8 +13,8 @@ class ValueSettings(Group):
 
     estimator: str = setting(
         "knn",
-        "estimator of V and Q: nearest neighbours (knn, the paper's), plans through memory (graph), or the name of an "
-        "estimator of an installed package",
+        "estimator of V and Q: nearest neighbours (knn, the paper's), plans through memory (graph), or one of an "
+        "installed package",
     )
     gamma: float = setting(0.5, "discount factor of returns, per step", 0.0, 1.0)
     zero_rewards: str = setting(
@@ -25,8 +25,8 @@ class ValueSettings(Group):
     )
     baseline: str = setting(
         "neighbours",
-        "V(s): the mean return of the neighbours, or the mean of the candidates' Q if one of them is untried "
-        "(candidates, the authors' code)",
+        "V(s): the mean return of the neighbours, or the mean of the candidates' Q if one is untried (candidates, the "
+        "authors' code)",
         choices=("neighbours", "candidates"),
     )
     lam: float = setting(
@@ -52,8 +52,7 @@ class ValueSettings(Group):
     )
     settling: float = setting(
         0.0,
-        "share of a run's episodes, at its end, over which curiosity decreases towards 0 without reaching it, because "
-        "fewer episodes are left to use discoveries",
+        "share of a run's episodes, at its end, over which curiosity decreases",
         0.0,
         1.0,
     )

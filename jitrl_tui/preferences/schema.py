@@ -120,7 +120,7 @@ def _app() -> Iterable[Option]:
     )  # fmt: skip
     yield Option(
         "app", "layout", "auto",
-        "arrangement of the panes: by the size of the window, or always this one if the window has room for it",
+        "arrangement of the panes: by the size of the window, or always this one if there is room",
         choices=LAYOUTS, flag="--layout", group=group,
     )  # fmt: skip
     yield Option(
@@ -129,12 +129,12 @@ def _app() -> Iterable[Option]:
     )  # fmt: skip
     yield Option(
         "app", "hold_s", 60.0,
-        "seconds for which a session that you took in hand from another process waits for a sign of life of yours, "
-        "before it goes on by itself", 2.0, 3600.0, group=group,
+        "seconds that a session you took in hand from another process waits for a sign of life of yours",
+        2.0, 3600.0, group=group,
     )  # fmt: skip
     yield Option(
         "app", "live", True,
-        "sessions whose memory lies in a database can be followed and steered through it", group=group,
+        "sessions with a memory in a database can be followed through it", group=group,
     )  # fmt: skip
     yield Option("app", "plain", False, "plain lines in place of the screen", flag="--plain", group=group)
 

@@ -1,13 +1,12 @@
 """Put what was measured of models into docs/results/models.md, between its marks.
 
-    python -m tests.bench.bench_llm_page [--saves DIR] [--bench FILE] [--run TITLE=FILE ...] [--server FILE]
+    python -m tests.bench.bench_llm_page [--saves DIR] [--bench FILE] [--run TITLE=FILE ...]
 
 Each part is written only if its source is given; the prose around stays as it is. In the tables of models and
 runs, rows of what was not measured anew stay.
 
 - `--saves`: the folder in which `jitrl models test` kept its results: the capability table.
 - `--bench`: the output of `make bench-llm`.
-- `--server`: the output of `python -m tests.bench.bench_llm_server`.
 - `--run`: results that `jitrl run ... --json FILE` wrote, each with a title.
 """
 
@@ -88,12 +87,6 @@ def runs(named: Sequence[tuple[str, dict[str, Any]]]) -> str:
     return table(("run", "agent", "score of each episode", "average", "last", "tokens computed", "s"), rows)
 
 
-def server(output: str) -> str:
-    """Return the output as a block of code: without what a long JSON result says of each episode."""
-    text = re.sub(r' "episodes": \[.*?\],\n', "", output, flags=re.DOTALL)
-    return f"```\n{re.sub(r'127.0.0.1:[0-9]+', '127.0.0.1:PORT', text).strip()}\n```"
-
-
 def main() -> None:
     """Write the parts that are given."""
     parser = argparse.ArgumentParser(
@@ -101,7 +94,6 @@ def main() -> None:
     )
     parser.add_argument("--saves", type=Path)
     parser.add_argument("--bench", type=Path)
-    parser.add_argument("--server", type=Path)
     parser.add_argument("--run", nargs="*", metavar="TITLE=FILE")
     args = parser.parse_args()
     page = PAGE.read_text(encoding="utf-8")
@@ -109,8 +101,6 @@ def main() -> None:
         page = merged(page, "capability", capability.table(capability.load(args.saves / "cache")))
     if args.bench:
         page = put(page, "bench", bench(lines_of(args.bench)))
-    if args.server:
-        page = put(page, "server", server(args.server.read_text(encoding="utf-8")))
     if args.run:
         pairs = [text.rpartition("=") for text in args.run]
         page = merged(page, "runs", runs([(t, json.loads(Path(f).read_text("utf-8"))) for t, _, f in pairs]))
