@@ -36,7 +36,6 @@ class LineWorker:
         who: What the process is called in messages.
         command: Program and arguments.
         environment: Its environment variables (`engine.children.environment`).
-        folder: Its working folder, None for ours.
         grace: Seconds that it may take to end by itself when its input is closed.
 
     Attributes:
@@ -52,7 +51,6 @@ class LineWorker:
         command: Sequence[str],
         environment: Mapping[str, str],
         *,
-        folder: str | None = None,
         grace: float = 5.0,
     ) -> None:
         self._who = who
@@ -61,7 +59,7 @@ class LineWorker:
         self.on_wait: Callable[[str], None] = lambda text: None
         self._process = children.start(
             f"{who}'s process", command, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True,
+            stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
     @property

@@ -22,20 +22,20 @@ from textual.screen import Screen
 
 from engine import waits
 from engine.errors import UsageError
+from engine.paths import usual_saves
 from jitrl_tui import closing, crash, plain
-from jitrl_tui.driver import sturdy
-from jitrl_tui.home_actions import StoredHome
+from jitrl_tui.driver import SafeLines, sturdy
 from jitrl_tui.host import Host
 from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import LiveSource
-from jitrl_tui.strips import SafeLines
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class JitrlApp(Host):
 
         self.push_screen(RecordingScreen(folder, uid))
 
-    def next_theme(self) -> None:
+    def action_theme(self) -> None:
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]
@@ -286,8 +286,6 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
 
 def command_to_resume(saved: SavedSession, saves: Path) -> str:
     """Return the command that resumes a session, "" if it is finished or was deleted."""
-    from engine.paths import usual_saves
-
     if not saved.folder.is_dir() or saved.finished():
         return ""
     usual = Path(os.environ.get("JITRL_SAVES") or usual_saves()).absolute()

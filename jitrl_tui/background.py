@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from engine.errors import JitrlError
 from jitrl_tui import crash, logs
@@ -21,15 +21,6 @@ class Cancelled(Exception):
     """The work is not wanted any more. Not an error."""
 
 
-class OnApp(Protocol):
-    """What is needed of a screen."""
-
-    @property
-    def app(self) -> Any:
-        """The app of Textual, whose `call_later` may be called from any thread."""
-        ...
-
-
 class Background:
     """Does one piece of work at a time in a daemon thread, and hands its result to the screen's thread.
 
@@ -37,7 +28,7 @@ class Background:
         screen: The screen; None for results that are taken in the thread of the work.
     """
 
-    def __init__(self, screen: OnApp | None) -> None:
+    def __init__(self, screen: Any | None) -> None:
         self._screen = screen
         self._lock = threading.Lock()
         self._turn = threading.Lock()

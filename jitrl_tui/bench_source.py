@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from engine.bench import folder as folders
 from engine.bench.following import FollowedRun, News, playing
@@ -18,9 +18,12 @@ from engine.bench.records import Cell, Message
 from engine.bench.told import Over, Run
 from engine.session.remote.followed import FolderSession
 from jitrl_tui.following import Reach
-from jitrl_tui.source import Ending, InThread
+from jitrl_tui.source import InThread
 
-__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "Over", "RunnableBench", "StoredBench"]
+if TYPE_CHECKING:
+    from engine.bench.runner import Runner
+
+__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "Over", "StoredBench"]
 
 POLL_S = 0.5
 """Seconds between two looks at the folder of a run that is followed."""
@@ -47,46 +50,8 @@ class BenchInfo:
     folder: Path | None = None
 
 
-class BenchSource(Ending, Protocol):
-    """A benchmark that is shown."""
-
-    info: BenchInfo
-
-    @property
-    def sign(self) -> str:
-        """What to say of it in place of how many cells are played, "" for that."""
-        ...
-
-    def session(self, cell: str) -> Reach | None:
-        """Return how the session of a cell is reached that is being played, None if there is none."""
-        ...
-
-    def finish_running(self) -> None:
-        """Begin no more cells. The run ends when those that are played have ended."""
-        ...
-
-
-class RunnableBench(Protocol):
-    """The part of a benchmark's runner that a live source uses. Other threads call `finish_running` and `stop`."""
-
-    stopped: str
-    """Why the run ended early, a sentence; "" if it did not."""
-
-    def run(self) -> int:
-        """Play until the run ends, and return the exit code. This blocks."""
-        ...
-
-    def finish_running(self) -> None:
-        """Begin no more cells."""
-        ...
-
-    def stop(self) -> None:
-        """Stop all cells."""
-        ...
-
-
-class _Bench(InThread):
-    """Work that tells the messages of a benchmark."""
+class BenchSource(InThread):
+    """A benchmark that is shown: work that tells its messages."""
 
     def __init__(self, info: BenchInfo, saves: Path | None = None) -> None:
         super().__init__("bench", saves)
@@ -107,8 +72,11 @@ class _Bench(InThread):
         found = playing(folders.cell_folder(folder, cell)) if folder is not None else None
         return Reach(partial(FolderSession, found), found) if found is not None else None
 
+    def finish_running(self) -> None:
+        """Begin no more cells, where they are played here. The run ends when those that are played have ended."""
 
-class LiveBench(_Bench):
+
+class LiveBench(BenchSource):
     """A benchmark that is being run.
 
     Args:
@@ -123,20 +91,13 @@ class LiveBench(_Bench):
     def __init__(
         self,
         info: BenchInfo,
-        open_run: Callable[[Callable[[Message], None]], RunnableBench],
+        open_run: Callable[[Callable[[Message], None]], Runner],
         *,
         saves: Path | None = None,
     ) -> None:
         super().__init__(info, saves)
         self._runner = open_run(self.put)
-
-    def finish_running(self) -> None:
-        """Begin no more cells."""
-        self._runner.finish_running()
-
-    def stop(self) -> None:
-        """Stop all cells."""
-        self._runner.stop()
+        self.finish_running, self.stop = self._runner.finish_running, self._runner.stop
 
     def work(self) -> None:
         """Play the run."""
@@ -144,14 +105,12 @@ class LiveBench(_Bench):
         self.put(Over(self._runner.stopped))
 
 
-class StoredBench(_Bench):
+class StoredBench(BenchSource):
     """A benchmark that was run, read from its folder.
 
     Args:
         info: What is known of it. Its folder is read.
     """
-
-    live = False
 
     def __init__(self, info: BenchInfo) -> None:
         super().__init__(info)
@@ -161,9 +120,6 @@ class StoredBench(_Bench):
     def sign(self) -> str:
         """What to say of it until it is read."""
         return "… reading"
-
-    def finish_running(self) -> None:
-        """Do nothing: no cell is being played."""
 
     def stop(self) -> None:
         """Read no further."""
@@ -180,7 +136,7 @@ class StoredBench(_Bench):
         self.put(Over(str(manifest.get("stopped", ""))))
 
 
-class FollowedBench(_Bench):
+class FollowedBench(BenchSource):
     """A benchmark that another process plays, or will play: its folder is read, and what is new there.
 
     Args:
@@ -191,8 +147,6 @@ class FollowedBench(_Bench):
     Attributes:
         lives: Whether it is being played.
     """
-
-    live = False
 
     def __init__(self, run: FollowedRun, *, ends: bool = False) -> None:
         super().__init__(BenchInfo(run.name, run.title, run.cells, folder=run.files.folder))
@@ -214,9 +168,6 @@ class FollowedBench(_Bench):
         """Return how the session of a cell is reached that is being played, None if there is none."""
         files = self._run_followed.files
         return super().session(cell) if files.folder is not None else Reach(partial(files.session, cell))
-
-    def finish_running(self) -> None:
-        """Do nothing: the run is another process's."""
 
     def stop(self) -> None:
         """Follow no further."""

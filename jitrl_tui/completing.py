@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from engine.paths import saves_folder
+from engine.settings import PROFILES, Settings
 from jitrl_tui.arguments import Parser
 
 Names = Callable[[Path], Iterable[str]]
@@ -34,8 +36,6 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
 
 def _completer(known: list[Names]) -> Callable[..., list[str]]:
     def completer(parsed_args: argparse.Namespace, **_: object) -> list[str]:
-        from engine.paths import saves_folder
-
         saves = saves_folder(getattr(parsed_args, "saves", None))
         return [name for names in known for name in names(saves)]
 
@@ -55,8 +55,6 @@ def _agents(_: Path) -> Iterable[str]:
 
 
 def _profiles(_: Path) -> Iterable[str]:
-    from engine.settings import PROFILES
-
     return PROFILES
 
 
@@ -75,8 +73,6 @@ def _models(_: Path) -> Iterable[str]:
 
 def _changes(_: Path) -> Iterable[str]:
     import dataclasses
-
-    from engine.settings import Settings
 
     return [f"{spec.name}=" for spec in dataclasses.fields(Settings)]
 

@@ -1,4 +1,7 @@
-"""Textual's drivers, changed to survive a terminal or a browser that closes and input that is not UTF-8."""
+"""Textual's drivers, changed to survive a terminal or a browser that closes and input that is not UTF-8.
+
+And the filter that takes out of all lines what a terminal would obey.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,50 @@ import contextlib
 import os
 import sys
 from codecs import getincrementaldecoder
+from functools import lru_cache
 from typing import IO, Any
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual._xterm_parser import XTermParser
+from textual.color import Color
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.drivers.web_driver import WebDriver
+from textual.filter import LineFilter
 
 from engine.waiting import readable
 from jitrl_tui.host import Host
+from jitrl_tui.output import unsafe
+
+
+class SafeLines(LineFilter):
+    """Takes unsafe characters and links out of lines; what stays keeps its place.
+
+    Textual applies it to all that widgets draw, whoever wrote the widget, with titles and borders.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return safe segments of the same width."""
+        for text, style, _ in segments:
+            if not text.isprintable() or (style is not None and style.link):
+                return [_safe(segment) for segment in segments]
+        return segments
+
+
+def _safe(segment: Segment) -> Segment:
+    text, style, _ = segment
+    found = unsafe(text)
+    if found:
+        text = text.translate({ord(c): _blank(c) for c in found})
+    return Segment(text, style.update_link(None) if style is not None and style.link else style)
+
+
+@lru_cache(1024)
+def _blank(character: str) -> str:
+    """Return blanks as wide as a character, none where it takes no cell."""
+    return " " * cell_len(character)
+
 
 _MOMENT_S = 0.1
 """Seconds between two looks whether the app ends, and whether Esc was a key of its own."""

@@ -15,7 +15,7 @@ from engine.records import Event, Notice, Paused, Resumed, Thinking, Waiting
 from engine.session.remote.commands import who
 from engine.session.remote.followed import Followed, Hand, refusal
 from engine.session.remote.presence import Presence
-from jitrl_tui.source import InThread
+from jitrl_tui.source import Source
 from jitrl_tui.tape import Tape
 from jitrl_tui.view import DECISIONS, RunView
 
@@ -37,13 +37,12 @@ class Reach:
     folder: Path | None = None
 
 
-class FollowSource(InThread):
+class FollowSource(Source):
     """A session that is followed. It is read only, until it is taken in hand.
 
     Args:
         open_session: Opens the session. Called in the thread.
         lease_s: Seconds for which the session waits for a sign of life of this process while it is held.
-        clock: Returns monotonic time in seconds.
         ends: Whether to end when the session has ended, or is gone. Otherwise it may be taken up again, and is followed
             further.
 
@@ -57,14 +56,12 @@ class FollowSource(InThread):
     """
 
     live = True
-    control = None
 
     def __init__(
         self,
         open_session: Callable[[], Followed],
         lease_s: float,
         *,
-        clock: Callable[[], float] = time.monotonic,
         ends: bool = False,
     ) -> None:
         super().__init__("follow")
@@ -72,7 +69,7 @@ class FollowSource(InThread):
         self.lives = self.loaded = False
         self.changed: Callable[[], object] = lambda: None
         self.told: Callable[[str, bool], object] = lambda text, good: None
-        self._open, self._lease_s, self._clock, self._ends = open_session, lease_s, clock, ends
+        self._open, self._lease_s, self._ends = open_session, lease_s, ends
         self._session: Followed | None = None
         self._hand: Hand | None = None
         self._renewed = 0.0
@@ -93,7 +90,7 @@ class FollowSource(InThread):
 
     def pause(self) -> None:
         """Take the session in hand: it waits at its next decision."""
-        self._renewed, self._mine = self._clock(), True
+        self._renewed, self._mine = time.monotonic(), True
         self._command(lambda hand: hand.hold())
 
     def resume(self) -> None:
@@ -105,10 +102,6 @@ class FollowSource(InThread):
         """Let one step be taken."""
         self._command(lambda hand: hand.step())
 
-    def override(self, action: str) -> None:
-        """Take `action` in place of the decision that waits."""
-        self.overrule(self.sign.question if self.sign is not None else 0, action)
-
     def overrule(self, question: int, action: str) -> None:
         """Take `action` in place of the decision with the number of this question, if it still waits."""
         self._command(lambda hand: hand.overrule(question, action))
@@ -116,18 +109,6 @@ class FollowSource(InThread):
     def stop_session(self) -> None:
         """Stop the session. What was played is kept."""
         self._command(lambda hand: hand.stop())
-
-    def take_back(self) -> None:
-        """Do nothing: a step is taken back at the session's own screen alone."""
-
-    def reread(self) -> None:
-        """Do nothing: decisions are made again at the session's own screen alone."""
-
-    def set_delay(self, seconds: float) -> None:
-        """Do nothing: the session keeps its own pace."""
-
-    def fast_forward(self, episodes: int) -> None:
-        """Do nothing: the session keeps its own pace."""
 
     def stop(self) -> None:
         """Follow no further. A session that is held from here is handed back first."""
@@ -171,7 +152,7 @@ class FollowSource(InThread):
             return
         try:
             give(self._hand)
-            self._asked_at = self._clock()
+            self._asked_at = time.monotonic()
         except JitrlError as error:
             self._mine = self.held
             self.told(refusal(error), False)
@@ -208,9 +189,9 @@ class FollowSource(InThread):
         if changed:
             self._hear(sign)
             self.changed()
-        if self.held and self._clock() - self._renewed > self._lease_s / 4:
+        if self.held and time.monotonic() - self._renewed > self._lease_s / 4:
             self._renew()
-        if self._asked_at is not None and self._clock() - self._asked_at > waits.FOLLOWED_ANSWER.seconds:
+        if self._asked_at is not None and time.monotonic() - self._asked_at > waits.FOLLOWED_ANSWER.seconds:
             self._asked_at = None
             self.told("The session has not answered; it may be gone, or its machine busy.", False)
 
@@ -241,7 +222,7 @@ class FollowSource(InThread):
             self.told(f"{reply.message[:1].upper()}{reply.message[1:]}.", reply.accepted)
 
     def _renew(self) -> None:
-        self._renewed = self._clock()
+        self._renewed = time.monotonic()
         if self._hand is not None:
             try:
                 self._hand.renew()

@@ -1,18 +1,68 @@
-"""The interface of the app for its screens and panes."""
+"""The interface of the app for its screens and panes, and their keys in the command palette."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
-from jitrl_tui.palette import KeyCommands
+from jitrl_tui.keymap import Key
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.source import Source
+from jitrl_tui.widgets.lines import ACCENT
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
+
+
+_PICTURE = "save a picture of the screen, as SVG"
+
+
+class KeyCommands(Provider):
+    """Finds what the keys of the present screen do by the words of its help. What was chosen last comes first."""
+
+    _chosen: ClassVar[list[str]] = []
+    """What was chosen in this process, the last first."""
+
+    def _rows(self) -> Iterator[tuple[str, str, str, Callable[[], object]]]:
+        """Yield a sentence for each command, its key, its name, and what runs it."""
+        rows = [(key.meaning, key.written, key.name, self._run(key)) for key in getattr(self.screen, "key_table", ())]
+        rows.append((_PICTURE, "", "screenshot", self._save_picture))
+        place = {meaning: at for at, meaning in enumerate(self._chosen)}
+        yield from sorted(rows, key=lambda row: place.get(row[0], len(place)))
+
+    async def discover(self) -> Hits:
+        """Yield all commands, before anything is typed."""
+        for meaning, written, _, run in self._rows():
+            yield DiscoveryHit(_line(Content(meaning), written), run, meaning)
+
+    async def search(self, query: str) -> Hits:
+        """Yield the commands whose sentence, key or name is like the query."""
+        matcher = self.matcher(query)
+        for meaning, written, name, run in self._rows():
+            score = max(matcher.match(meaning), matcher.match(name), float(query == written))
+            if score > 0:
+                yield Hit(score, _line(matcher.highlight(meaning), written), run, meaning)
+
+    def _run(self, key: Key) -> Callable[[], object]:
+        app: App[object] = self.app
+        return lambda: (self._remember(key.meaning), app.run_action(key.action, self.screen))[1]
+
+    def _save_picture(self) -> None:
+        self._remember(_PICTURE)
+        self.app.set_timer(0.1, self.app.deliver_screenshot)
+
+    def _remember(self, meaning: str) -> None:
+        self._chosen[:] = [meaning, *(one for one in self._chosen if one != meaning)]
+
+
+def _line(meaning: Content, written: str) -> Content:
+    """Return the sentence with its key before it."""
+    return Content.assemble((f"{written:>9}  ", ACCENT), meaning)
 
 
 class Host(App[int]):
@@ -48,7 +98,7 @@ class Host(App[int]):
         """Leave without waiting for anything."""
         raise NotImplementedError
 
-    def next_theme(self) -> None:
+    def action_theme(self) -> None:
         """Change to the next theme."""
         raise NotImplementedError
 

@@ -77,6 +77,8 @@ _SETTINGS = Key("comma", ",", "app.settings", "settings",
     "settings: every value, where it comes from, and what it means", SHEET)
 _ALL = Key("ctrl+p", "ctrl+p", "app.command_palette", "commands",
     "everything that can be done here, found by its words", 3)
+_HELP = Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0)
+_THEME = Key("d", "d", "app.theme", "theme", "dark, light, or the terminal's own colours", SHEET)
 _RUN = (
     Key("space", "space", "toggle_pause", "pause", "pause before the next action, and go on", 0),
     Key("full_stop", ".", "step_once", "step", "one step, then pause; with `→` you only look", 0),
@@ -99,7 +101,7 @@ _RUN = (
     Key("p", "p", "calls", "prompt", "the raw prompt and reply of the model behind this choice", 2),
     Key("e", "e", "explain", "explain", "explain each number of this choice: equation, code, calculation", 2,
         panes=("candidates", "why")),
-    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
+    _HELP,
     Key("q", "q", "leave", "leave", "leave, after a question; the session goes on from here next time", 0),
     Key("h", "h", "home", "another game",
         "choose another game, after a question; this session ends in good order", SHEET),
@@ -137,7 +139,7 @@ _REST = (
     Key("L", "L", "curves", "curves",
         "learning curves: scores, tokens, cost, times and memory of every episode", 4, panes=("curve",)),
     Key("y", "y", "copy", "copy", "copy the marked text, or the pane with the focus", 6),
-    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
+    _THEME,
     Key("left_square_bracket", "[", "episode(-1)", "episode before",
         "in a recording: the episode before; in a session: a lower β from the next decision on", SHEET),
     Key("right_square_bracket", "]", "episode(1)", "episode after",
@@ -155,8 +157,8 @@ BENCH = (
         "finished", 2),
     Key("escape", "esc", "present", "all cells",
         "show all cells again; the cursor goes to the first row and stays there", SHEET),
-    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
-    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
+    _HELP,
+    _THEME,
     Key("q", "q", "leave", "leave", "leave, after a question if a run is stopped by it; it can be taken up again", 0),
     _ALL,
     _SETTINGS,
@@ -178,8 +180,8 @@ HOME = (
     Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
     Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
     Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
-    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
-    Key("d", "d", "theme", "theme", "the next theme", 3),
+    _HELP,
+    Key("d", "d", "app.theme", "theme", "the next theme", 3),
     Key("q", "q", "app.leave", "leave", "leave", 0),
     Key("escape", "esc", "to_list", "to the list", "go to the list", SHEET),
     _ALL,
@@ -195,8 +197,8 @@ COMPARE = (
     Key("left_square_bracket", "[", "episode(-1)", "episode before",
         "the first difference of the episode before", SHEET),
     Key("y", "y", "copy", "copy", "copy the marked text, or the step under the cursor", SHEET),
-    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
-    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
+    _HELP,
+    _THEME,
     Key("q,escape", "q", "leave", "leave", "go back", 0),
 )
 """The keys of the compare screen."""
@@ -210,8 +212,8 @@ RACE = (
     Key("V", "V", "compare", "compare", "two of the racers side by side, step by step", 1),
     Key("tab", "tab", "app.focus_next", "next racer", "the next racer", SHEET),
     Key("z", "z", "zoom", "zoom", "give the whole width to the racer with the focus, and back", SHEET),
-    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
-    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
+    _HELP,
+    _THEME,
     Key("q", "q", "leave", "leave", "leave, after a question while it is being run; it can be taken up again", 0),
 )
 """The keys of the race screen."""
@@ -237,8 +239,8 @@ MEMORY = (
     Key("left_square_bracket", "[", "scope(-1)", "game before", "the game before", SHEET),
     Key("right_square_bracket", "]", "scope(1)", "game after", "the game after", SHEET),
     Key("escape", "esc", "present", "cancel", "cancel the work; show all steps again; leave", SHEET),
-    Key("question_mark", "?", "help", "help", "these keys; again: what the screen shows", 0),
-    Key("d", "d", "theme", "theme", "dark, light, or the terminal's own colours", SHEET),
+    _HELP,
+    _THEME,
     Key("q", "q", "leave", "leave", "leave; changes that are not kept are dropped, after a question", 0),
 )
 """The keys of the memory screen, besides those of the list."""
@@ -252,7 +254,7 @@ _FOLLOW = {
 """Labels and meanings of keys of the watch screen that mean something else for a session that is followed."""
 _FOLLOW_TOO = (
     "calls", "explain", "help", "look(-1)", "look(1)", "pane_help", "present", "find", "find_next", "zoom", "curves",
-    "copy", "theme", "app.settings", "app.command_palette", "undo_trial", "keep_trial",
+    "copy", "app.theme", "app.settings", "app.command_palette", "undo_trial", "keep_trial",
 )  # fmt: skip
 """Keys of the watch screen that mean the same there."""
 FOLLOW = (

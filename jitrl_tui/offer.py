@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import BadFile, JitrlError
 from jitrl_tui.facts import Facts, facts
 
 if TYPE_CHECKING:
@@ -128,7 +129,6 @@ def find_sessions(saves: Path) -> list[SessionRow]:
 
 def find_web(saves: Path) -> tuple[list[WebRow], list[str]]:
     """Return the web tasks that are here, and a sentence for each thing that is missing."""
-    from engine.errors import JitrlError
     from engine.web.browser import chromium
     from engine.web.sites.manager import SITES, Sites
     from engine.web.tasks import miniwob, suites
@@ -154,7 +154,6 @@ def find_benches(saves: Path) -> list[BenchRow]:
     """Return the runs of benchmarks, the newest first."""
     from engine.bench import folder as folders
     from engine.bench.manifest import MANIFEST, read_manifest
-    from engine.errors import BadFile
 
     rows = []
     for folder in folders.runs(saves):

@@ -1,7 +1,7 @@
 """What may reach a terminal: text without the characters that a terminal obeys, reorders or hides.
 
 Stories, pages, models, servers, recordings and file names say what they like. `guard` stands between all commands and
-stdout and stderr, `jitrl_tui.strips` between all widgets and the screen, so that nothing else has to think of it.
+stdout and stderr, `jitrl_tui.driver` between all widgets and the screen, so that nothing else has to think of it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.errors import JitrlError
 from engine.games.map import GameMap, direction
 from engine.records import (
     Decision,
@@ -114,7 +115,6 @@ class Remembered:
 
     def read(self, started: SessionStarted, own: Set[str]) -> GameMap:
         """Return the same at once; an empty map if memory cannot be read."""
-        from engine.errors import JitrlError
         from engine.session.store import open_memory
 
         found, scope, until = GameMap(), started.environment.scope, started.next_entry

@@ -9,7 +9,7 @@ from rich.text import Text
 from engine import waits
 from engine.session.race import SavedRace
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.race_source import RaceSource
+from jitrl_tui.race_source import LiveRace, RecordedRace
 from jitrl_tui.screens.race import RaceScreen
 
 
@@ -38,7 +38,7 @@ class RaceApp(JitrlApp):
         super()._fatal_error()
 
 
-def run_race_app(source: RaceSource, race: SavedRace, saves: Path, *, delay: float) -> int:
+def run_race_app(source: LiveRace | RecordedRace, race: SavedRace, saves: Path, *, delay: float) -> int:
     """Show a race until it is left, and return the exit code. The source is started here."""
     app = RaceApp(RaceScreen(source, race, saves, delay=delay))
     result = app.run()

@@ -1,43 +1,20 @@
-"""Races that are shown: one that is being run, and a recorded one."""
+"""Races that are shown: one that is being run, and a recorded one.
+
+Their items are `Told`, or a whole `RaceView` that replaces the present one.
+"""
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
-from typing import Protocol
 
 from engine.records import Notice
 from engine.session import race as races
 from engine.session.race import Race, SavedRace, Told
 from jitrl_tui.race_view import RaceView
-from jitrl_tui.source import Ending, InThread
+from jitrl_tui.source import Player, Source
 
 
-class RaceSource(Ending, Protocol):
-    """A race that is shown. Its items are `Told`, or a whole `RaceView` that replaces the present one."""
-
-    def pause(self) -> None:
-        """Wait before the next step."""
-        ...
-
-    def resume(self) -> None:
-        """Go on."""
-        ...
-
-    def step_once(self) -> None:
-        """Let all take one step, then wait."""
-        ...
-
-    def step_back(self) -> None:
-        """Show the step before. Does nothing where the race is being run."""
-        ...
-
-    def set_delay(self, seconds: float) -> None:
-        """Leave this much time between steps."""
-        ...
-
-
-class LiveRace(InThread):
+class LiveRace(Source):
     """A race that is run in threads of its own.
 
     Args:
@@ -69,7 +46,7 @@ class LiveRace(InThread):
         self.put(Told(0, Notice("error", self.failure)))
 
 
-class RecordedRace(InThread):
+class RecordedRace(Player):
     """Plays a recorded race back in its own thread, a step at a time.
 
     Args:
@@ -78,28 +55,11 @@ class RecordedRace(InThread):
         paused: Whether it waits at the first step.
     """
 
-    live = False
-
     def __init__(self, race: SavedRace, *, delay: float = 1.0, paused: bool = False) -> None:
-        super().__init__("race")
-        self._race, self._delay, self._playing = race, delay, not paused
+        super().__init__("race", delay, paused)
+        self._race = race
         self._moments: list[list[Told]] = []
         self._shown = 0
-        self._target: int | None = None
-        self._stopped = False
-        self._changed = threading.Condition()
-
-    def pause(self) -> None:
-        """Wait at this step."""
-        with self._changed:
-            self._playing = False
-            self._changed.notify()
-
-    def resume(self) -> None:
-        """Go on."""
-        with self._changed:
-            self._playing = True
-            self._changed.notify()
 
     def step_once(self) -> None:
         """Show the next step, then wait."""
@@ -108,18 +68,6 @@ class RecordedRace(InThread):
     def step_back(self) -> None:
         """Show the step before, then wait."""
         self._step(-1)
-
-    def set_delay(self, seconds: float) -> None:
-        """Leave this much time between steps."""
-        with self._changed:
-            self._delay = seconds
-            self._changed.notify()
-
-    def stop(self) -> None:
-        """End the playback."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify()
 
     def _step(self, by: int) -> None:
         with self._changed:

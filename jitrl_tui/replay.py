@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import bisect
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
-from jitrl_tui.source import InThread
+from jitrl_tui.source import Player
 from jitrl_tui.view import RunView
 
 
-class ReplaySource(InThread):
+class ReplaySource(Player):
     """Plays events back in its own thread, with seeking.
 
     A position is the number of events already shown. `moments` are the positions to stop at: after each
@@ -26,9 +25,6 @@ class ReplaySource(InThread):
         from_episode: Uid of the episode to begin with, "" for the first one.
     """
 
-    live = False
-    control = None
-
     def __init__(
         self,
         read: Callable[[], Iterable[tuple[float, Event | None]]],
@@ -38,57 +34,23 @@ class ReplaySource(InThread):
         path: Path | None = None,
         from_episode: str = "",
     ) -> None:
-        super().__init__("replay")
+        super().__init__("replay", delay, paused)
         self.path = path
         self._from_episode = from_episode
         self._read = read
-        self._delay = delay
-        self._playing = not paused
         self._events: list[Event] = []
         self._moments: list[int] = []
         self._stops: frozenset[int] = frozenset()
         self._episodes: list[int] = []
         self._checkpoints: dict[int, RunView] = {}
         self._position = 0
-        self._target: int | None = None
         self._single = False
-        self._stopped = False
-        self._changed = threading.Condition()
 
     # ------------------------------------------------------------------------------------- commands
 
-    def pause(self) -> None:
-        """Pause at the next decision."""
-        with self._changed:
-            self._playing = False
-            self._changed.notify()
-
-    def resume(self) -> None:
-        """Continue."""
-        with self._changed:
-            self._playing = True
-            self._changed.notify()
-
     def step_once(self) -> None:
         """Go to the next decision and pause."""
-        with self._changed:
-            self._playing, self._single = False, True
-            self._changed.notify()
-
-    def override(self, action: str) -> None:
-        """Do nothing, because a recording cannot be changed."""
-
-    def take_back(self) -> None:
-        """Do nothing, because a recording cannot be changed."""
-
-    def reread(self) -> None:
-        """Do nothing, because a recording cannot be changed."""
-
-    def set_delay(self, seconds: float) -> None:
-        """Set the time between steps in seconds."""
-        with self._changed:
-            self._delay = seconds
-            self._changed.notify()
+        self._change(_playing=False, _single=True)
 
     def fast_forward(self, episodes: int) -> None:
         """Jump to the end of this episode (0), or of the episode that is `episodes` further on."""
@@ -96,12 +58,6 @@ class ReplaySource(InThread):
             here = bisect.bisect_right(self._episodes, self._position) - 1
             wanted = here + max(1, episodes)
             self._target = self._episodes[wanted] if wanted < len(self._episodes) else len(self._events)
-            self._changed.notify()
-
-    def stop(self) -> None:
-        """End the playback."""
-        with self._changed:
-            self._stopped = True
             self._changed.notify()
 
     def seek(self, moments: int) -> None:

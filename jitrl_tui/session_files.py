@@ -1,19 +1,77 @@
-"""What a screen reads and writes beside a session: notes, typed commands, the recording, and the remembered map."""
+"""What a screen reads and writes beside a session: notes, typed commands, the recording, and the remembered map.
+
+Only its owner may read the file of typed commands.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.disk import private_file, private_folder, read_text, write_private
 from engine.errors import JitrlError
+from engine.paths import slug
 from engine.session import store as sessions
 from engine.session.notes import Notes
 from jitrl_tui.places import Remembered
-from jitrl_tui.typed_history import TypedHistory, history_of
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
+
+
+MOST = 1_000
+"""Lines that are kept of a game."""
+_FOLDER = "typed"
+
+
+class TypedHistory:
+    """Typed lines, oldest first.
+
+    A file that cannot be read or written is passed over: then the lines are only known until the program ends.
+
+    Args:
+        path: The file, one line each; None to keep them in this process only.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.lines: list[str] = []
+        self._path = path
+        if path is None:
+            return
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            self.lines = [line for line in read_text(path).splitlines() if line.strip()]
+        if len(self.lines) > 2 * MOST:
+            del self.lines[:-MOST]
+            with contextlib.suppress(OSError):
+                write_private(path, "".join(f"{line}\n" for line in self.lines))
+
+    def add(self, line: str, *, keep: bool = True) -> None:
+        """Add a line, unless it is empty or the same as the last one.
+
+        Args:
+            keep: Whether it is written to the file. What is typed into web pages, such as a password, is not.
+        """
+        line = " ".join(line.split())
+        if not line or line == (self.lines[-1] if self.lines else ""):
+            return
+        self.lines.append(line)
+        if self._path is None or not keep:
+            return
+        with contextlib.suppress(OSError):
+            private_folder(self._path.parent)
+            private_file(self._path)
+            with open(self._path, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{line}\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def history_of(saves: Path, game: str) -> TypedHistory:
+    """Return what was typed in a game."""
+    return TypedHistory(saves / _FOLDER / f"{slug(Path(game).name)}.txt")
 
 
 @dataclass(frozen=True, slots=True)

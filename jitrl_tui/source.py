@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import JitrlError
 from engine.records import Event, Notice
@@ -16,6 +16,7 @@ from jitrl_tui.view import RunView
 
 if TYPE_CHECKING:
     from engine.session.control import Control
+    from engine.session.loop import Session
 
 Item = Event | RunView
 """An item of an inbox: an event to add, or a whole view that replaces the present one."""
@@ -51,99 +52,21 @@ class Inbox:
         return len(self._items)
 
 
-class Ending(Protocol):
-    """What runs in a thread of its own and ends. Its commands do not block."""
-
-    live: bool
-    """Whether it is being run now, and is no recording."""
-    failed_as: str
-    """Name of the error's class in `engine.errors`, "" if there was no such error."""
-
-    @property
-    def exit_code(self) -> int:
-        """Exit code for the command line."""
-        ...
-
-    @property
-    def failure(self) -> str:
-        """The error in a sentence, "" if there was none."""
-        ...
-
-    def start(self, inbox: Inbox) -> None:
-        """Start it, and put what it tells into `inbox`."""
-        ...
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the thread to end; return whether it has."""
-        ...
-
-    def stop(self) -> None:
-        """End it properly. What was stored is kept."""
-        ...
-
-
-class Source(Ending, Protocol):
-    """A session that is shown, live or recorded."""
-
-    @property
-    def control(self) -> Control | None:
-        """What takes a person's commands; None for a recording."""
-        ...
-
-    def pause(self) -> None:
-        """Wait before the next action is carried out."""
-        ...
-
-    def resume(self) -> None:
-        """Continue."""
-        ...
-
-    def step_once(self) -> None:
-        """Carry out one action, then wait."""
-        ...
-
-    def override(self, action: str) -> None:
-        """Take `action` in place of the decision."""
-        ...
-
-    def take_back(self) -> None:
-        """Undo the last step of this episode, then wait."""
-        ...
-
-    def reread(self) -> None:
-        """Make the decision that waits again, from memory as it is now."""
-        ...
-
-    def set_delay(self, seconds: float) -> None:
-        """Leave this much time between steps."""
-        ...
-
-    def fast_forward(self, episodes: int) -> None:
-        """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
-        ...
-
-
-class RunnableSession(Protocol):
-    """The part of `engine.session.loop.Session` that a live source uses."""
-
-    control: Control
-
-    def fast_forward(self, episodes: int) -> None:
-        """Run without delay to the end of this episode, or of `episodes` more."""
-        ...
-
-    def run(self) -> Any:
-        """Play until the session ends. This blocks."""
-        ...
-
-
 class InThread:
-    """Work in a thread of its own, whose errors become a sentence and an exit code. `failed_as` is the error's class.
+    """Work in a thread of its own. Its commands do not block.
 
     Args:
         name: Name of the thread.
         saves: Folder for the traceback of an unexpected exception.
+
+    Attributes:
+        live: Whether it is being run now, and is no recording.
+        failure: The error in a sentence, "" if there was none.
+        failed_as: Name of the error's class in `engine.errors`, "" if there was no such error.
+        exit_code: Exit code for the command line.
     """
+
+    live = False
 
     def __init__(self, name: str, saves: Path | None = None) -> None:
         self.failure = self.failed_as = ""
@@ -168,6 +91,10 @@ class InThread:
 
     def work(self) -> None:
         """Do the work."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End it properly. What was stored is kept."""
         raise NotImplementedError
 
     def failed(self) -> None:
@@ -195,7 +122,79 @@ class InThread:
         self.failed()
 
 
-class LiveSource(InThread):
+class Source(InThread):
+    """A session that is shown, live or recorded. Where it cannot follow a command, the command does nothing.
+
+    Attributes:
+        control: What takes a person's commands; None for a recording.
+    """
+
+    control: Control | None = None
+
+    def pause(self) -> None:
+        """Wait before the next action is carried out."""
+
+    def resume(self) -> None:
+        """Continue."""
+
+    def step_once(self) -> None:
+        """Carry out one action, then wait."""
+
+    def overrule(self, question: int, action: str) -> None:
+        """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
+
+    def take_back(self) -> None:
+        """Undo the last step of this episode, then wait."""
+
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now."""
+
+    def set_delay(self, seconds: float) -> None:
+        """Leave this much time between steps."""
+
+    def fast_forward(self, episodes: int) -> None:
+        """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
+
+
+class Player(Source):
+    """Plays a recording.
+
+    Args:
+        name: Name of the thread.
+        delay: Seconds between steps.
+        paused: Whether it waits at the first step.
+    """
+
+    def __init__(self, name: str, delay: float, paused: bool) -> None:
+        super().__init__(name)
+        self._delay, self._playing, self._stopped = delay, not paused, False
+        self._target: int | None = None
+        self._changed = threading.Condition()
+
+    def _change(self, **fields: Any) -> None:
+        """Change fields, and tell the thread."""
+        with self._changed:
+            vars(self).update(fields)
+            self._changed.notify()
+
+    def pause(self) -> None:
+        """Pause at the next step."""
+        self._change(_playing=False)
+
+    def resume(self) -> None:
+        """Continue."""
+        self._change(_playing=True)
+
+    def set_delay(self, seconds: float) -> None:
+        """Leave this much time between steps."""
+        self._change(_delay=seconds)
+
+    def stop(self) -> None:
+        """End the playback."""
+        self._change(_stopped=True)
+
+
+class LiveSource(Source):
     """A live session in its own thread.
 
     Args:
@@ -211,7 +210,7 @@ class LiveSource(InThread):
 
     def __init__(
         self,
-        open_session: Callable[[Callable[[Event], None]], RunnableSession],
+        open_session: Callable[[Callable[[Event], None]], Session],
         *,
         saves: Path | None = None,
         before: Callable[[], str] = lambda: "",
@@ -221,48 +220,20 @@ class LiveSource(InThread):
         super().__init__("session", saves)
         self._before, self._after = before, after
         self.again = again
-        self._session = open_session(self.put)
+        self._session = session = open_session(self.put)
+        control = self.control = session.control
+        self.pause, self.resume, self.stop = control.pause, control.resume, control.stop
+        self.step_once, self.take_back, self.reread = control.step_once, control.take_back, control.reread
+        self.set_delay, self.fast_forward = control.set_delay, session.fast_forward
 
-    @property
-    def control(self) -> Control:
-        """What takes the person's commands."""
-        return self._session.control
+    def overrule(self, question: int, action: str) -> None:
+        """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
+        from engine.session.control import Said
 
-    def pause(self) -> None:
-        """Wait before the next action is carried out."""
-        self._session.control.pause()
-
-    def resume(self) -> None:
-        """Continue."""
-        self._session.control.resume()
-
-    def step_once(self) -> None:
-        """Carry out one action, then wait again."""
-        self._session.control.step_once()
-
-    def override(self, action: str) -> None:
-        """Take `action` in place of the decision."""
-        self._session.control.override(action)
-
-    def take_back(self) -> None:
-        """Undo the last step of this episode, then wait."""
-        self._session.control.take_back()
-
-    def reread(self) -> None:
-        """Make the decision that waits again, from memory as it is now."""
-        self._session.control.reread()
-
-    def set_delay(self, seconds: float) -> None:
-        """Leave this much time between steps."""
-        self._session.control.set_delay(seconds)
-
-    def fast_forward(self, episodes: int) -> None:
-        """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
-        self._session.fast_forward(episodes)
-
-    def stop(self) -> None:
-        """End the session properly. Finished steps and episodes are stored."""
-        self._session.control.stop()
+        if question:
+            self.control.answer(question, Said.INSTEAD, action)
+        else:
+            self.control.override(action)
 
     def work(self) -> None:
         """Play the session. It tells of its own errors itself."""

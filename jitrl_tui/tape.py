@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, TypeVar
 
 from engine.records import Decided, Event
 
@@ -12,19 +11,8 @@ APART = 200
 """Events between two views that are kept."""
 
 
-class Folding(Protocol):
-    """What is made of events."""
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        ...
-
-    def fold_all(self, events: Iterable[Event]) -> None:
-        """Take in events."""
-        ...
-
-
-View = TypeVar("View", bound=Folding)
+View = TypeVar("View")
+"""What is made of events; it has `copy` and `fold_all`."""
 
 
 class Tape(Generic[View]):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import extras
 from engine.errors import StorageError
+from engine.paths import ensure_folder
 
 if TYPE_CHECKING:
     from engine.bench.records import EpisodeRow
@@ -62,8 +63,6 @@ def track(tool: str, saves: Path, name: str, params: Mapping[str, Any], episodes
     Raises:
         StorageError: The tool cannot write.
     """
-    from engine.paths import ensure_folder
-
     folder = ensure_folder(ensure_folder(saves / "track") / tool)
     try:
         TOOLS[tool](folder, name, params, episodes)

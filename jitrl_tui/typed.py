@@ -14,14 +14,21 @@ class Typed:
         meaning: What it does, for the help.
         takes: What follows the name, "" for nothing.
         also: Other names.
-        lines: It is only there in plain lines; the screen has a key for it.
+        action: The action of the watch screen that it runs, with what the action is given after a colon.
+        given: The method of the watch screen that takes what follows the name, "" if nothing does.
     """
 
     name: str
     meaning: str
     takes: str = ""
     also: tuple[str, ...] = ()
-    lines: bool = False
+    action: str = ""
+    given: str = ""
+
+    @property
+    def lines(self) -> bool:
+        """Whether it is only there in plain lines; the screen has a key for it."""
+        return not self.action and not self.given
 
     @property
     def usage(self) -> str:
@@ -30,45 +37,41 @@ class Typed:
 
 
 COMMANDS = (
-    Typed("why", "why the agent would choose what it proposes"),
-    Typed("options", "the candidates with their probabilities before and after memory", also=("candidates",)),
-    Typed("memory", "the remembered steps and texts behind them", also=("mem",)),
-    Typed("map", "the places of the game, with what memory expects there"),
-    Typed("hint", "a hint at the best-known action: its first word; again: the whole action"),
-    Typed("note", "keep a note with this session", "TEXT"),
-    Typed("notes", "the notes of this session"),
-    Typed(
-        "export",
-        "write what was read and typed to a file: .txt, .md, .html or .json; `--thoughts FILE` adds reasons",
-        "FILE",
-    ),
-    Typed("actions", "the actions that are possible here"),
-    Typed("page", "on the web: the page drawn in text; the number of an element is an action, too", lines=True),
-    Typed("score", "score, step, episode"),
-    Typed("undo", "take the last step of this episode back"),
-    Typed("redo", "take the step again that was taken back last"),
-    Typed("end", "end this episode now; it is cut off, judged and remembered like any other"),
-    Typed(
-        "break", "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all", "RULE"
-    ),
-    Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME"),
-    Typed("load", "go on from a save, in a session of its own", "NAME"),
-    Typed("saves", "the saves there are"),
-    Typed(
-        "branch",
+    Typed("why", "why the agent would choose what it proposes", action="pane:why"),
+    Typed("options", "the candidates with their probabilities before and after memory", also=("candidates",),
+        action="pane:candidates"),
+    Typed("memory", "the remembered steps and texts behind them", also=("mem",), action="pane:memory"),
+    Typed("map", "the places of the game, with what memory expects there", action="pane:map"),
+    Typed("hint", "a hint at the best-known action: its first word; again: the whole action", action="hint"),
+    Typed("note", "keep a note with this session", "TEXT", action="notes", given="keep_note"),
+    Typed("notes", "the notes of this session", action="notes"),
+    Typed("export",
+        "write what was read and typed to a file: .txt, .md, .html or .json; `--thoughts FILE` adds reasons", "FILE",
+        action="export", given="export"),
+    Typed("actions", "the actions that are possible here", action="all_actions"),
+    Typed("page", "on the web: the page drawn in text; the number of an element is an action, too"),
+    Typed("score", "score, step, episode", action="score"),
+    Typed("undo", "take the last step of this episode back", action="take_back"),
+    Typed("redo", "take the step again that was taken back last", action="redo"),
+    Typed("end", "end this episode now; it is cut off, judged and remembered like any other", action="end_episode"),
+    Typed("break", "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all",
+        "RULE", action="breakpoints"),
+    Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME", action="save",
+        given="keep"),
+    Typed("load", "go on from a save, in a session of its own", "NAME", action="load", given="load"),
+    Typed("saves", "the saves there are", action="load"),
+    Typed("branch",
         "go on from after step N of this episode, in a session with a memory of its own, as it was then; "
-        "`N shared`: with the memory of this session, as it is now",
-        "N",
-    ),
-    Typed("pause", "wait before the next action", lines=True),
-    Typed("go", "go on", lines=True),
-    Typed("step", "one step, then wait", lines=True),
-    Typed("speed", "seconds between steps", "S", lines=True),
-    Typed("auto", "let the agent play N steps by itself", "N"),
-    Typed("forward", "let the agent play to the end of the episode", lines=True),
-    Typed("help", "this list"),
-    Typed("quit", "leave; the session goes on from here next time", also=("q", "exit")),
-)
+        "`N shared`: with the memory of this session, as it is now", "N", action="branch", given="branch"),
+    Typed("pause", "wait before the next action"),
+    Typed("go", "go on"),
+    Typed("step", "one step, then wait"),
+    Typed("speed", "seconds between steps", "S"),
+    Typed("auto", "let the agent play N steps by itself", "N", given="hand_over"),
+    Typed("forward", "let the agent play to the end of the episode"),
+    Typed("help", "this list", action="help"),
+    Typed("quit", "leave; the session goes on from here next time", also=("q", "exit"), action="leave_at_once"),
+)  # fmt: skip
 """All of them, in the order of the help."""
 
 
@@ -76,9 +79,15 @@ OURS = ("hint", "help", "undo", "map")
 """Words that people type without the slash although they mean the command."""
 
 
+def command(name: str) -> Typed | None:
+    """Return the command that is called `name`, None if there is none."""
+    return next((one for one in COMMANDS if name in (one.name, *one.also)), None)
+
+
 def found(name: str) -> str:
     """Return the first name of the command that is called `name`; "" if there is none."""
-    return next((command.name for command in COMMANDS if name in (command.name, *command.also)), "")
+    one = command(name)
+    return one.name if one is not None else ""
 
 
 def help_lines(*, lines: bool) -> list[str]:

@@ -15,7 +15,7 @@ from engine.session import store as sessions
 from engine.session.control import FOREVER, Control, Said
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from engine.session.rules import parse
-from engine.session.vetoes import Vetoes
+from engine.session.steering import Vetoes
 from engine.settings import SessionConfig
 from tests.killed import decided, differences
 from tests.playing import only, run

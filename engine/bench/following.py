@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from engine import limits
 from engine.bench import folder as folders
@@ -90,48 +90,14 @@ def playing(folder: Path) -> Path | None:
     return session if session is not None and presence.read(session) is not None else None
 
 
-class RunFiles(Protocol):
-    """What a run has written, wherever it is read from."""
-
-    name: str
-    """Name of the run."""
-    folder: Path | None
-    """The run's folder, None if this machine does not see it."""
-    away: bool
-    """Whether it cannot be read at the moment."""
-
-    @property
-    def more(self) -> bool:
-        """Whether there are more lines that can be read at once."""
-        ...
-
-    def manifest(self) -> dict[str, Any]:
-        """Return the manifest, or the part of it that says what is played."""
-        ...
-
-    def lines(self) -> list[bytes]:
-        """Return the lines of `told.jsonl` that were not returned yet."""
-        ...
-
-    def now(self) -> Now | None:
-        """Return the content of `now.json`, None if there is none."""
-        ...
-
-    def session(self, cell: str) -> Followed:
-        """Return the session of a cell that is being played.
-
-        Raises:
-            UsageError: There is none.
-        """
-        ...
-
-    def close(self) -> None:
-        """Free what is open."""
-        ...
-
-
 class RunFolder:
-    """The files of a run whose folder this machine sees; see `RunFiles`."""
+    """The files of a run whose folder this machine sees.
+
+    Attributes:
+        name: Name of the run.
+        folder: The run's folder, None if this machine does not see it.
+        away: Whether it cannot be read at the moment.
+    """
 
     away = False
 
@@ -159,7 +125,11 @@ class RunFolder:
         return read_now(self._place)
 
     def session(self, cell: str) -> Followed:
-        """Return the session of a cell that is being played."""
+        """Return the session of a cell that is being played.
+
+        Raises:
+            UsageError: There is none.
+        """
         found = playing(folders.cell_folder(self._place, cell))
         if found is None:
             raise UsageError(f"no session of the cell {cell!r} is being played now")
@@ -170,7 +140,7 @@ class RunFolder:
 
 
 class RelayedRun:
-    """The files of a run that is carried through a database; see `RunFiles`. While that is away, there is nothing new.
+    """The files of a run that is carried through a database. While that is away, there is nothing new.
 
     Args:
         address: The database.
@@ -245,7 +215,7 @@ class FollowedRun:
         BadFile: Its manifest is damaged, or of a newer version.
     """
 
-    def __init__(self, files: RunFiles) -> None:
+    def __init__(self, files: RunFolder | RelayedRun) -> None:
         self._where = shown(files.folder or files.name)
         plan = folders.plan_of(files.manifest(), self._where)
         self.files = files

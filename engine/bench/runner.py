@@ -48,7 +48,6 @@ class Runner:
         limits: What the run may cost. Dollars and tokens count from the beginning of the run, minutes from now.
         tell: Called with each message, by the thread that calls `run`.
         saves: The saves folder.
-        clock: Returns monotonic time in seconds.
 
     Attributes:
         stopped: Why the run ended early, a sentence; "" if it did not.
@@ -62,7 +61,6 @@ class Runner:
         limits: Limits,
         tell: Callable[[Message], None],
         saves: Path,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stopped = ""
         self._folder = folder
@@ -71,7 +69,6 @@ class Runner:
         self._limits = limits
         self._show = tell
         self._saves = saves
-        self._clock = clock
         self._progress = Progress(cells)
         self._manifest: dict[str, Any] = {}
         self._tries: dict[str, int] = {}
@@ -107,14 +104,14 @@ class Runner:
             self._manifest = read_manifest(self._folder)
             self._manifest.update(self._executor.place)
             spent = dict(self._manifest["spent"])
-            began = self._clock()
+            began = time.monotonic()
             self._telling.begin(max(1, self._executor.free), self._manifest)
             try:
                 self._take_up()
                 self._loop(began)
             finally:
                 self._executor.close()
-                spent["minutes"] = round(spent.get("minutes", 0.0) + (self._clock() - began) / 60, 3)
+                spent["minutes"] = round(spent.get("minutes", 0.0) + (time.monotonic() - began) / 60, 3)
                 usd = self._progress.usd
                 self._manifest["spent"] = {
                     **spent, "usd": None if usd is None else round(usd, 9), "tokens": self._progress.tokens,
@@ -150,7 +147,7 @@ class Runner:
             for message in self._executor.messages(_WAIT_S):
                 self._take(message)
             self._telling.beat()
-            self._keep_to_limits(self._clock() - began)
+            self._keep_to_limits(time.monotonic() - began)
             self._press_on()
 
     def _begin(self, name: str) -> None:
@@ -218,9 +215,9 @@ class Runner:
         if not self._halt:
             return
         if self._stopping_since is None:
-            self._stopping_since = self._clock()
+            self._stopping_since = time.monotonic()
             self._executor.stop()
-        elif self._clock() - self._stopping_since > PATIENCE_S:
+        elif time.monotonic() - self._stopping_since > PATIENCE_S:
             self._executor.close()
             for name in sorted(self._running):
                 self._tell(Stopped(name))

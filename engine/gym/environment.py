@@ -17,13 +17,41 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine import children, waits
+from engine import children, texts, waits
 from engine.environment import Abstractor
 from engine.errors import BadFile, GameError, MissingError, UsageError
+from engine.games.states.phrases import sentences, short
+from engine.games.states.state import abstract as of_prose
 from engine.gym.marks import plain
 from engine.gym.naming import PREFIX, Wanted, parse
 from engine.records import EnvironmentInfo, Observation
 from engine.workers import LineWorker, WorkerFailed, WorkerLost
+
+_WORD = re.compile(r"[a-z]{2,}")
+
+
+def abstract(
+    scene: str, inventory: str, place: str, said: str = "", room: int = 0, marks: tuple[str, ...] = ()
+) -> tuple[str, tuple[str, ...]]:
+    """Return the text `[State: noun, ...]` and the sorted tokens of one situation.
+
+    Arguments and tokens are those of `engine.games.states.state.abstract`, with two further kinds of tokens:
+    `see:ROW:LINE` for a drawn line (one without a word in lower case), and `see:SENTENCE` for a sentence with
+    a number.
+    """
+    rows = scene.splitlines()
+    drawn = [(number, row.strip()) for number, row in enumerate(rows) if row.strip() and not _WORD.search(row)]
+    prose = "\n".join(row for row in rows if _WORD.search(row))
+    text, tokens = of_prose(prose, inventory, place, said, room, marks)
+    more = {f"see:{number}:{short(row)}" for number, row in drawn}
+    more |= {
+        f"see:{short(' '.join(texts.words(line)))}" for line in sentences(prose) if any(map(str.isdigit, line))
+    }
+    if drawn:
+        inside = text.removeprefix("[State: ").removesuffix("]")
+        text = f"[State: {', '.join(filter(None, [inside, *(row for _, row in drawn)]))}]"
+    return text, tuple(sorted({*tokens, *more}))
+
 
 PYTHON = "JITRL_GYM"
 """The variable that names an interpreter with the packages of environments. By default it is the present one."""
@@ -180,7 +208,7 @@ class GymEnvironment:
     def abstractor(self) -> Abstractor:
         """Return a new abstractor for text."""
         from engine.games.states.state import GameAbstractor
-        from engine.gym.states import abstract
+        from engine.gym.environment import abstract
 
         return GameAbstractor(abstract)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from engine.llm.priors.verbs import logit
 from engine.llm.prompts import TEXT, Folder, unmarked
@@ -65,54 +65,6 @@ class AnswerForm:
         }
 
 
-class Asking(Protocol):
-    """How a model is asked for actions in one kind of environment."""
-
-    @property
-    def prompts(self) -> Folder:
-        """The prompts: `actions`, `actions_index`, and those that `scored_after` returns."""
-        ...
-
-    @property
-    def form(self) -> AnswerForm:
-        """The form of an answer in words."""
-        ...
-
-    @property
-    def cuttable(self) -> tuple[str, ...]:
-        """Fields of the prompts that may be cut if a prompt is too long, in the order of cutting."""
-        ...
-
-    @property
-    def shares(self) -> bool:
-        """Whether the logits of `prior/verbs` are probabilities from 0 to 1 instead of log-odds."""
-        ...
-
-    def blanks(self, request: ActionRequest) -> dict[str, str]:
-        """Return the field `current_state` of the prompts, and the fields that only this kind has."""
-        ...
-
-    def scored_after(self, name: str) -> str:
-        """Return the name of the prompt after which actions are scored; `name` is the one for text adventures."""
-        ...
-
-    def transcript(self, request: ActionRequest) -> str:
-        """Return the present situation as a short text for the prompts after which actions are scored."""
-        ...
-
-    def allowed(self, valid: Sequence[str]) -> str:
-        """Return a sentence about the allowed actions, for a model whose answer was unusable."""
-        ...
-
-    def accepted(self, text: str) -> str | None:
-        """Return the exact form of a proposed action that is not among the valid ones, None to drop it."""
-        ...
-
-    def odds(self, request: ActionRequest) -> Sequence[float]:
-        """Return the log-odds of each valid action in the prior `prior/verbs`, which is general knowledge."""
-        ...
-
-
 COMMANDS = AnswerForm(
     first={
         "progress_analysis": "What you've achieved and current challenges",
@@ -125,9 +77,16 @@ COMMANDS = AnswerForm(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextAsking:
-    """`Asking` for commands in words. All possible actions are in the list of valid actions."""
+    """How a model is asked for actions in one kind of environment; here for commands in words, which are all listed.
+
+    Attributes:
+        prompts: The prompts: `actions`, `actions_index`, and those that `scored_after` returns.
+        form: The form of an answer in words.
+        cuttable: Fields of the prompts that may be cut if a prompt is too long, in the order of cutting.
+        shares: Whether the logits of `prior/verbs` are probabilities from 0 to 1 instead of log-odds.
+    """
 
     prompts: Folder = TEXT
     form: AnswerForm = COMMANDS
@@ -135,29 +94,30 @@ class TextAsking:
     shares: bool = False
 
     def blanks(self, request: ActionRequest) -> dict[str, str]:
-        """Return the present situation, without text that looks like a marker of the prompt."""
+        """Return the field `current_state` of the prompts, and the fields that only this kind has."""
         return {"current_state": unmarked(request.current_state)}
 
     def scored_after(self, name: str) -> str:
-        """Return `name`."""
+        """Return the name of the prompt after which actions are scored; `name` is the one for text adventures."""
         return name
 
     def transcript(self, request: ActionRequest) -> str:
-        """Return the whole present situation."""
+        """Return the present situation as a short text for the prompts after which actions are scored."""
         return request.current_state
 
     def allowed(self, valid: Sequence[str]) -> str:
-        """Return the list of valid actions."""
+        """Return a sentence about the allowed actions, for a model whose answer was unusable."""
         return f"Copy every option EXACTLY from this list: {', '.join(valid)}"
 
     def accepted(self, text: str) -> str | None:
-        """Return None, because only listed actions are possible."""
+        """Return the exact form of a proposed action that is not among the valid ones, None to drop it."""
         return None
 
     def odds(self, request: ActionRequest) -> Sequence[float]:
-        """Return the log-odds of each action from a table of verbs."""
+        """Return the log-odds of each valid action in the prior `prior/verbs`, which is general knowledge."""
         return [logit(action) for action in request.valid_actions]
 
 
+Asking = TextAsking
 TEXT_ASKING = TextAsking()
 """For text adventures. It is the default."""

@@ -12,9 +12,11 @@ from engine import trust
 from engine.codec import to_plain
 from engine.environment import Searching
 from engine.environments import kind_of
+from engine.errors import UsageError
 from engine.jitrl import discounted_returns
 from engine.kinds import Places
 from engine.memory.exact.returns import own_returns
+from engine.paths import cache_folder
 from engine.records import (
     FORMAT,
     Decision,
@@ -295,15 +297,12 @@ def open_parts(
     from engine.agents import AGENTS
     from engine.agents.base import AgentContext
     from engine.environment import Judged
-    from engine.errors import UsageError
     from engine.llm import open_model
     from engine.memory.search import CLEAR, Lens
     from engine.memory.view import View
-    from engine.paths import cache_folder
     from engine.session.attainable import WRITING, attainable, why_no_writer
-    from engine.session.notebook import SessionNotebook
     from engine.session.store import open_memory
-    from engine.session.writing import Writer
+    from engine.session.writing import SessionNotebook, Writer
 
     config = saved.config
     cache = cache_folder(saves)

@@ -21,10 +21,9 @@ class Lockstep:
     Args:
         count: Number of sessions.
         paused: Whether to wait at the first step.
-        delay: Seconds for which decisions are shown before they are carried out.
     """
 
-    def __init__(self, count: int, *, paused: bool = False, delay: float = 0.0) -> None:
+    def __init__(self, count: int, *, paused: bool = False) -> None:
         self._changed = threading.Condition()
         self._at: list[Moment | None] = [None] * count
         """Where each session waits, None while it does not."""
@@ -33,7 +32,7 @@ class Lockstep:
         """The last step that may be taken."""
         self._together_since = 0.0
         """When the last of them had decided."""
-        self._paused, self._delay, self._single = paused, delay, 0
+        self._paused, self._delay, self._single = paused, 0.0, 0
 
     # ------------------------------------------------------------------------------ from any thread
 

@@ -6,34 +6,14 @@ nothing for that. Those that read it once are told before each episode what othe
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from engine.records import SessionStarted
+from engine.settings import SessionConfig
 
 SEQUENTIAL = "sequential"
 """An episode sees all episodes before it: the paper's protocol."""
 
 
-class Shared(Protocol):
-    """What the configuration of a session and the beginning of its recording both say of its workers."""
-
-    @property
-    def episodes(self) -> int:
-        """Number of episodes of the session."""
-        ...
-
-    @property
-    def workers(self) -> int:
-        """Number of sessions that take their steps in turn."""
-        ...
-
-    @property
-    def worker(self) -> int:
-        """Number of the session among them, from 1."""
-        ...
-
-
-def place(session: Shared, episode: int) -> tuple[int, int]:
+def place(session: SessionConfig | SessionStarted, episode: int) -> tuple[int, int]:
     """Return the number of an episode among those of all workers, and how many these have.
 
     Worker w of N plays the episodes w, w + N, w + 2 N, … of the whole. Draws, and settings that change with the number

@@ -6,34 +6,13 @@ import dataclasses
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from engine.session.processor import processor_seconds
 from engine.train.jobs import Update
 
-
-class Episode(Protocol):
-    """What is counted of an episode."""
-
-    @property
-    def gains(self) -> tuple[float, ...]:
-        """One number for each of its steps."""
-        ...
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens of the prompts of its decisions."""
-        ...
-
-    @property
-    def completion_tokens(self) -> int:
-        """Tokens of the answers that were scored."""
-        ...
-
-    @property
-    def trained_tokens(self) -> int:
-        """Tokens that gradients are computed for."""
-        ...
+if TYPE_CHECKING:
+    from engine.train.rollouts import Played
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +45,7 @@ class Counts:
         """Return counts that go on from an update."""
         return cls(Taken(**{spec.name: getattr(update, spec.name) for spec in dataclasses.fields(Taken)}))
 
-    def add(self, episode: Episode, passes: int = 1) -> None:
+    def add(self, episode: Played, passes: int = 1) -> None:
         """Count an episode that weights are trained with.
 
         Args:

@@ -17,7 +17,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from engine.errors import UsageError
 from engine.settings.training import GrpoSettings
-from engine.train.arguments import arguments
+from engine.train.checkpoints import arguments
 from engine.train.rollouts import Played
 from engine.train.trained import Row
 

@@ -7,11 +7,13 @@ for more, so that one recording holds all episodes of a run in their order.
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 from pathlib import Path
 from queue import SimpleQueue
 
-from engine.errors import GameError, JitrlError, UsageError
+from engine.disk import read_bytes, write_private
+from engine.errors import GameError, JitrlError, StorageError, UsageError
 from engine.evaluator import Evaluator
 from engine.records import (
     Decided,
@@ -31,7 +33,6 @@ from engine.session.live import taken
 from engine.session.loop import Session
 from engine.settings import SessionConfig
 from engine.train.checking import UNLIKE
-from engine.train.recordings import cut
 from engine.train.trained import Row, TrainedModel
 
 
@@ -222,3 +223,33 @@ class Player:
             self._done.put(UsageError(UNLIKE.format(self.task)))
             self._control.stop()
         self._beginning = event.observation.text
+
+
+def cut(path: Path, episodes: int) -> None:
+    """Remove from a recording all that comes after its first finished episodes.
+
+    Args:
+        path: The file; nothing happens if it is not there.
+        episodes: Number of finished episodes that stay.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    if not path.is_file():
+        return
+    kept = at = ended = 0
+    data = read_bytes(path, limit=os.stat(path).st_size + 1)
+    for line in data.splitlines(keepends=True):
+        at += len(line)
+        if line.startswith(b'{"event":"SessionStarted"') and kept == 0:
+            kept = at
+        if line.startswith(b'{"event":"EpisodeEnded"') and line.endswith(b"\n"):
+            ended += 1
+            if ended <= episodes:
+                kept = at
+    if kept == len(data):
+        return
+    try:
+        write_private(path, data[:kept])
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from None

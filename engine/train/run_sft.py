@@ -18,8 +18,7 @@ from engine.kinds import Places
 from engine.llm.prompts import tail
 from engine.settings.training import SftSettings
 from engine.train import curve, manifest, models
-from engine.train.arguments import arguments
-from engine.train.checkpoints import CHECKPOINTS, latest
+from engine.train.checkpoints import CHECKPOINTS, arguments, latest
 from engine.train.counting import Counts, Taken
 from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
 from engine.train.finishing import finish, write

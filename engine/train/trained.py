@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from engine.llm.local.trie import choices
 from engine.llm.model import Question, Reply, Usage
 from engine.records import ActionRequest, Candidate, ModelCall, Notice, Proposal, Waiting
 from engine.train.prompts import Prompts
+
+if TYPE_CHECKING:
+    from engine.train.policy import TriePolicy
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,18 +45,6 @@ class _Proposed:
     tokens: int
 
 
-class Policy(Protocol):
-    """Scores actions."""
-
-    def score(self, prompt: Sequence[int], tails: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the log-probability (nats) of each token of each action after the prompt; 0 for forced ones."""
-        ...
-
-    def renew(self) -> None:
-        """Forget what was computed with earlier weights."""
-        ...
-
-
 class TrainedModel:
     """The model that is being trained, as a session uses it. Implements `engine.llm.model.Model`.
 
@@ -68,7 +59,7 @@ class TrainedModel:
     reading = "string"
     usage = Usage()
 
-    def __init__(self, name: str, policy: Policy, prompts: Prompts) -> None:
+    def __init__(self, name: str, policy: TriePolicy, prompts: Prompts) -> None:
         self.name = name
         self.last: _Proposed | None = None
         """What was proposed for the last decision; None if there was only one action."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.errors import UsageError
-from engine.llm.asking import AnswerForm
+from engine.evaluator import SCHEMA
+from engine.llm.asking import AnswerForm, TextAsking
+from engine.llm.reading.writing import WritingTest, ranks
 from engine.records import ActionRequest
 from engine.web.actions import DESCRIPTION, parse
 from engine.web.drawing.text import GOAL, TITLE
@@ -18,20 +20,8 @@ from engine.web.prompts import PAGES
 _RECENT = 6
 
 
-class PageAsking:
-    """`engine.llm.asking.Asking` for web pages. Actions are calls on elements, and not all of them can be listed."""
-
-    prompts = PAGES
-    form = AnswerForm(
-        first={"reasoning": "Your overall reasoning about the current state"},
-        reason="option{}_reasoning",
-        reason_shown="Why this action",
-        option_shown="click(<link[Name]>)",
-        listed=False,
-    )
-    cuttable = ("memory_text", "recent_history", "summary")
-    shares = True
-    """The profile transforms a model's confidences to the same scale, on which experience outweighs the prior."""
+class PageAsking(TextAsking):
+    """How a model is asked on web pages. Actions are calls on elements, and not all of them can be listed."""
 
     def blanks(self, request: ActionRequest) -> dict[str, str]:
         """Return page and task as separate fields, so that the user's task is separate from the site's text."""
@@ -74,8 +64,41 @@ class PageAsking:
         return logits(request)
 
 
-PAGE_ASKING = PageAsking()
+PAGE_ASKING = PageAsking(
+    PAGES,
+    AnswerForm(
+        first={"reasoning": "Your overall reasoning about the current state"},
+        reason="option{}_reasoning",
+        reason_shown="Why this action",
+        option_shown="click(<link[Name]>)",
+        listed=False,
+    ),
+    ("memory_text", "recent_history", "summary"),
+    # The profile transforms a model's confidences to the same scale, on which experience outweighs the prior.
+    shares=True,
+)
 
 
 def _line(text: str, start: str) -> str:
     return next((line.removeprefix(start) for line in text.splitlines() if line.startswith(start)), "")
+
+
+_STEPS = (
+    "Step 0: [shop/SLUG: nothing yet] Put the blue kettle into the basket\n-> Action: click(<link[Terms]>)\n"
+    "-> Result: Terms and conditions\n\n"
+    "Step 1: [shop/SLUG: nothing yet] Put the blue kettle into the basket\n-> Action: click(<button[Add to basket]>)\n"
+    "-> Result: The blue kettle is in your basket\n\nEnd: [basket: nothing yet]"
+)
+
+
+def _judges(text: str) -> bool:
+    return ranks(text, best=1, worst=0, steps=2)
+
+
+TESTS = {
+    "rewards": WritingTest(
+        PAGES, "rewards",
+        {"trajectory": _STEPS, "total": "2", "verdict": "the task was DONE", "steps": "0, 1"}, _judges, SCHEMA,
+    ),
+}  # fmt: skip
+"""The tests, by the setting for which a model has to write or judge."""

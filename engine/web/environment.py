@@ -23,11 +23,12 @@ from engine.web.browser.snapshot import Node, Page, Seen
 from engine.web.browser.url import pattern, query_values
 from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, offered, values_of
 from engine.web.drawing import text as texts
-from engine.web.records import Assignment, Judge
+from engine.web.records import Assignment
 from engine.web.states.state import WebAbstractor
 
 if TYPE_CHECKING:
     from engine.llm.model import Model
+    from engine.web.tasks.judge import TaskJudge
     from engine.web.tasks.miniwob import Rules
 
 ANSWER = 2000
@@ -58,7 +59,7 @@ class WebEnvironment:
         executable: str,
         *,
         scope: str,
-        judge: Judge | None = None,
+        judge: TaskJudge | None = None,
         rules: Rules | None = None,
         driver: Driver | None = None,
         limits: Limits | None = None,

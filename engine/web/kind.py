@@ -60,7 +60,7 @@ def _evaluator(settings: Settings, model: Model) -> Evaluator:
 
 
 def _tests() -> Mapping[str, WritingTest]:
-    from engine.web.writing import TESTS
+    from engine.web.asking import TESTS
 
     return TESTS
 

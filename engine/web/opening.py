@@ -9,20 +9,17 @@ web:browsergym-miniwob.X   a task of BrowserGym, through `engine.web.browsergym.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from engine.errors import JitrlError, MissingError, UsageError
+from engine.errors import MissingError, UsageError
 from engine.web.browser.chromium import require_browser
 from engine.web.environment import WebEnvironment
-from engine.web.records import Assignment, Look, SignIn
+from engine.web.records import Assignment, SignIn
 
 if TYPE_CHECKING:
-    from engine.llm.model import Model
-    from engine.web.sites.manager import Lent
-    from engine.web.tasks.scoring import Scorer
     from engine.web.tasks.suites import WebTask
 
 PREFIX = "web:"
@@ -212,6 +209,7 @@ def _open_miniwob(page: str, saves: Path) -> WebEnvironment:
 def _open_task(task_id: str, saves: Path, variables: Mapping[str, str]) -> WebEnvironment:
     from engine.web.sites.manager import SITES, Sites
     from engine.web.tasks import suites as tasks
+    from engine.web.tasks.judge import TaskJudge
     from engine.web.tasks.scoring import Scorer
 
     task = tasks.get(task_id, saves)
@@ -256,59 +254,3 @@ def _forms(task: WebTask, urls: Mapping[str, str], running: Mapping[str, str]) -
             page = urljoin(url, login.path) if ours else url + login.path
             forms.append(SignIn(page, login.labels, "" if ours else login.button))
     return tuple(forms)
-
-
-class TaskJudge:
-    """Judges episodes with the evaluator of the suite, and resets local sites before each episode."""
-
-    def __init__(self, task: WebTask, scorer: Scorer, lent: Lent | None = None) -> None:
-        self._task = task
-        self._scorer = scorer
-        self._lent = lent
-
-    @property
-    def wants_answer(self) -> bool:
-        """Whether an answer is required. WebArena-Verified requires one, the classic checks do not."""
-        return not isinstance(self._task.raw["eval"], Mapping)
-
-    def begin(self) -> None:
-        """Reset the local sites of the task."""
-        if self._lent is not None:
-            self._lent.reset()
-
-    def judge_with(self, model: Model) -> None:
-        """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
-        from engine.web.tasks.meaning import by_model
-
-        self._scorer.compare_by(by_model(model))
-
-    def looks(self, url: str) -> tuple[Look, ...]:
-        """Return the pages that the classic program checks read; () for other tasks, or if a check is unsupported."""
-        from engine.web.tasks.classic import targets
-        from engine.web.tasks.suites import render
-
-        if not isinstance(self._task.raw["eval"], Mapping):
-            return ()
-        wanted = targets(self._task.raw, url)
-        if any(target.unsupported for target in wanted):
-            return ()
-        return tuple(
-            Look("" if t.url == "last" else render(t.url, self._scorer.urls), t.locator, t.prepare)
-            for t in wanted
-        )
-
-    def judge(
-        self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
-    ) -> tuple[float | None, str]:
-        """Return the score and a sentence. The score is None if the episode cannot be judged."""
-        from engine.web.tasks.scoring import Outcome
-
-        try:
-            verdict = self._scorer.score(self._task, Outcome(answer, url, list(entries), texts))
-        except JitrlError as error:
-            return None, str(error)
-        return verdict.score, verdict.why
-
-    def close(self) -> None:
-        """End the evaluator."""
-        self._scorer.close()

@@ -1,4 +1,4 @@
-"""Records for episodes on web pages: the task to run, what a judge looks up, and the protocol of judges.
+"""Records for episodes on web pages: the task to run, and what a judge looks up.
 
 `engine.web.tasks.suites.WebTask` is a task as its suite lists it. An `Assignment` is the task prepared for a run:
 with the base URLs of the sites, the hosts that may be reached, and the login forms.
@@ -6,12 +6,12 @@ with the base URLs of the sites, the hosts that may be reached, and the login fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.llm.model import Model
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,49 +72,3 @@ class Look:
     url: str
     locator: str = ""
     prepare: tuple[str, ...] = ()
-
-
-class Judge(Protocol):
-    """Decides whether an assignment was done.
-
-    Attributes:
-        wants_answer: Whether an episode without a final message of the agent counts as failed, whatever the sites
-            show.
-    """
-
-    @property
-    def wants_answer(self) -> bool:
-        """See above."""
-        ...
-
-    def looks(self, url: str) -> Sequence[Look]:
-        """Return what the judge needs to look up for an episode that ended on `url`."""
-        ...
-
-    def judge_with(self, model: Model) -> None:
-        """Use `model` to compare texts by meaning if they cannot be compared by characters."""
-        ...
-
-    def judge(
-        self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
-    ) -> tuple[float | None, str]:
-        """Judge an episode.
-
-        Args:
-            answer: The agent's last message to the user, "" if none.
-            url: URL of the page the episode ended on.
-            entries: HAR entries of the episode in order, with posted data.
-            texts: The text found for each of `looks`; "" if none was found.
-
-        Returns:
-            The score from 0 to 1, None if it cannot be decided; and a sentence on why it is not 1.
-        """
-        ...
-
-    def begin(self) -> None:
-        """Reset the sites for a new episode, as far as that is possible."""
-        ...
-
-    def close(self) -> None:
-        """Release all resources; calling this twice is safe."""
-        ...

@@ -6,6 +6,9 @@ import argparse
 import json
 from typing import Any
 
+from engine.paths import saves_folder
+from jitrl_tui.output import clean
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -23,10 +26,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the comparison on the screen, or print it; return the exit code."""
-    from engine.paths import saves_folder
     from engine.session.store import recorded
     from jitrl_tui import comparing, plain
-    from jitrl_tui.output import clean
 
     saves = saves_folder(args.saves)
     paths = recorded(saves, args.a), recorded(saves, args.b)

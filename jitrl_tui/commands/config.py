@@ -10,6 +10,9 @@ import sys
 import textwrap
 from typing import Any
 
+from engine.disk import shown
+from engine.errors import UsageError
+from engine.settings import GROUPS, Settings, differences
 from jitrl_tui.output import note
 
 
@@ -61,7 +64,6 @@ def _show(args: argparse.Namespace) -> int:
     if args.profile is None:
         return _show_set(args, changed=False)
     from engine.environments import profile
-    from engine.settings import GROUPS, Settings
 
     settings, usual = profile(args.profile, args.kind), Settings()
     if args.json:
@@ -85,7 +87,6 @@ def _diff(args: argparse.Namespace) -> int:
 
         raise UsageError("config diff takes two profiles, or none to show what differs from the defaults")
     from engine.environments import profile
-    from engine.settings import Settings, differences
 
     found = differences(profile(args.one, args.kind), profile(args.other, args.kind))
     if args.json:
@@ -100,7 +101,6 @@ def _diff(args: argparse.Namespace) -> int:
 
 def _show_set(args: argparse.Namespace, *, changed: bool) -> int:
     """Print every setting with its value and where it comes from; with `changed`, those that are not the default."""
-    from engine.disk import shown
     from engine.environments import profile
     from jitrl_tui.preferences.schema import OPTIONS
 
@@ -133,8 +133,6 @@ def _show_set(args: argparse.Namespace, *, changed: bool) -> int:
 
 def _set(args: argparse.Namespace) -> int:
     """Write a setting to the config file."""
-    from engine.disk import shown
-    from engine.errors import UsageError
     from jitrl_tui import keymap
     from jitrl_tui.panes.registry import kinds
     from jitrl_tui.preferences import config
@@ -165,16 +163,12 @@ def _unset(args: argparse.Namespace) -> int:
 
 def _path(args: argparse.Namespace) -> int:
     """Print the path of the config file."""
-    from engine.disk import shown
-
     print(shown(args.preferences.config.file))
     return 0
 
 
 def _schema(args: argparse.Namespace) -> int:
     """Print a JSON schema of an object with all settings."""
-    from engine.settings import Settings
-
     properties: dict[str, Any] = {}
     for spec in dataclasses.fields(Settings):
         meta = spec.metadata

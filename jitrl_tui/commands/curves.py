@@ -8,6 +8,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import UsageError
+from engine.paths import saves_folder
+
 if TYPE_CHECKING:
     from jitrl_tui.curves import Curve
     from jitrl_tui.history import Past
@@ -37,8 +40,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print or write the curves; return the exit code."""
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
     from jitrl_tui import curves, history
 
     saves = saves_folder(args.saves)
@@ -65,7 +66,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _session(name: str, saves: Path) -> Past:
     """Return a session by its name, its folder or its recording, with its finished episodes."""
-    from engine.errors import UsageError
     from engine.session import recording, store
     from jitrl_tui import history
 

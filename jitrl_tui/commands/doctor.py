@@ -11,6 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import JitrlError, MissingError
+from engine.hiding import without_credentials
+from engine.paths import cache_folder, saves_folder
+from engine.records import ActionRequest, Notice
+from engine.settings import Settings
+
 if TYPE_CHECKING:
     from engine.llm.model import Model
 
@@ -81,7 +87,6 @@ def _system(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _embedding(_: argparse.Namespace) -> Iterator[Check]:
-    from engine.errors import MissingError
     from engine.memory.embeddings.embedding import open_embedder
 
     try:
@@ -120,8 +125,6 @@ def _config(args: argparse.Namespace) -> Iterator[Check]:
 
 
 def _saves(args: argparse.Namespace) -> Iterator[Check]:
-    from engine.paths import saves_folder
-
     folder = saves_folder(args.saves)
     free = shutil.disk_usage(folder).free / 2**20
     writable = os.access(folder, os.W_OK)
@@ -138,7 +141,6 @@ def _saves(args: argparse.Namespace) -> Iterator[Check]:
 
 def _games(args: argparse.Namespace) -> Iterator[Check]:
     from engine.games.catalogue import list_games
-    from engine.paths import saves_folder
 
     stories = list_games(games=args.games, saves=saves_folder(args.saves))
     shipped = [s.name for s in stories if s.shipped]
@@ -160,9 +162,7 @@ def _confined(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _models(args: argparse.Namespace) -> Iterator[Check]:
-    from engine.errors import JitrlError
     from engine.llm.local import llamacpp, weights
-    from engine.paths import cache_folder, saves_folder
 
     try:
         llamacpp.library()
@@ -190,7 +190,6 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
-    from engine.hiding import without_credentials
     from engine.llm.calls.listing import listed
     from engine.llm.calls.opening import address
 
@@ -216,7 +215,6 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
         yield from _opened(args, name, [])
         return
     from engine.llm.calls import inquiry, probing
-    from engine.paths import cache_folder, saves_folder
 
     known = inquiry.known(name)
     if not known.provider:
@@ -266,11 +264,7 @@ def _opened(args: argparse.Namespace, name: str, sentences: list[str]) -> Iterat
 
     import numpy as np
 
-    from engine.errors import JitrlError
     from engine.llm import open_model
-    from engine.paths import cache_folder, saves_folder
-    from engine.records import ActionRequest, Notice
-    from engine.settings import Settings
 
     started = time.perf_counter()
     try:
@@ -312,7 +306,6 @@ def _methods(args: argparse.Namespace, model: Model) -> tuple[Check, bool]:
     from engine.agents import AGENTS
     from engine.games.kind import GAMES
     from engine.llm.model import writes_here
-    from engine.paths import cache_folder, saves_folder
     from engine.session.attainable import WRITING, why_no_writer
 
     if writes_here(model):
@@ -329,7 +322,6 @@ def _repeating(model: Model) -> Iterator[Check]:
     """Say whether the model writes the same twice of the same game: otherwise memory does not know states again."""
     from engine.games.kind import GAMES
     from engine.llm.reading import writing
-    from engine.settings import Settings
 
     for name, what in (("state", "states"), ("history", "histories")):
         found = writing.repeated(model, GAMES.tests()[name], Settings().summary_temperature)
@@ -344,7 +336,6 @@ def _repeating(model: Model) -> Iterator[Check]:
 
 def _measured(args: argparse.Namespace, name: str) -> Check:
     from engine.llm.reading import capability
-    from engine.paths import cache_folder, saves_folder
 
     own = [c for c in capability.load(cache_folder(saves_folder(args.saves))) if c.model == name]
     if not own:
@@ -358,7 +349,6 @@ def _measured(args: argparse.Namespace, name: str) -> Check:
 def _web(args: argparse.Namespace) -> Iterator[Check]:
     from importlib.metadata import PackageNotFoundError, version
 
-    from engine.paths import saves_folder
     from engine.web.browser.chromium import VARIABLE, find_browser, why_no_sandbox
     from engine.web.sites.manager import Sites
     from engine.web.sites.miniwob import pages_folder

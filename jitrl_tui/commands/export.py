@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.disk import shown
+from engine.errors import UsageError
+from engine.paths import ensure_folder, saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -37,9 +40,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the rows; return the exit code."""
-    from engine.disk import shown
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
     from engine.session import dataset, tables
 
     target = None if args.output in (None, "-") else Path(args.output)
@@ -64,8 +64,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _files(found: list[tuple[Path, str]], target: Path, form: str) -> int:
     """Write a file for a session, or a folder with one for each cell of a run."""
-    from engine.disk import shown
-    from engine.paths import ensure_folder
     from engine.session import inspect_log, spans
 
     save, ending, what = (
@@ -93,7 +91,6 @@ def recordings(name: str, saves: Path) -> list[tuple[Path, str]]:
         UsageError: There is no such session or run.
     """
     from engine.bench import folder as runs
-    from engine.errors import UsageError
     from engine.session import recording, store
 
     with contextlib.suppress(UsageError):

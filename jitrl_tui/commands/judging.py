@@ -7,6 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import UsageError
+from engine.paths import cache_folder, saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -35,10 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from engine.environments import profile
-    from engine.errors import UsageError
     from engine.llm import open_model
     from engine.llm.listed import check_name
-    from engine.paths import cache_folder, saves_folder
     from engine.session import judging
     from jitrl_tui.commands.export import recordings
     from jitrl_tui.commands.options import change

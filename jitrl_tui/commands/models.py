@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import ModelError, UsageError
+from engine.paths import cache_folder, saves_folder
+from engine.settings import Settings
 from jitrl_tui.commands import judging
 from jitrl_tui.output import rewrite
 
@@ -54,8 +57,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _cache(args: argparse.Namespace) -> Path:
-    from engine.paths import cache_folder, saves_folder
-
     return cache_folder(saves_folder(args.saves))
 
 
@@ -172,7 +173,6 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the facts in litellm's tables about a model behind an API, and add them to `item`."""
     from dataclasses import asdict
 
-    from engine.errors import UsageError
     from engine.llm.calls import inquiry
 
     known = inquiry.known(item["name"])
@@ -216,7 +216,6 @@ def _show(measured: dict[str, Any]) -> None:
 def _test(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from engine.errors import ModelError, UsageError
     from engine.llm.listed import check_name
     from engine.llm.reading import capability
 
@@ -261,7 +260,6 @@ def _measure(args: argparse.Namespace, reading: str) -> Capability:
 
     from engine.llm import open_model
     from engine.llm.reading import capability
-    from engine.settings import Settings
 
     # A busy machine makes a model slower but not worse, so the time limit is long.
     settings = Settings(
@@ -293,7 +291,6 @@ def _tell(text: str) -> None:
 
 
 def _add(args: argparse.Namespace) -> int:
-    from engine.errors import UsageError
     from engine.llm.listed import check_name
     from engine.llm.local import weights
 

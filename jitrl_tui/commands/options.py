@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import agents, environments, values
+from engine.errors import UsageError, meant
 from engine.settings import PROFILES, SessionConfig, Settings
 from jitrl_tui.ready import check_game
 
@@ -119,7 +120,6 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     Raises:
         UsageError: A name or value is invalid, or there is a mistake in the config file.
     """
-    from engine.errors import UsageError
     from jitrl_tui.preferences import used
 
     set_before = args.preferences or used()
@@ -179,8 +179,6 @@ def one_game(config: SessionConfig, saves: Path) -> None:
     Raises:
         JitrlError: As `check_game`, or the name is that of a suite.
     """
-    from engine.errors import UsageError
-
     names = check_game(config, saves)
     if names != (config.game,):
         raise UsageError(
@@ -202,8 +200,6 @@ def change(text: str) -> tuple[str, object]:
     Raises:
         UsageError: There is no such setting, or its value has another type.
     """
-    from engine.errors import UsageError, meant
-
     name, separator, value = text.partition("=")
     if not separator or name not in _NAMES:
         if separator and (near := meant(name, _NAMES)):

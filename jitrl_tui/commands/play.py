@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from engine.paths import saves_folder
 from jitrl_tui.commands.options import (
     add_orders,
     add_plain,
@@ -30,8 +31,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the play screen, or the plain mode if there is no screen; return the exit code."""
-    from engine.paths import saves_folder
-
     config, orders = session_config(args), orders_of(args)
     saves = saves_folder(args.saves)
     one_game(config, saves)  # report a wrong name before the screen opens

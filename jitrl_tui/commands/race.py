@@ -11,8 +11,12 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import UsageError
+from engine.paths import saves_folder
+from engine.settings import PROFILES, SessionConfig
 from engine.waiting import signals_in_threads
 from jitrl_tui.commands.options import change, one_game
+from jitrl_tui.output import clean, note
 
 if TYPE_CHECKING:
     from engine.session.race import SavedRace
@@ -21,8 +25,6 @@ if TYPE_CHECKING:
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    from engine.settings import PROFILES
-
     parser = subparsers.add_parser(
         "race", parents=[common], help="two to four agents on one game and seed, step by step at the same time"
     )
@@ -56,8 +58,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run, resume or replay a race; return the exit code."""
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
     from engine.session import race as races
     from jitrl_tui import plain
 
@@ -89,8 +89,6 @@ def arm(text: str, args: argparse.Namespace) -> tuple[str, SessionConfig]:
         UsageError: It is not written like this, or a name or value is wrong.
     """
     from engine import agents, environments
-    from engine.errors import UsageError
-    from engine.settings import SessionConfig
 
     head, _, rest = text.partition(":")
     given, separator, agent = head.rpartition("=")
@@ -138,7 +136,6 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     """Run or replay a race in lines; return the exit code."""
     from engine.session.race import Race, Told, moments
     from jitrl_tui import closing
-    from jitrl_tui.output import clean
     from jitrl_tui.race_view import RaceLines, RaceView, as_json
 
     view, lock = RaceView(race), threading.Lock()
@@ -181,8 +178,6 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
 
 def _say_how_to_go_on(race: SavedRace) -> None:
     """Say on stderr how the race is shown again or, unless all have finished, resumed."""
-    from jitrl_tui.output import note
-
     finished = all(racer.session.finished() for racer in race.racers)
     again = "show it again with" if finished else "go on with"
     option = "--replay" if finished else "--resume"

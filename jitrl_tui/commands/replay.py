@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from engine.paths import saves_folder
 from jitrl_tui.commands.options import add_plain, add_screen_options
 
 
@@ -21,7 +22,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the watch screen on the recording; return the exit code."""
-    from engine.paths import saves_folder
     from engine.session import recording
     from engine.session.store import recorded
 

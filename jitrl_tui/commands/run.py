@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.errors import UsageError
+from engine.paths import saves_folder
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
 from jitrl_tui.commands.running import play, result_of, tracked, verdict, write
@@ -28,7 +30,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. On Ctrl-C, finished steps are stored, and the command to resume is printed."""
-    from engine.paths import saves_folder
     from engine.session import changing, suites
     from engine.session import store as sessions
 
@@ -68,8 +69,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _target(name: str | None) -> Path | None:
     """Return the path of the result file. A missing folder is reported before the run starts."""
-    from engine.errors import UsageError
-
     if name is None or name == "-":
         return None
     target = Path(name)

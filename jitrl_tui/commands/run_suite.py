@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.records import SessionStarted
 from jitrl_tui.commands.running import Progress, play, result_of, tracked, verdict, write
 from jitrl_tui.output import note
 
@@ -68,7 +69,6 @@ def run_suite(
 
 def _before(saved: SavedSession) -> dict[str, Any]:
     """Return the result of a session that is already finished."""
-    from engine.records import SessionStarted
     from engine.session import recording, suites
 
     episodes = suites.played(saved)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import StorageError
 from engine.waiting import signals_in_threads
 from jitrl_tui import closing
 from jitrl_tui.expected import before_paying
@@ -77,8 +78,6 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    from engine.errors import StorageError
-
     text = json.dumps(result, indent=1)
     if target is not None:
         try:
@@ -91,7 +90,6 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
 
 def tracked(tool: str | None, saves: Path, saved: SavedSession, session: Session, progress: Progress) -> None:
     """Write the finished episodes of a session for the tool of `--track`, None for none. A failure is told."""
-    from engine.errors import StorageError
     from jitrl_tui.tracking import of_episode, track
 
     if tool is None or progress.started is None or not session.results:

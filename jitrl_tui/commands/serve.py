@@ -11,6 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.disk import read_text
+from engine.errors import UsageError
+from engine.paths import saves_folder
+
 TOKEN = "JITRL_SERVE_TOKEN"
 """Variable with the secret part of the address."""
 _LONGEST_FILE = 1000
@@ -51,8 +55,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; return the exit code."""
     from engine import extras
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
 
     token = _token(args)
     if not 0 <= args.port <= 65535:
@@ -91,9 +93,6 @@ def _token(args: argparse.Namespace) -> str:
     Raises:
         UsageError: It is none, or its file cannot be read.
     """
-    from engine.disk import read_text
-    from engine.errors import UsageError
-
     if args.token is not None:
         raise UsageError(f"--token would show the token to all users of this machine; use --token-file FILE or {TOKEN}")
     given = os.environ.pop(TOKEN, None)  # no visitor's process gets it
@@ -123,8 +122,6 @@ def _listen(host: str, port: int) -> socket.socket:
     Raises:
         UsageError: The host is not one of this machine, or the port is taken or none.
     """
-    from engine.errors import UsageError
-
     try:
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         listening = socket.socket(family, kind, protocol)

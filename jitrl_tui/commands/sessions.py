@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.disk import shown
+from engine.errors import UsageError
+from engine.paths import saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -64,9 +67,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the sessions, newest first, or open one."""
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
-
     saves = saves_folder(args.saves)
     if args.branch is not None:
         return _branch(args, saves)
@@ -104,8 +104,6 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     """Write the transcript of a session to a file or to stdout."""
-    from engine.disk import shown
-    from engine.paths import saves_folder
     from engine.session.transcript import format_of
     from jitrl_tui.exporting import export, text_of
 
@@ -131,7 +129,6 @@ def _named(name: str, saves: Path) -> SavedSession:
 
 def _branch(args: argparse.Namespace, saves: Path) -> int:
     """Branch from a session: on the screen, paused at the step; with --yes as lines, played at once."""
-    from engine.errors import UsageError
     from engine.session import branches as keeping
     from engine.session import orders
     from engine.session import store as sessions
@@ -164,9 +161,6 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     """Delete the named sessions, after a question."""
-    from engine.disk import shown
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
     from engine.session import changing, store
 
     saves = saves_folder(args.saves)
@@ -187,8 +181,6 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _rename(args: argparse.Namespace) -> int:
     """Give a session another name."""
-    from engine.disk import shown
-    from engine.paths import saves_folder
     from engine.session import changing, store
 
     saves = saves_folder(args.saves)
@@ -200,8 +192,6 @@ def _rename(args: argparse.Namespace) -> int:
 
 def _place(text: str) -> tuple[int, int]:
     """Return episode and step of STEP or EPISODE:STEP."""
-    from engine.errors import UsageError
-
     episode, _, step = text.rpartition(":")
     try:
         return int(episode or 1), int(step)

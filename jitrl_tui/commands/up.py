@@ -6,6 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from engine.errors import UsageError
+from engine.paths import cache_folder, ensure_folder, saves_folder
+
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
@@ -19,10 +22,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Install the extras, or list them."""
-    from engine.errors import UsageError
     from engine.extras import EXTRAS, installed
     from engine.installing import install
-    from engine.paths import cache_folder, ensure_folder, saves_folder
 
     for name in args.extras:
         if name not in EXTRAS:

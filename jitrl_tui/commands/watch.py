@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import UsageError
+from engine.paths import saves_folder
 from jitrl_tui.commands.options import (
     add_orders,
     add_plain,
@@ -48,9 +50,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the watch screen; return the exit code."""
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
-
     if args.follow is not None:
         if args.game is not None:
             raise UsageError("--follow stands in place of GAME; leave one of them out")
@@ -102,7 +101,6 @@ def _found(args: argparse.Namespace) -> FollowedRun | Reach:
     from functools import partial
 
     from engine.bench.following import FollowedRun, RelayedRun, RunFolder, find
-    from engine.paths import saves_folder
     from engine.session.remote.followed import FolderSession
     from engine.session.remote.relayed import RelayedSession, is_session
     from jitrl_tui.commands.options import address

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import MissingError
+from engine.paths import saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -58,16 +60,10 @@ def _sites(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="a list on stdout")
 
 
-def _saves(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
-
-    return saves_folder(args.saves)
-
-
 def _open(args: argparse.Namespace) -> Sites:
     from engine.web.sites.manager import Sites
 
-    return Sites(_saves(args), _say)
+    return Sites(saves_folder(args.saves), _say)
 
 
 def _up(args: argparse.Namespace) -> int:
@@ -75,7 +71,7 @@ def _up(args: argparse.Namespace) -> int:
     if args.install:
         from engine.web.sites.install import install
 
-        install(_saves(args), _say)
+        install(saves_folder(args.saves), _say)
     found = sites.up(args.sites)
     _show(found, args.json)
     bad = [status for status in found if status.state != "up"]
@@ -118,11 +114,10 @@ def _show(found: tuple[Status, ...], as_list: bool) -> None:
 
 
 def _ls(args: argparse.Namespace) -> int:
-    from engine.errors import MissingError
     from engine.web.tasks import miniwob
     from engine.web.tasks import suites as tasks
 
-    saves, found = _saves(args), []
+    saves, found = saves_folder(args.saves), []
     if args.suite == "browsergym":
         return _ls_browsergym(saves, args)
     for suite in [args.suite] if args.suite else ("local", "miniwob", *tasks.FILES):

@@ -8,6 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from engine.paths import saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what would differ; return the exit code."""
-    from engine.paths import saves_folder
     from engine.session import whatif
     from engine.session.store import recorded
     from jitrl_tui.commands.options import change

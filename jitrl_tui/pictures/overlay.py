@@ -8,36 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual.geometry import Region
 from textual.screen import Screen
+from textual.widget import Widget
 
 from jitrl_tui.pictures.encode import KITTY_GONE, encoded
 from jitrl_tui.pictures.terminal import Graphics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from PIL.Image import Image
-    from textual.dom import DOMNode
 
 
 Where = tuple[Any, Region]
 """Identity of a picture, and the cells it covers."""
-
-
-class Pictured(Protocol):
-    """A widget with a picture."""
-
-    screen: Screen[Any]
-    display: bool
-    ancestors: Sequence[DOMNode]
-    ancestors_with_self: Sequence[DOMNode]
-
-    def placed(self) -> tuple[Any, Region, Image] | None:
-        """Return the picture's identity, the screen cells it covers, and the picture cut to these cells."""
-        ...
 
 
 class Overlay:
@@ -68,7 +54,7 @@ class Overlay:
         self._busy = False
         """Whether a picture is being encoded. Only one is encoded at a time, however fast they change."""
 
-    def after_frame(self, screen: Screen[Any], pane: Pictured | None, update: object) -> None:
+    def after_frame(self, screen: Screen[Any], pane: Widget | None, update: object) -> None:
         """Show, move or remove the picture after a frame; `update` is what the frame wrote, () for nothing."""
         placed = pane.placed() if pane is not None and _free(screen, pane) else None
         if placed is None:
@@ -129,7 +115,7 @@ class Overlay:
         self._shown = None
 
 
-def _free(screen: Screen[Any], pane: Pictured) -> bool:
+def _free(screen: Screen[Any], pane: Widget) -> bool:
     """Whether a pane is visible and nothing covers it."""
     if pane.screen is not screen or not pane.display:
         return False

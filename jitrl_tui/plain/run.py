@@ -19,9 +19,8 @@ from jitrl_tui.output import clean, one_line
 from jitrl_tui.plain.commands import Commands
 from jitrl_tui.plain.telling import Telling
 from jitrl_tui.plain.terminal import TypedLines, line_reader
-from jitrl_tui.session_files import SessionFiles
+from jitrl_tui.session_files import SessionFiles, TypedHistory
 from jitrl_tui.source import Inbox, Source
-from jitrl_tui.typed_history import TypedHistory
 from jitrl_tui.view import RunView, meant
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ class PlainRun:
                     self._source.resume()
                     self._source.pause()
                 elif line:
-                    self._source.override(meant(line, self.view, self._pages))
+                    self._source.overrule(0, meant(line, self.view, self._pages))
                     self.view.activity = "running"
                 else:
                     self._step()
@@ -215,7 +214,6 @@ class PlainRun:
 
     def _break(self, control: Control, text: str) -> None:
         """Add a breakpoint, remove all, or list them."""
-        from engine.errors import UsageError
         from engine.session.rules import parse
 
         orders = control.orders
@@ -257,7 +255,7 @@ class PlainRun:
         if line and not self._source.live:
             self._telling.say("This is a recording: what happened cannot be overruled.")
         elif line:
-            self._source.override(meant(line, self.view, self._pages))
+            self._source.overrule(0, meant(line, self.view, self._pages))
         elif self.view.activity == "paused":
             self._step()
         else:

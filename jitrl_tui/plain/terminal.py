@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from jitrl_tui.output import beneath
-from jitrl_tui.typed_history import TypedHistory
+from jitrl_tui.session_files import TypedHistory
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.breakpoints import BreakpointsDialog
 from jitrl_tui.screens.keeping import KeepingScreen
+from jitrl_tui.screens.run_dialogs import BreakpointsDialog
 
 if TYPE_CHECKING:
     from engine.session.control import Control
@@ -26,7 +26,6 @@ _TELLS = {
 class AskingScreen(KeepingScreen):
     """A screen for one run that asks a person about decisions."""
 
-    _play = False
     _hurry = _hurry_from = 0
 
     def _control(self) -> Control | None:
@@ -67,7 +66,7 @@ class AskingScreen(KeepingScreen):
 
         if not self.view.asks or self.source.control is None:
             return False
-        self._present()
+        self.present()
         self.source.control.answer(self.view.question, Said.APPROVED)
         return True
 
@@ -82,7 +81,7 @@ class AskingScreen(KeepingScreen):
         control = self._control()
         if control is None:
             return
-        self._present()
+        self.present()
         if self.view.question and self.view.choice is not None:
             control.answer(self.view.question, Said.VETOED, self.view.choice.decision.action)
         else:
@@ -93,7 +92,7 @@ class AskingScreen(KeepingScreen):
         control = self._control()
         if control is None:
             return
-        if self._play:
+        if self.person_plays:
             self.notify("Where you play, each step waits for you already.", timeout=3)
             return
         orders = control.orders
@@ -122,7 +121,7 @@ class AskingScreen(KeepingScreen):
         """Ask how far to fast-forward, or how much to hand over."""
         if self.view.activity == "ended":
             return
-        self._present()
+        self.present()
         control = self.source.control
         total = self.view.started.episodes if self.view.started else 0
         stops = control is not None and bool(control.orders.rules)
@@ -150,7 +149,7 @@ class AskingScreen(KeepingScreen):
         """Take the step again that was taken back last."""
         control = self._control()
         if control is not None:
-            self._present()
+            self.present()
             control.redo()
 
     def action_end_episode(self) -> None:
@@ -167,23 +166,9 @@ class AskingScreen(KeepingScreen):
         text = f"Episode {number} ends here, after {steps}. It is cut off, judged and remembered like any other."
         self.app.push_screen(dialogs.ConfirmDialog("end the episode", text, "end it"), confirmed)
 
-    # ---------------------------------------------------------------------------------- typed commands
-
-    def command(self, text: str) -> None:
-        """Run a typed command, given without its slash."""
-        name, _, rest = text.partition(" ")
-        rest = rest.strip()
-        if name == "redo":
-            self.action_redo()
-        elif name == "end":
-            self.action_end_episode()
-        elif name == "break":
-            self.action_breakpoints()
-        elif name == "auto" and rest.isascii() and rest.isdigit() and int(rest[:7]) > 0:
-            self._forwarded(STEPS + rest[:7])
+    def hand_over_typed(self, steps: str) -> None:
+        """Hand a number of steps over."""
+        if steps.isascii() and steps.isdigit() and int(steps[:7]) > 0:
+            self._forwarded(STEPS + steps[:7])
         else:
-            super().command(text)
-
-    def _draw(self) -> None:
-        """Draw the screen."""
-        raise NotImplementedError
+            self.notify("/auto takes a number of steps: /auto 3", severity="warning")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -41,7 +40,6 @@ class BenchScreen(RunningScreen):
 
     Args:
         source: The benchmark: it gives messages and takes commands.
-        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "bench.tcss"
@@ -49,14 +47,14 @@ class BenchScreen(RunningScreen):
     batch = 4000
     waits_for = "stopping the cells after their present step; q again leaves at once"
 
-    def __init__(self, source: BenchSource, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(source, clock)
-        self._table = keymap.of("bench")
-        self._bindings = keymap.bound(self._bindings, self._table, "bench")
+    def __init__(self, source: BenchSource) -> None:
+        super().__init__(source)
+        self.key_table = keymap.of("bench")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "bench")
         self.source = source
         self.progress = Progress(source.info.cells, source.info.jobs)
         self.over: Over | None = None
-        self._began_at = clock()
+        self._began_at = time.monotonic()
         self._ended_at = 0.0
         self._finishing = False
         self._wanted = ""
@@ -87,11 +85,6 @@ class BenchScreen(RunningScreen):
         self.app.last_source = self.source
         self.source.start(self._inbox)
 
-    def on_resize(self) -> None:
-        """Arrange the widgets for the new size."""
-        self._arrange()
-        self.call_after_refresh(self._draw)
-
     @property
     def cells(self) -> CellList:
         """The list of cells."""
@@ -111,10 +104,10 @@ class BenchScreen(RunningScreen):
         """Take messages in, and draw."""
         for item in items:
             if isinstance(item, Over):
-                self.over, self._ended_at = item, self._clock()
+                self.over, self._ended_at = item, time.monotonic()
             elif isinstance(item, Run):
                 self.progress, self.over = Progress(self.source.info.cells, item.jobs), None
-                self._began_at = self._clock() - max(0.0, time.time() - item.began)
+                self._began_at = time.monotonic() - max(0.0, time.time() - item.began)
             else:
                 self.progress.tell(item)
         self._draw()
@@ -132,10 +125,10 @@ class BenchScreen(RunningScreen):
             return
         self.drawn()
         rows, cells = listed(self.progress, self._wanted), self.cells
-        cells.message = "No cell has these words." if self._wanted else "This run has no cells."
+        cells.message = "  No cell has these words." if self._wanted else "  This run has no cells."
         cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
         cells.border_subtitle = Content(fit(self._wanted, 40).rstrip())
-        cells.show(rows, () if len(models(self.progress)) > 1 else ("model",))
+        cells.show_cells(rows, () if len(models(self.progress)) > 1 else ("model",))
         self._draw_curves()
         self._draw_lines()
 
@@ -185,7 +178,7 @@ class BenchScreen(RunningScreen):
 
     def _draw_totals(self) -> None:
         progress, width = self.progress, max(1, self.size.width - 2)
-        elapsed = (self._ended_at if self.over else self._clock()) - self._began_at
+        elapsed = (self._ended_at if self.over else time.monotonic()) - self._began_at
         parts = totals(progress, self.source.info.limits, elapsed)
         if progress.speed is not None and not self.over:
             parts.append(f"{progress.speed:,.1f} steps/s")
@@ -199,7 +192,7 @@ class BenchScreen(RunningScreen):
         if isinstance(self.focused, Input):
             return [("Enter", "keep", "enter", 0), ("esc", "all cells", "escape", 0)]
         going = self.source.live and self.over is None
-        keys = keymap.footer([key for key in self._table if going or key.action != "finish"])
+        keys = keymap.footer([key for key in self.key_table if going or key.action != "finish"])
         return [("↑↓", "choose", "down", 3), *keys]
 
     def show_leaving(self) -> None:
@@ -208,11 +201,11 @@ class BenchScreen(RunningScreen):
 
     # ------------------------------------------------------------------------------------- commands
 
-    def on_cell_list_moved(self) -> None:
+    def on_row_list_moved(self) -> None:
         """Show the curves of the cell under the cursor."""
         self._draw_curves()
 
-    def on_cell_list_chosen(self) -> None:
+    def on_row_list_chosen(self) -> None:
         """Open a recording of the cell under the cursor."""
         self.action_open()
 
@@ -291,14 +284,6 @@ class BenchScreen(RunningScreen):
         running = self.progress.counts["running"]
         return f"{running} cell{' is' if running == 1 else 's are'} being played"
 
-    def leave_properly(self) -> None:
-        """Stop the run without a question, and leave as soon as it has ended."""
-        self.leave(self.app.leave_now)
-
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("bench", self._table, text=[page("terminal")]))
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()
+        self.app.push_screen(helping.of_screen("bench", self.key_table, text=[page("terminal")]))

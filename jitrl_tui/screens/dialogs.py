@@ -19,9 +19,8 @@ from engine.records import Decision, ModelCall
 from jitrl_tui import crash, logs
 from jitrl_tui.amounts import dollars
 from jitrl_tui.view import Choice, Paragraph
-from jitrl_tui.widgets.entry import Entry
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.options import Options
+from jitrl_tui.widgets.options import Entry, Options
 
 Result = TypeVar("Result")
 OWN = "Ctrl-O"
@@ -148,12 +147,11 @@ class OverruleDialog(PickDialog):
     free = "sends what is typed"
 
     def __init__(
-        self, decision: Decision, typed: str = "", meaning: Callable[[str], str] | None = None
+        self, decision: Decision | None, typed: str = "", meaning: Callable[[str], str] | None = None
     ) -> None:
         super().__init__(
             "overrule",
-            f"The agent wants to: {decision.action}. What shall it do instead? "
-            "↑↓ choose, Enter does it; memory learns from it as yours.",
+            _about(decision),
             "a number of the page, such as 7 or 7 some text; or type to filter"
             if meaning
             else "type words of an action, or any command",
@@ -162,19 +160,28 @@ class OverruleDialog(PickDialog):
         self._decision = decision
         self._meaning = meaning
 
+    def show(self, decision: Decision | None) -> None:
+        """Show the decision that waits now."""
+        if decision is self._decision:
+            return
+        self._decision, self._hint = decision, _about(decision)
+        if self.is_mounted:
+            self.query_one(".hint", Static).update(Content(self._hint))
+            self.fill(self.query_one(Input).value.strip())
+
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the candidates and the other valid actions that have all typed words; those that begin so first."""
         decision, words = self._decision, typed.casefold().split()
         found: list[tuple[str, Content]] = []
-        for index, candidate in enumerate(decision.candidates):
+        for index, candidate in enumerate(decision.candidates if decision else ()):
             here = "▸ " if index == decision.chosen else "  "
             line = Content.assemble(
                 (here + fit(candidate.action, 40), STRONG),
                 (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
             )
             found.append((candidate.action, line))
-        known = {candidate.action for candidate in decision.candidates}
-        for action in decision.possible:
+        known = {action for action, _ in found}
+        for action in decision.possible if decision else ():
             if action not in known:
                 found.append((action, Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))))
         found = [row for row in found if all(word in row[0].casefold() for word in words)]
@@ -185,6 +192,11 @@ class OverruleDialog(PickDialog):
             line = Content.assemble(("  " + meant, HUMAN), ("  on the page" + more, MUTED))
             return [(typed, line), *found]
         return found
+
+
+def _about(decision: Decision | None) -> str:
+    wants = f"The agent wants to: {decision.action}." if decision else "There is no decision yet; it is shown here."
+    return f"{wants} What shall it do instead? ↑↓ choose, Enter does it; memory learns from it as yours."
 
 
 class ForwardDialog(PickDialog):

@@ -65,7 +65,6 @@ class ExplainDialog(Dialog[None]):
 
     Args:
         choice: A choice with at least one candidate.
-        folder: Where fixtures are saved.
     """
 
     BINDINGS: ClassVar = [
@@ -76,9 +75,9 @@ class ExplainDialog(Dialog[None]):
         Binding("e,q", "dismiss(None)", show=False),
     ]
 
-    def __init__(self, choice: Choice, folder: Path | None = None) -> None:
+    def __init__(self, choice: Choice) -> None:
         super().__init__(classes="-page")
-        self._choice, self._folder = choice, folder
+        self._choice = choice
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
@@ -98,7 +97,7 @@ class ExplainDialog(Dialog[None]):
 
     def action_save(self) -> None:
         """Write the decision into a file that a test can compute again."""
-        folder = (self._folder or Path.cwd()).resolve()
+        folder = Path.cwd()
         try:
             made = deriving.fixture(self._choice)
             session = f"{made['session']}-" if made["session"] else ""

@@ -9,10 +9,11 @@ from jitrl_tui import keymap
 from jitrl_tui.following import FollowSource, Reach
 from jitrl_tui.preferences import used
 from jitrl_tui.screens import dialogs, helping
+from jitrl_tui.screens.overruling import Overruling
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.view import meant
 
 READ_ONLY = "following, read-only"
+
 _MARKED = (
     "This session is a cell of a benchmark. If you overrule it, its score is not the agent's alone any more: the cell "
     "is marked, and the report leaves it out."
@@ -41,9 +42,8 @@ class FollowScreen(WatchScreen):
 
             pages = PageStore(folder)
         super().__init__(source, delay=0.0, pages=pages)
-        self._cell, self._over = cell, over
-        self._agreed = False
-        self._question = 0
+        self._over = over
+        self.overruling = FollowOverruling(self, cell)
         source.changed = lambda: self.app.call_later(self._draw)
         source.told = lambda text, good: self.app.call_later(self._tell, text, good)
 
@@ -100,7 +100,7 @@ class FollowScreen(WatchScreen):
     def keys_now(self) -> Sequence[keymap.Key]:
         """Return the keys that do something now."""
         steers = ("toggle_pause", "step_once", "stop_session", "overrule")
-        return [key for key in self._table if self.source.lives or key.action not in steers]
+        return [key for key in self.key_table if self.source.lives or key.action not in steers]
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         kind = self.panes.kind_with_focus()
@@ -112,7 +112,7 @@ class FollowScreen(WatchScreen):
 
     # ------------------------------------------------------------------------------------- steering
 
-    def _may_steer(self) -> bool:
+    def may_steer(self) -> bool:
         """Return whether commands reach the session; say why not."""
         sign = self.source.sign
         if sign is None or not self.source.lives:
@@ -125,9 +125,8 @@ class FollowScreen(WatchScreen):
 
     def action_toggle_pause(self) -> None:
         """Take the session in hand, or hand it back."""
-        if self._may_steer():
-            self._present()
-            self._wants_overrule = False
+        if self.may_steer():
+            self.present()
             if self.source.held:
                 self.source.resume()
             else:
@@ -135,47 +134,16 @@ class FollowScreen(WatchScreen):
 
     def action_step_once(self) -> None:
         """Let a session that is held take one step; take another one in hand."""
-        if self._may_steer():
-            self._present()
+        if self.may_steer():
+            self.present()
             if self.source.held:
                 self.source.step_once()
             else:
                 self.source.pause()
 
-    def action_overrule(self, typed: str = "") -> None:
-        """Ask for another action as soon as a decision waits; of a cell, first ask whether to overrule it at all."""
-        if not self._may_steer():
-            return
-        self._typed = typed
-        if self._cell and not self._agreed:
-            dialog = dialogs.ConfirmDialog("overrule a cell?", _MARKED, "overrule it")
-            self.app.push_screen(dialog, lambda yes: yes and self._agree())
-        else:
-            self._ask()
-
-    def _agree(self) -> None:
-        self._agreed = True
-        self._ask()
-
-    def _ask(self) -> None:
-        self._present()
-        self._wants_overrule = True
-        if not self.source.held:
-            self.source.pause()
-        self._after_events()
-
-    def _open_overrule(self) -> None:
-        if self.source.held:
-            self._question = self.view.question
-            super()._open_overrule()
-
-    def _overruled(self, action: str | None) -> None:
-        if action:
-            self.source.overrule(self._question, meant(action, self.view, self._pages))
-
     def action_stop_session(self) -> None:
         """Stop the session, after a question."""
-        if not self._may_steer():
+        if not self.may_steer():
             return
         text = "The session stops after its running step. What was played is kept, and it can be taken up again."
         dialog = dialogs.ConfirmDialog("stop the session?", text, "stop it")
@@ -200,6 +168,37 @@ class FollowScreen(WatchScreen):
         self.app.push_screen(
             helping.of_watching("follow", (), self.keys_now(), self.panes.kind_with_focus(), self.focused, "")
         )
+
+
+class FollowOverruling(Overruling):
+    """Does the same for a session of another process, which is taken in hand for it.
+
+    Args:
+        screen: The screen.
+        cell: Whether the session is a cell of a benchmark. Then the person is asked first whether to overrule it.
+    """
+
+    _screen: FollowScreen
+
+    def __init__(self, screen: FollowScreen, cell: bool) -> None:
+        super().__init__(screen)
+        self._confirm = cell
+
+    def ask(self, typed: str = "") -> None:
+        """Open the window with a typed text, if the session can be steered."""
+        if not self._screen.may_steer():
+            return
+        if self._confirm:
+            dialog = dialogs.ConfirmDialog("overrule a cell?", _MARKED, "overrule it")
+            self._screen.app.push_screen(dialog, lambda yes: yes and self._hold(typed))
+        else:
+            self._hold(typed)
+
+    def _hold(self, typed: str) -> None:
+        self._confirm = False
+        if not self._screen.source.held:
+            self._screen.source.pause()
+        self._open(typed, goes_on=False)
 
 
 def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jitrl_tui.levers import Levers
@@ -23,18 +22,14 @@ FAR_BACK = "That step is too far back for the screen: open the recording with ji
 class HandsScreen(KeepingScreen):
     """A screen of a run whose memory a person can try out changes on."""
 
-    def __init__(self, source: Source, clock: Callable[[], float]) -> None:
-        super().__init__(source, clock)
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self.hands = Hands(self)
         self.levers = Levers(source)
 
     @property
     def shown_choice(self) -> Choice | None:
         """The displayed choice as it was made."""
-        raise NotImplementedError
-
-    def _draw(self) -> None:
-        """Draw everything."""
         raise NotImplementedError
 
     def _look_at(self, choice: Choice) -> None:

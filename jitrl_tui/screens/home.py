@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -21,22 +21,21 @@ from jitrl_tui import keymap
 from jitrl_tui.background import Background
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
-from jitrl_tui.offer import BenchRow, Offer, SessionRow
+from jitrl_tui.offer import Offer, SessionRow
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.screens import dialogs, helping, home_rows
+from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
 from jitrl_tui.screens.home_form import HowForm
-from jitrl_tui.screens.home_preview import Preview
-from jitrl_tui.widgets.entry import Entry
+from jitrl_tui.screens.home_rows import Preview
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED
-from jitrl_tui.widgets.options import Options
+from jitrl_tui.widgets.options import Entry, Options
 from jitrl_tui.widgets.sections import Sections
 
 if TYPE_CHECKING:
-    from engine.session.store import SavedSession
-    from engine.settings import SessionConfig
+    pass
 
 SECTIONS = {
     "resume": "resume", "start": "start a game", "web": "web tasks", "recordings": "recordings", "benches": "benches"
@@ -61,46 +60,6 @@ _EMPTY = {
 }
 
 
-class HomeActions(Protocol):
-    """What the home screen needs of the saves folder. Everything may raise a `JitrlError`."""
-
-    def load(self) -> Offer:
-        """Return the contents of the screen. It is called in another thread."""
-        ...
-
-    def begin(self, config: SessionConfig, *, play: bool = False) -> Screen[int]:
-        """Return the screen of a new session, in which a person plays if `play` says so."""
-        ...
-
-    def memory(self) -> Screen[int]:
-        """Return a screen with what is remembered. Leaving it goes back."""
-        ...
-
-    def go_on(self, saved: SavedSession) -> Screen[int]:
-        """Return the screen of a saved session."""
-        ...
-
-    def change(self, saved: SavedSession, model: str, profile: str) -> Screen[int]:
-        """Return the screen of a new session that goes on from another one with another model or profile."""
-        ...
-
-    def delete(self, saved: SavedSession) -> None:
-        """Delete a session."""
-        ...
-
-    def rename(self, saved: SavedSession, name: str) -> None:
-        """Give a session another name."""
-        ...
-
-    def recording(self, saved: SavedSession) -> Screen[int]:
-        """Return a screen with the recording of a session. Leaving it goes back."""
-        ...
-
-    def bench(self, row: BenchRow) -> Screen[int]:
-        """Return a screen with a run of a benchmark. Leaving it goes back."""
-        ...
-
-
 class HomeScreen(Screen[int]):
     """Chooses what is to be resumed, started or looked at.
 
@@ -113,7 +72,7 @@ class HomeScreen(Screen[int]):
 
     app: Host
 
-    def __init__(self, actions: HomeActions, games: str | None = None) -> None:
+    def __init__(self, actions: StoredHome, games: str | None = None) -> None:
         super().__init__()
         self.key_table = keymap.of("home")
         self._bindings = keymap.bound(self._bindings, self.key_table, "home")
@@ -452,10 +411,6 @@ class HomeScreen(Screen[int]):
         """Show the help."""
         keys = [key for key in self.key_table if self._fits(key)]
         self.app.push_screen(helping.of_screen("home", keys, text=[page("terminal")]))
-
-    def action_theme(self) -> None:
-        """Go to the next theme."""
-        self.app.next_theme()
 
     def _say(self, text: str) -> None:
         self.query_one("#message", Static).update(Content(text))

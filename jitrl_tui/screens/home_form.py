@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.validation import Integer
 from textual.widgets import Input, Static
 
+from engine.errors import UsageError
+from engine.settings import SessionConfig
 from jitrl_tui.preferences import used
 from jitrl_tui.widgets.picker import Picker
 
@@ -135,8 +137,6 @@ class HowForm(Vertical):
             UsageError: A field cannot be followed.
         """
         from engine.environments import resolve
-        from engine.errors import UsageError
-        from engine.settings import SessionConfig
 
         numbers = {}
         for name, _ in _NUMBERS:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
+from jitrl_tui import typed
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.branching import OWN, SHARED, BranchDialog
+from jitrl_tui.screens.run_dialogs import OWN, SHARED, BranchDialog
 from jitrl_tui.screens.running import KEPT, RunningScreen
 from jitrl_tui.source import Source
 from jitrl_tui.view import Choice, RunView
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.session.store import SavedSession
     from engine.settings import Settings
+    from engine.web.browser.pages import PageStore
 
 
 class KeepingScreen(RunningScreen):
@@ -24,12 +26,16 @@ class KeepingScreen(RunningScreen):
 
     Attributes:
         recorded: The saves folder and the recording of the run, None if there are no other sessions beside it.
+        stored_pages: Stored pages; None if there are none.
+        person_plays: Whether a person plays.
     """
 
     source: Source
     view: RunView
     keeper: Keeper | None = None
     recorded: tuple[Path, Path] | None = None
+    stored_pages: PageStore | None = None
+    person_plays = False
     waits_for = "finishing the last thought; q again leaves at once"
 
     @property
@@ -37,7 +43,7 @@ class KeepingScreen(RunningScreen):
         """The displayed choice."""
         raise NotImplementedError
 
-    def _present(self) -> None:
+    def present(self) -> None:
         """Show the present again."""
         raise NotImplementedError
 
@@ -45,28 +51,15 @@ class KeepingScreen(RunningScreen):
 
     def command(self, text: str) -> None:
         """Run a typed command, given without its slash."""
-        name, _, rest = text.partition(" ")
-        rest = rest.strip()
-        if name == "undo":
-            self.action_take_back()
-        elif name == "save":
-            self._keep(rest) if rest else self.action_save()
-        elif name == "load" and rest:
-            self._follow(lambda keeper: keeper.load(rest))
-        elif name in ("load", "saves"):
-            self.action_load()
-        elif name == "branch" and rest:
-            step, _, memory = rest.partition(" ")
-            if step.isascii() and step.isdigit() and memory in ("", "shared"):
-                self._branch(self.view.episode, int(step), SHARED if memory else OWN)
-            else:
-                self.notify("/branch takes a step, and shared for the shared memory: /branch 3", severity="warning")
-        elif name == "branch":
-            self.action_branch()
-        elif name == "help":
-            self.action_help()
+        word, _, rest = text.partition(" ")
+        one, rest = typed.command(word), rest.strip()
+        if one is not None and one.given and rest:
+            getattr(self, f"{one.given}_typed")(rest)
+        elif one is not None and one.action:
+            action, _, argument = one.action.partition(":")
+            getattr(self, f"action_{action}")(*filter(None, [argument]))
         else:
-            self.notify(f"There is no command /{name}; /help lists them.", severity="warning")
+            self.notify(f"There is no command /{word}; /help lists them.", severity="warning")
 
     def action_help(self) -> None:
         """Show the help."""
@@ -75,7 +68,7 @@ class KeepingScreen(RunningScreen):
     def action_take_back(self) -> None:
         """Undo the last step of this episode."""
         if self._kept() and self.view.activity != "ended":
-            self._present()
+            self.present()
             self.source.take_back()
         elif self.keeper is not None:
             self.notify("The session is over; b goes on from an earlier step.", severity="warning")
@@ -86,9 +79,10 @@ class KeepingScreen(RunningScreen):
         if keeper is not None:
             place = self.view.seen.place if self.view.seen else ""
             here = f"{place or 'episode'} {self.view.episode}-{self.view.step}"
-            self.app.push_screen(dialogs.SaveDialog(keeper.names(), here), self._keep)
+            self.app.push_screen(dialogs.SaveDialog(keeper.names(), here), self.keep_typed)
 
-    def _keep(self, name: str | None) -> None:
+    def keep_typed(self, name: str | None) -> None:
+        """Save under a name."""
         keeper = self._kept()
         if keeper is None or name is None:
             return
@@ -106,11 +100,12 @@ class KeepingScreen(RunningScreen):
             return
         names = keeper.names()
         if names:
-            self.app.push_screen(dialogs.LoadDialog(names), self._load)
+            self.app.push_screen(dialogs.LoadDialog(names), self.load_typed)
         else:
             self.notify("There are no saves yet; s makes one.")
 
-    def _load(self, name: str | None) -> None:
+    def load_typed(self, name: str | None) -> None:
+        """Go on from a save."""
         if name is not None:
             self._follow(lambda keeper: keeper.load(name))
 
@@ -132,6 +127,14 @@ class KeepingScreen(RunningScreen):
         if memory is not None:
             shared = memory == SHARED
             self._follow(lambda keeper: keeper.branch(episode, step, shared=shared, settings=settings), paused=True)
+
+    def branch_typed(self, text: str) -> None:
+        """Branch after the step, and with the memory, that are typed."""
+        step, _, memory = text.partition(" ")
+        if step.isascii() and step.isdigit() and memory in ("", "shared"):
+            self._branch(self.view.episode, int(step), SHARED if memory else OWN)
+        else:
+            self.notify("/branch takes a step, and shared for the shared memory: /branch 3", severity="warning")
 
     def _follow(self, make: Callable[[Keeper], SavedSession], *, paused: bool = False) -> None:
         """End this session properly and continue with another, which waits at its first decision if it is `paused`."""
@@ -188,6 +191,6 @@ class KeepingScreen(RunningScreen):
         """Return whether the session is being played here."""
         return super().goes_on() and self.view.activity != "ended"
 
-    def leave_properly(self) -> None:
+    def action_leave_at_once(self) -> None:
         """End the session, then the app, without a question."""
-        self.leave(self.app.leave_now)
+        self.leave_properly()

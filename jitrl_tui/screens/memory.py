@@ -361,7 +361,3 @@ class MemoryScreen(ChangingScreen):
     def action_help(self) -> None:
         """Show the help."""
         self.app.push_screen(helping.of_screen("hands", self.key_table))
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()

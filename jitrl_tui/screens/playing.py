@@ -6,21 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
-from jitrl_tui import steered, typed
+from jitrl_tui import steered
 from jitrl_tui.exporting import export_as
 from jitrl_tui.hinting import Hints
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.keeping import KeepingScreen
-from jitrl_tui.screens.notes import NotesDialog
-from jitrl_tui.screens.transcript_export import ExportDialog
+from jitrl_tui.screens.run_dialogs import ExportDialog, NotesDialog
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.view import points
 
 if TYPE_CHECKING:
     from jitrl_tui.source import Source
-
-_PANES = {"why": "why", "options": "candidates", "memory": "memory", "map": "map"}
-"""By typed command: the pane that it goes to."""
 
 
 class PlayingScreen(KeepingScreen):
@@ -33,8 +29,8 @@ class PlayingScreen(KeepingScreen):
     files: SessionFiles | None = None
     _hints: Hints | None = None
 
-    def __init__(self, source: Source, clock: Callable[[], float]) -> None:
-        super().__init__(source, clock)
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self._ours: dict[str, bool] = {}
         """By word that is typed for the game and that is a command of ours, too: whether it is for us."""
 
@@ -51,36 +47,17 @@ class PlayingScreen(KeepingScreen):
         text = f"'{word}' could be for the game, or mean jitrl's own /{word}. The answer holds for this session."
         self.app.push_screen(dialogs.ConfirmDialog(word, text, f"/{word}", no="send it to the game"), answered)
 
-    def action_pane(self, name: str) -> None:
-        """Bring a pane to the front and give it the focus."""
-        raise NotImplementedError
+    def action_all_actions(self) -> None:
+        """Tell what can be done."""
+        decision = self.view.choice.decision if self.view.choice is not None else None
+        self.notify(steered.all_actions(decision) if decision is not None else "None is known.")
 
-    def command(self, text: str) -> None:
-        """Run a typed command, given without its slash."""
-        word, _, rest = text.partition(" ")
-        name, rest = typed.found(word), rest.strip()
-        if name in _PANES:
-            self.action_pane(_PANES[name])
-        elif name == "hint":
-            self.action_hint()
-        elif name == "note" and rest:
-            self._note(rest)
-        elif name in ("note", "notes"):
-            self.action_notes()
-        elif name == "export":
-            self._export(rest) if rest else self.action_export()
-        elif name == "actions":
-            decision = self.view.choice.decision if self.view.choice is not None else None
-            self.notify(steered.all_actions(decision) if decision is not None else "None is known.")
-        elif name == "score":
-            seen, most = self.view.seen, self.view.max_score
-            score = points(seen.score) if seen is not None else "0"
-            top = f" of {points(most)}" if most else ""
-            self.notify(f"Score {score}{top}, step {self.view.step}, episode {self.view.episode}.")
-        elif name == "quit":
-            self.leave_properly()
-        else:
-            super().command(text)
+    def action_score(self) -> None:
+        """Tell the score."""
+        seen, most = self.view.seen, self.view.max_score
+        score = points(seen.score) if seen is not None else "0"
+        top = f" of {points(most)}" if most else ""
+        self.notify(f"Score {score}{top}, step {self.view.step}, episode {self.view.episode}.")
 
     # ------------------------------------------------------------------------------------------ hints
 
@@ -99,9 +76,10 @@ class PlayingScreen(KeepingScreen):
         if self.files is None:
             self.notify("There is no place for notes here.", severity="warning")
         else:
-            self.app.push_screen(NotesDialog(self.files.notes.all(), self.source.live), self._note)
+            self.app.push_screen(NotesDialog(self.files.notes.all(), self.source.live), self.keep_note_typed)
 
-    def _note(self, text: str | None) -> None:
+    def keep_note_typed(self, text: str | None) -> None:
+        """Keep a note."""
         if text is None or self.files is None:
             return
         try:
@@ -120,9 +98,10 @@ class PlayingScreen(KeepingScreen):
         else:
             recording = self.files.recording
             stem = recording.name if recording.is_dir() else recording.parent.name
-            self.app.push_screen(ExportDialog(stem or "transcript"), self._export)
+            self.app.push_screen(ExportDialog(stem or "transcript"), self.export_typed)
 
-    def _export(self, name: str | None) -> None:
+    def export_typed(self, name: str | None) -> None:
+        """Write the transcript to a file."""
         if name is None or self.files is None:
             return
         try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from jitrl_tui.bench_view import ArmCurve
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.plotting import running_average
-from jitrl_tui.race_source import RaceSource
+from jitrl_tui.race_source import LiveRace, RecordedRace
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
 from jitrl_tui.screens import dialogs, helping
 from jitrl_tui.screens.compare import open_comparison
@@ -49,24 +48,22 @@ class RaceScreen(RunningScreen):
         saves: The saves folder.
         delay: Seconds between steps at the start.
         paused: Whether it waits at its first step.
-        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "race.tcss"
 
     def __init__(
         self,
-        source: RaceSource,
+        source: LiveRace | RecordedRace,
         race: SavedRace,
         saves: Path,
         *,
         delay: float = 0.5,
         paused: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(source, clock)
-        self._table = keymap.of("race")
-        self._bindings = keymap.bound(self._bindings, self._table, "race")
+        super().__init__(source)
+        self.key_table = keymap.of("race")
+        self._bindings = keymap.bound(self._bindings, self.key_table, "race")
         self.source, self.view = source, RaceView(race)
         self._race, self._saves = race, saves
         self._delay, self._paused = delay, paused
@@ -91,11 +88,6 @@ class RaceScreen(RunningScreen):
         self._draw()
         self.app.last_source = self.source
         self.source.start(self._inbox)
-
-    def on_resize(self) -> None:
-        """Arrange the widgets for the new size."""
-        self._arrange()
-        self.call_after_refresh(self._draw)
 
     def _arrange(self) -> None:
         width, height = self.app.size
@@ -148,7 +140,7 @@ class RaceScreen(RunningScreen):
         if len(parted) > _PARTED:
             parted[_PARTED - 1 :] = [fit(" ".join(parted[_PARTED - 1 :]), max(1, width - 2))]
         self.query_one("#parted", Static).update(Content.assemble((mark, ACCENT), "\n  ".join(parted)))
-        keys = keymap.footer(self._table)
+        keys = keymap.footer(self.key_table)
         if self._paused:
             keys[0] = (keys[0][0], "go on", *keys[0][2:])
         self.query_one(KeyBar).show(keys)
@@ -236,11 +228,7 @@ class RaceScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("race", self._table, text=[page("terminal")]))
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()
+        self.app.push_screen(helping.of_screen("race", self.key_table, text=[page("terminal")]))
 
     def action_leave(self) -> None:
         """Leave, after a question if the race is being run. The second call while it ends leaves at once."""
@@ -249,10 +237,6 @@ class RaceScreen(RunningScreen):
     def goes_on(self) -> bool:
         """Return whether a racer plays here."""
         return super().goes_on() and any(racer.state == "running" for racer in self.view.racers)
-
-    def leave_properly(self) -> None:
-        """End the sessions, then the app, without a question."""
-        self.leave(self.app.leave_now)
 
 
 class Column(LinePane):

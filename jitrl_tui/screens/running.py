@@ -15,7 +15,7 @@ from engine import waits
 from jitrl_tui.host import Host
 from jitrl_tui.keymap import Key
 from jitrl_tui.screens.dialogs import ConfirmDialog
-from jitrl_tui.source import Ending, Inbox
+from jitrl_tui.source import Inbox, InThread
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
 FRAME_S, HURRIED_S = 1 / 15, 1 / 4
@@ -29,7 +29,6 @@ class RunningScreen(Screen[int]):
 
     Args:
         source: What runs.
-        clock: Returns monotonic time in seconds.
 
     Attributes:
         leaving: What it waits for, "" as long as it is not being left.
@@ -43,21 +42,16 @@ class RunningScreen(Screen[int]):
     waits_for = "finishing; q again leaves at once"
     """What `leaving` says if the source does not end soon."""
 
-    _table: tuple[Key, ...] = ()
-
-    @property
-    def key_table(self) -> tuple[Key, ...]:
-        """The keys of the screen, for the command palette."""
-        return self._table
+    key_table: tuple[Key, ...] = ()
+    """The keys of the screen, for the command palette."""
 
     class Waiting(Message):
         """Items have arrived in an empty inbox."""
 
-    def __init__(self, source: Ending, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, source: InThread) -> None:
         super().__init__()
         self.leaving = ""
         self._ending = source
-        self._clock = clock
         self._inbox = Inbox(self._wake)
         self._drawn_at = -1.0
         self._draw_pending = False
@@ -70,11 +64,19 @@ class RunningScreen(Screen[int]):
         """Show the text of `leaving`."""
         raise NotImplementedError
 
+    def _arrange(self) -> None:
+        """Arrange the widgets for the size of the window."""
+        raise NotImplementedError
+
+    def _draw(self) -> None:
+        """Draw everything."""
+        raise NotImplementedError
+
     # ---------------------------------------------------------------------------------------- items
 
     def drawn(self) -> None:
         """Note that the screen is drawn now."""
-        self._drawn_at = self._clock()
+        self._drawn_at = time.monotonic()
 
     def _wake(self) -> None:
         """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
@@ -84,7 +86,7 @@ class RunningScreen(Screen[int]):
         """Process items now, or as soon as a frame's time has passed since the last drawing."""
         if self._draw_pending:
             return
-        wait = self._drawn_at + self.frame_s - self._clock()
+        wait = self._drawn_at + self.frame_s - time.monotonic()
         if wait <= 0:
             self._take_in()
         else:
@@ -98,6 +100,11 @@ class RunningScreen(Screen[int]):
             self._wake()
 
     # ----------------------------------------------------------------------------------------- size
+
+    def on_resize(self) -> None:
+        """Arrange the widgets for the new size."""
+        self._arrange()
+        self.call_after_refresh(self._draw)
 
     def show_too_small(self, tiny: bool) -> None:
         """Show or hide the notice that the window is too small, the widget `#tiny`."""
@@ -141,6 +148,10 @@ class RunningScreen(Screen[int]):
         self.show_leaving()
         # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
         threading.Thread(target=self._wait, args=(self.app, then), name="leave", daemon=True).start()
+
+    def leave_properly(self) -> None:
+        """End what runs, then the app, without a question."""
+        self.leave(self.app.leave_now)
 
     def _wait(self, app: Host, then: Callable[[], None]) -> None:
         if not self._ending.wait(waits.LEAVE.seconds):

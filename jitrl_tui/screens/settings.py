@@ -339,7 +339,7 @@ class SettingsScreen(Screen[None]):
 
     def action_theme(self) -> None:
         """Change to the next theme."""
-        self.app.next_theme()
+        self.app.action_theme()
         self._load()
 
     def action_help(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.curves import WithCurves
 from jitrl_tui.screens.handling import FAR_BACK, HandsScreen
+from jitrl_tui.screens.overruling import Overruling
 from jitrl_tui.screens.running import FRAME_S, HURRIED_S
 from jitrl_tui.screens.windows import WindowsScreen
 from jitrl_tui.session_files import SessionFiles
@@ -57,7 +58,6 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         files: What lies beside the session on disk; None if there is nothing.
-        clock: Returns monotonic time in seconds.
     """
 
     CSS_PATH = "watch.tcss"
@@ -73,27 +73,24 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         files: SessionFiles | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(source, clock)
+        super().__init__(source)
         self._kinds = kinds()
-        self._table = self.keys_of_screen()
-        self._bindings = keymap.bound(self._bindings, self._table)
+        self.key_table = self.keys_of_screen()
+        self._bindings = keymap.bound(self._bindings, self.key_table)
         self.source = source
         self.keeper = keeper
         self.files = files
         self.recorded = recorded
         self.view = RunView(tape=Tape(DECISIONS) if source.live else None)
-        self._pages = pages
+        self.stored_pages = pages
         self._delay = delay
-        self._play = play
+        self.person_plays = play
         self._paused = paused or play
         self._thinking_since = 0.0
         self._hurry = self._hurry_from = 0
         self._looking: RunView | None = None
-        self._wants_overrule = False
-        self._typed = ""
-        self._resume_after = False
+        self.overruling = Overruling(self)
         self._told_error = ""
         self._speed = used().value("app.speed")
         """The speed of the settings when another screen was opened."""
@@ -120,12 +117,12 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     def on_mount(self) -> None:
         """Start the run."""
         self.query_one(Scrubber).display = not self.source.live
-        self.query_one(CommandLine).display = self._play
-        self._thinking_since = self._clock()
+        self.query_one(CommandLine).display = self.person_plays
+        self._thinking_since = time.monotonic()
         self.source.set_delay(self._delay)
         if self._paused:
             self.source.pause()
-        if self._play:
+        if self.person_plays:
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -163,7 +160,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.query_one(name).display = not tiny
         self.show_too_small(tiny)
         self.query_one(Scrubber).display = not tiny and not self.source.live
-        self.query_one(CommandLine).display = not tiny and self._play
+        self.query_one(CommandLine).display = not tiny and self.person_plays
 
     # --------------------------------------------------------------------------------------- events
 
@@ -179,7 +176,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             before = self.view.doing if self.view.activity in ("thinking", "starting") else ""
             self.view.fold(item)
             if self.view.activity in ("thinking", "starting") and self.view.doing != before:
-                self._thinking_since = self._clock()
+                self._thinking_since = time.monotonic()
             over = isinstance(item, (SessionEnded, Paused)) or (
                 isinstance(item, EpisodeEnded) and item.episode >= self._hurry
             )
@@ -197,9 +194,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if view.error and view.error != self._told_error:
             self._told_error = view.error
             self.app.push_screen(dialogs.ErrorDialog(view.error, view.error_kind), self._after_error)
-        alone = self.app.screen is self  # keys that are meant for another window never reach the one that opens here
-        if self._wants_overrule and alone and view.activity == "paused" and view.pending:
-            self._open_overrule()
+        self.overruling.renew()
 
     def _after_error(self, answer: str | None) -> None:
         if answer == "leave":
@@ -241,11 +236,11 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                 self._arrange()
         self.query_one(MemoryPane).note(self.hands.notes())
         self.panes.show(
-            self.shown_view, choice, present=view, pages=self._pages, remembered=self._remembered
+            self.shown_view, choice, present=view, pages=self.stored_pages, remembered=self._remembered
         )
         if isinstance(self.source, ReplaySource):
             self.query_one(Scrubber).show(*self.source.progress)
-        if self._play and view.choice is not None:
+        if self.person_plays and view.choice is not None:
             line = self.query_one(CommandLine)
             line.offer(view.choice.decision)
             line.private = bool(view.pages)
@@ -260,7 +255,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.query_one(StatusBar).show(
             self.shown_view,
             Mode(
-                waited=int(self._clock() - self._thinking_since),
+                waited=int(time.monotonic() - self._thinking_since),
                 delay=self._delay,
                 hurry=self._hurry,
                 hurry_from=self._hurry_from,
@@ -279,12 +274,12 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
 
     def keys_now(self) -> Sequence[keymap.Key]:
         """Return the keys that do something now."""
-        useless = {"toggle_pause"} if self._play else set()
+        useless = {"toggle_pause"} if self.person_plays else set()
         over = self.view.activity == "ended"
         if over and self.app.has_home:
             useless = {"toggle_pause", "step_once", "forward"}
         live = self.source.live and not over
-        keys = [key for key in self._table if (live or not key.live) and key.action not in useless]
+        keys = [key for key in self.key_table if (live or not key.live) and key.action not in useless]
         return keymap.turning(keys, self.levers.symbol(self.view)) if live else keys
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
@@ -296,10 +291,10 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             keys.insert(0, ("h", "another game", "h", 0))
         if self._looking is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
-        if self._play and isinstance(self.focused, CommandLine):
+        if self.person_plays and isinstance(self.focused, CommandLine):
             keys = [("Enter", "do it; empty: let the agent", "enter", 0),
                     ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
-        elif self._play:
+        elif self.person_plays:
             keys.insert(0, ("esc", "command line", "escape", 0))
         return keys
 
@@ -312,8 +307,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self._speed = used().value("app.speed")
 
     def on_screen_resume(self) -> None:
-        """Follow settings that were changed on another screen, and open the window that waited for one to close."""
-        self._after_events()
+        """Follow settings that were changed on another screen."""
         speed = used().value("app.speed")
         if speed != self._speed:
             self._take_delay(1 / speed if speed else 0.0)
@@ -327,8 +321,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         """Pause or continue; where the session asks, approve."""
         if self.approved():
             return
-        self._present()
-        if self._play and self.view.activity == "paused":
+        self.present()
+        if self.person_plays and self.view.activity == "paused":
             self.query_one(CommandLine).focus()
             if self.view.pending:
                 self.notify("It is your turn. The key . lets the agent take one step, f more of them.", timeout=3)
@@ -347,61 +341,22 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         """Carry out one step; where the session asks, approve."""
         if self.approved():
             return
-        self._present()
+        self.present()
         self._hurry = 0
         self.source.step_once()
 
     def on_action_clicked(self, event: ActionClicked) -> None:
         """Overrule the decision with the clicked action; explain the choice where nothing can be overruled."""
         if self.source.live and self.view.activity != "ended" and self._looking is None:
-            self.action_overrule(event.action)
+            self._hurry = 0
+            self.overruling.ask(event.action)
         else:
             self.action_explain()
 
-    def action_overrule(self, typed: str = "") -> None:
-        """Ask for another action as soon as a decision waits."""
-        self._typed = typed
-        if not self.source.live:
-            self.notify("This is a recording: what happened cannot be overruled.", severity="warning")
-            return
-        if self.view.activity == "ended":
-            self.notify("The session is over.", severity="warning")
-            return
-        self._present()
-        self._wants_overrule = True
-        self._resume_after = self.view.activity != "paused" and not self._play
+    def action_overrule(self) -> None:
+        """Ask for another action in place of the decision that waits, or of the next one."""
         self._hurry = 0
-        if self.view.activity == "paused" and self.view.pending:
-            self._open_overrule()
-        else:
-            self.source.pause()
-            first = self.view.choice is None
-            self.notify(
-                "There is no decision yet; the first one will be shown to you."
-                if first
-                else "The next decision will be shown to you first.",
-                timeout=3,
-            )
-
-    def _open_overrule(self) -> None:
-        self._wants_overrule = False
-        if self.view.choice is not None:
-            self.app.push_screen(
-                dialogs.OverruleDialog(self.view.choice.decision, self._typed, self._meaning()),
-                self._overruled,
-            )
-
-    def _meaning(self) -> Callable[[str], str] | None:
-        """Return a function that replaces the number of an element by its action; None if there is no page."""
-        if not self.view.pages:
-            return None
-        return lambda typed: meant(typed, self.view, self._pages)
-
-    def _overruled(self, action: str | None) -> None:
-        if action:
-            self.source.override(meant(action, self.view, self._pages))
-        if self._resume_after:
-            self.source.resume()
+        self.overruling.ask()
 
     def action_faster(self) -> None:
         """Reduce the time between steps."""
@@ -435,7 +390,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         places = [(one.episode, one.decision.step) for one in choices]
         at = max(0, bisect_right(places, (shown.episode, shown.decision.step)) - 1 + by)
         if at >= len(choices) - 1:
-            self._present()
+            self.present()
         else:
             self._look_at(choices[at])
 
@@ -457,7 +412,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self.panes.transcript.mark_step((choice.episode, choice.decision.step))
         self._draw()
 
-    def _present(self) -> None:
+    def present(self) -> None:
+        """Show the present again."""
         if self._looking is not None:
             self._looking = None
             self.panes.transcript.mark_step(None)
@@ -469,14 +425,14 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.hands.drop()
         if self.panes.zoomed:
             self._zoom(False)
-        if self._play:
+        if self.person_plays:
             self.query_one(CommandLine).focus()
-        self._present()
+        self.present()
         self._draw()
 
     def key_f2(self) -> None:
         """Leave the command line, so that letters are keys."""
-        if self._play:
+        if self.person_plays:
             self.panes.stage.focus()
 
     def action_pane(self, name: str) -> None:
@@ -505,8 +461,8 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         elif self.view.activity == "ended":
             self.notify("The session is over; q leaves.", severity="warning")
         elif (word := event.text.casefold()) in typed.OURS:
-            self.one_of_ours(word, lambda: self.source.override(event.text))
+            self.one_of_ours(word, lambda: self.source.overrule(0, event.text))
         elif event.text:
-            self.source.override(meant(event.text, self.view, self._pages))
+            self.source.overrule(0, meant(event.text, self.view, self.stored_pages))
         else:
             self.source.step_once()

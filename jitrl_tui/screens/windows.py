@@ -16,7 +16,6 @@ class WindowsScreen(PlayingScreen):
     """A screen for one run, with the windows that explain it."""
 
     _kinds: tuple[PaneKind, ...]
-    _play = False
     _sought = ""
     _found_at = 0
 
@@ -27,7 +26,7 @@ class WindowsScreen(PlayingScreen):
 
     def keys_now(self) -> Sequence[Key]:
         """Return the keys that do something now."""
-        return self._table
+        return self.key_table
 
     def action_calls(self) -> None:
         """Show the raw prompts and replies."""
@@ -70,7 +69,7 @@ class WindowsScreen(PlayingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        typed = help_list() if self._play else ""
+        typed = help_list() if self.person_plays else ""
         kind = self.panes.kind_with_focus()
         self.app.push_screen(helping.of_watching("watch", self._kinds, self.keys_now(), kind, self.focused, typed))
 
@@ -88,7 +87,3 @@ class WindowsScreen(PlayingScreen):
         if text:
             self.app.copy_to_clipboard(text)
             self.notify(f"Copied {len(text):,} characters.", timeout=2)
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.next_theme()

@@ -1,25 +1,100 @@
-"""The web server: textual-serve's page, with a token in the address, local fonts only, and a limit of visitors."""
+"""The web server: textual-serve's page, with a token in the address, local fonts only, and a limit of visitors.
+
+A visitor gets an app in a process of its own. Requests that are not finished soon are dropped at the door.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import json
+import os
 import signal
 import socket
 import sys
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import WSCloseCode, WSMsgType, web
+from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
-from engine import waits
+from engine import children, waits
 from engine.children import NotStarted
-from jitrl_tui.served.door import Door
-from jitrl_tui.served.visitor import Visitor
+
+HEAD_S = waits.VISITOR_HEAD.seconds
+"""Seconds that a connection has to send the head of its first request."""
+MOST = 64
+"""Most connections from one address."""
+
+
+class Door:
+    """Makes the protocol of each connection.
+
+    Args:
+        make: Makes the protocol that answers requests.
+    """
+
+    def __init__(self, make: Callable[[], asyncio.Protocol]) -> None:
+        self._make = make
+        self._open: Counter[str] = Counter()
+
+    def __call__(self) -> asyncio.Protocol:
+        """Return the protocol for a new connection."""
+        return _Watched(self._make(), self._open)
+
+
+class _Watched(asyncio.Protocol):
+    """Passes all on to another protocol, and closes a connection that is one too many or sends no request."""
+
+    def __init__(self, inner: asyncio.Protocol, count: Counter[str]) -> None:
+        self._inner, self._open = inner, count
+        self._head = b""
+        self._waiting: asyncio.TimerHandle | None = None
+        self._address = ""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._address = str((transport.get_extra_info("peername") or ("",))[0])
+        self._open[self._address] += 1
+        assert isinstance(transport, asyncio.Transport)
+        self._waiting = asyncio.get_running_loop().call_later(HEAD_S, transport.abort)
+        self._inner.connection_made(transport)
+        if self._open[self._address] > MOST:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiting is not None:
+            self._head = self._head[-3:] + data
+            if b"\r\n\r\n" in self._head:
+                self._spoken()
+        self._inner.data_received(data)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._spoken()
+        self._open[self._address] -= 1
+        if not self._open[self._address]:
+            del self._open[self._address]
+        self._inner.connection_lost(error)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def _spoken(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
 
 _FOLDER = Path(__file__).parent
 _SHUTDOWN_S = waits.VISITORS_END.seconds
@@ -220,3 +295,77 @@ async def _script(request: web.Request) -> web.FileResponse:
 
 async def _refuse(request: web.Request) -> web.Response:
     return web.Response(status=403, text="This address lacks the token that `jitrl serve` printed.\n")
+
+
+_QUIT_S = waits.VISITOR_QUIT.seconds
+"""Seconds that the app has to keep what was played and end."""
+_END_S = waits.VISITOR_END.seconds
+"""Seconds that it has to end after SIGTERM."""
+
+
+class Visitor(AppService):
+    """The process of one visitor, in a process group of its own.
+
+    Args:
+        words: Its command.
+        further: As for `AppService`.
+    """
+
+    def __init__(self, words: Sequence[str], **further: Any) -> None:
+        super().__init__("", **further)
+        self._words = list(words)
+        self._left = asyncio.Event()
+
+    async def run(self) -> None:
+        """Show the app until it ends, however it ends."""
+        await super().run()
+        if not self._left.is_set():
+            await self.remote_close()
+
+    async def on_data(self, payload: bytes) -> None:
+        """Show what the app draws, unless the visitor has left. A visitor who does not read holds nothing up then."""
+        if self._left.is_set():
+            return
+        writing = asyncio.ensure_future(super().on_data(payload))
+        leaving = asyncio.ensure_future(self._left.wait())
+        try:
+            await asyncio.wait((writing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            writing.cancel()
+            with contextlib.suppress(ConnectionError, RuntimeError, asyncio.CancelledError):
+                await writing
+
+    async def stop(self) -> None:
+        """End the process: ask the app to quit, then signal it, then kill it and what it has begun."""
+        process = self._process
+        if process is None or self._left.is_set():
+            return
+        self._left.set()
+        await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_QUIT_S):
+                await self.send_meta({"type": "quit"})
+                await process.wait()
+        if process.returncode is None:
+            process.terminate()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        """Start the process. The terminal of the server is not asked for pictures."""
+        variables = children.environment_with_keys(
+            {"JITRL_PICTURES": "blocks"}, variables=self._build_environment(width, height)
+        )
+        self._process = await children.start_async(
+            "a visitor's process", self._words, variables, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+        )
+        self._stdin = self._process.stdin
+        return self._process

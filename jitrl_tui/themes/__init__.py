@@ -9,128 +9,29 @@ from textual.theme import Theme
 
 from jitrl_tui.preferences.schema import THEMES
 
-DARK = Theme(
-    name="jitrl-dark",
-    primary="#7aa2f7",
-    secondary="#5a6ea8",
-    accent="#e0af68",
-    warning="#ff9e64",
-    error="#f7768e",
-    success="#9ece6a",
-    foreground="#d5d9e8",
-    background="#16181f",
-    surface="#1c1f28",
-    panel="#2a2f3d",
-    dark=True,
-)
+_COLOURS = (
+    "primary", "secondary", "accent", "warning", "error", "success", "foreground", "background", "surface", "panel"
+)  # fmt: skip
+_TABLE = {
+    "jitrl-dark": "#7aa2f7 #5a6ea8 #e0af68 #ff9e64 #f7768e #9ece6a #d5d9e8 #16181f #1c1f28 #2a2f3d",
+    "jitrl-light": "#2458b3 #5873a8 #8a5a00 #a8480b #b3213d #2f6f12 #1d2230 #f4f3ef #fbfaf7 #dedbd2",
+    "jitrl-contrast": "#6cb6ff #a9c7ff #ffe14d #ffb347 #ff9d9d #7dff7d #ffffff #000000 #000000 #1c1c1c",
+    "jitrl-paper": "#1f5f6b #54737a #7d4e00 #94430a #a1262c #3b6414 #2b241a #f6edda #fbf4e4 #e6d9bd",
+    "jitrl-forest": "#8fc9a3 #5f8f72 #e3c46b #f0a868 #f28b82 #b5d96b #dde6da #121a15 #18221c #25332a",
+    "jitrl-mist": "#00587a #4a7183 #6f4a9e #8f4a00 #a3214f #1b6640 #1b2a33 #e9f0f3 #f3f7f9 #d2dee4",
+    "jitrl-dusk": "#c4a7e7 #7f6fa8 #f6c177 #f5a97f #eb8fa9 #9ccfa0 #e4dff4 #1b1726 #221d30 #312a44",
+    "jitrl-ember": "#f2a65a #a8743f #f5d76e #ff9b71 #ff8a80 #b8d67a #eee3d6 #1d1714 #251e1a #362c26",
+}  # fmt: skip
+"""The colours of each theme. In jitrl-contrast there is at least 7 between each text and its ground."""
 
-LIGHT = Theme(
-    name="jitrl-light",
-    primary="#2458b3",
-    secondary="#5873a8",
-    accent="#8a5a00",
-    warning="#a8480b",
-    error="#b3213d",
-    success="#2f6f12",
-    foreground="#1d2230",
-    background="#f4f3ef",
-    surface="#fbfaf7",
-    panel="#dedbd2",
-    dark=False,
-)
 
-CONTRAST = Theme(
-    name="jitrl-contrast",
-    primary="#6cb6ff",
-    secondary="#a9c7ff",
-    accent="#ffe14d",
-    warning="#ffb347",
-    error="#ff9d9d",
-    success="#7dff7d",
-    foreground="#ffffff",
-    background="#000000",
-    surface="#000000",
-    panel="#1c1c1c",
-    dark=True,
-)
-"""High contrast: at least 7 between each text and its ground."""
+def _theme(name: str, colours: str) -> Theme:
+    found = dict(zip(_COLOURS, colours.split(), strict=True))
+    return Theme(name=name, dark=Color.parse(found["background"]).brightness < 0.5, **found)
 
-PAPER = Theme(
-    name="jitrl-paper",
-    primary="#1f5f6b",
-    secondary="#54737a",
-    accent="#7d4e00",
-    warning="#94430a",
-    error="#a1262c",
-    success="#3b6414",
-    foreground="#2b241a",
-    background="#f6edda",
-    surface="#fbf4e4",
-    panel="#e6d9bd",
-    dark=False,
-)
 
-MIST = Theme(
-    name="jitrl-mist",
-    primary="#00587a",
-    secondary="#4a7183",
-    accent="#6f4a9e",
-    warning="#8f4a00",
-    error="#a3214f",
-    success="#1b6640",
-    foreground="#1b2a33",
-    background="#e9f0f3",
-    surface="#f3f7f9",
-    panel="#d2dee4",
-    dark=False,
-)
-
-FOREST = Theme(
-    name="jitrl-forest",
-    primary="#8fc9a3",
-    secondary="#5f8f72",
-    accent="#e3c46b",
-    warning="#f0a868",
-    error="#f28b82",
-    success="#b5d96b",
-    foreground="#dde6da",
-    background="#121a15",
-    surface="#18221c",
-    panel="#25332a",
-    dark=True,
-)
-
-DUSK = Theme(
-    name="jitrl-dusk",
-    primary="#c4a7e7",
-    secondary="#7f6fa8",
-    accent="#f6c177",
-    warning="#f5a97f",
-    error="#eb8fa9",
-    success="#9ccfa0",
-    foreground="#e4dff4",
-    background="#1b1726",
-    surface="#221d30",
-    panel="#312a44",
-    dark=True,
-)
-
-EMBER = Theme(
-    name="jitrl-ember",
-    primary="#f2a65a",
-    secondary="#a8743f",
-    accent="#f5d76e",
-    warning="#ff9b71",
-    error="#ff8a80",
-    success="#b8d67a",
-    foreground="#eee3d6",
-    background="#1d1714",
-    surface="#251e1a",
-    panel="#362c26",
-    dark=True,
-)
-
-OWN = (DARK, LIGHT, CONTRAST, PAPER, FOREST, MIST, DUSK, EMBER)
+OWN = tuple(_theme(name, colours) for name, colours in _TABLE.items())
+DARK, LIGHT, CONTRAST, *_ = OWN
 CYCLE = THEMES
 """Themes in the order in which the theme key changes them."""
 

@@ -3,69 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding
 from textual.content import Content
-from textual.events import Click
-from textual.geometry import Size
-from textual.message import Message
-from textual.strip import Strip
-from textual.visual import Visual
 
 from engine.bench.progress import CellProgress
 from jitrl_tui.bench_view import COLUMNS, SIGNS, fields
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, fit
-from jitrl_tui.widgets.pane import Pane
+from jitrl_tui.widgets.rows import RowList
 
 _STYLES = {"running": ACCENT, "failed": BAD, "stopped": HUMAN, "finished": GOOD, "waiting": MUTED}
 _GAP = 2
 
 
-class CellList(Pane):
-    """One row for each cell below a header that stays. Only visible rows are drawn.
+class CellList(RowList):
+    """One row for each cell.
 
     The cursor keeps to its cell when the order changes. Until it is first moved, and after `follow`, it is on the
     first row.
     """
 
-    ALLOW_SELECT = False
-    BINDINGS: ClassVar = [
-        Binding("up,k", "move(-1)", show=False),
-        Binding("down,j", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("home,g", "go(0)", show=False),
-        Binding("end,G", "go(-1)", show=False),
-        Binding("enter", "choose", show=False),
-    ]
-
-    class Moved(Message):
-        """The cursor is on another cell."""
-
-    class Chosen(Message):
-        """Enter was pressed on the cell of the cursor."""
-
     def __init__(self, id: str) -> None:
-        super().__init__(id)
+        super().__init__(id, self._row, self._title)
         self._rows: list[CellProgress] = []
         self._hidden: Sequence[str] = ()
         self._fields: dict[str, tuple[str, ...]] = {}
         self._widths: dict[int, int] = {}
         self._name = ""
-        self.message = ""
-        """What stands in place of the rows if there are none."""
-
-    @property
-    def allow_select(self) -> bool:
-        """Whether text can be marked with the mouse."""
-        return False
-
-    @property
-    def at(self) -> int:
-        """Number of the row that the cursor is on."""
-        return next((at for at, one in enumerate(self._rows) if one.cell.name == self._name), 0)
 
     @property
     def cursor(self) -> CellProgress | None:
@@ -77,32 +41,30 @@ class CellList(Pane):
         """The cells of all rows, also of those out of sight."""
         return tuple(self._rows)
 
-    def show(self, rows: Sequence[CellProgress], hidden: Sequence[str] = ()) -> None:
+    def show_cells(self, rows: Sequence[CellProgress], hidden: Sequence[str] = ()) -> None:
         """Show these cells in this order, without the columns of the names in `hidden`."""
         place = self.at - round(self.scroll_y)
         self._rows, self._hidden = list(rows), hidden
         self._fields = {one.cell.name: fields(one) for one in rows}
         self._measure()
-        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
+        at = next((at for at, one in enumerate(rows) if one.cell.name == self._name), 0)
+        self.show(len(rows), at, reveal=False)
         if self._name and 0 <= place < self.size.height - 1:
             self.scroll_to(y=max(0, self.at - place), animate=False)
-        self.refresh()
 
     def follow(self) -> None:
         """Put the cursor on the first row, whatever cell comes to stand there."""
+        self.go_to(0)
         self._name = ""
-        self.scroll_to(y=0, animate=False)
-        self.refresh()
-        self.post_message(self.Moved())
 
-    @property
-    def _room(self) -> int:
-        """Columns of a row."""
-        return self.scrollable_content_region.width
+    def go_to(self, at: int) -> None:
+        """Put the cursor on a row by its number, or on the nearest one."""
+        super().go_to(at)
+        self._name = self._rows[self.at].cell.name if self._rows else ""
 
     def _measure(self) -> None:
         """Choose the columns for the present width, and their widths."""
-        room = self._room - 2
+        room = self.scrollable_content_region.width - 2
         whole = {}
         for at, column in enumerate(COLUMNS):
             longest = max((cell_len(row[at]) for row in self._fields.values()), default=0)
@@ -120,75 +82,23 @@ class CellList(Pane):
     def on_resize(self) -> None:
         """Choose the columns for the new width, and keep the cursor in sight."""
         self._measure()
-        self.virtual_size = Size(self.size.width, len(self._rows) + 1)
-        self._reveal()
+        super().on_resize()
 
-    def line(self, y: int) -> Strip:
-        """Return the header or a row."""
-        width = self.size.width
-        at = round(self.scroll_y) + y - 1
-        if y == 0:
-            content = Content.styled("  " + self._joined(tuple(column.name for column in COLUMNS)), MUTED)
-        elif not self._rows and y == 2:
-            content = Content.styled("  " + self.message, MUTED)
-        elif 0 <= at < len(self._rows):
-            content = self._row(at)
-        else:
-            content = Content("")
-        style = self.visual_style
-        strip = Visual.to_strips(self, content.truncate(self._room, pad=True), self._room, 1, style)[0]
-        return strip.crop_extend(0, width, style.rich_style)
+    def _title(self, room: int) -> str:
+        return "  " + self._joined(tuple(column.name for column in COLUMNS))
 
-    def _row(self, at: int) -> Content:
+    def _row(self, at: int, room: int) -> Content:
         one = self._rows[at]
-        sign, text = f"{SIGNS[one.state]} ", self._joined(self._fields[one.cell.name])
-        if at == self.at:
-            return Content.styled(fit(sign + text, self._room), "bold reverse")
-        return Content.assemble((sign, _STYLES[one.state]), (text, MUTED if one.state == "waiting" else ""))
+        text = self._joined(self._fields[one.cell.name])
+        return Content.assemble(
+            (f"{SIGNS[one.state]} ", _STYLES[one.state]), (text, MUTED if one.state == "waiting" else "")
+        )
 
     def _joined(self, row: Sequence[str]) -> str:
         parts = []
         for at, width in self._widths.items():
             parts.append(row[at].rjust(width) if COLUMNS[at].right else _cut(row[at], width))
         return (" " * _GAP).join(parts)
-
-    def on_click(self, event: Click) -> None:
-        """Move the cursor to the clicked row."""
-        at = round(self.scroll_y) + event.get_content_offset_capture(self).y - 1
-        if 0 <= at < len(self._rows):
-            self._go_to(at)
-
-    def action_move(self, by: int) -> None:
-        """Move the cursor."""
-        self._go_to(self.at + by)
-
-    def action_page(self, by: int) -> None:
-        """Move the cursor by a page."""
-        self._go_to(self.at + by * max(1, self.size.height - 2))
-
-    def action_go(self, at: int) -> None:
-        """Move the cursor to a row; -1 is the last one."""
-        self._go_to(len(self._rows) - 1 if at < 0 else at)
-
-    def action_choose(self) -> None:
-        """Choose the cell of the cursor."""
-        if self._rows:
-            self.post_message(self.Chosen())
-
-    def _go_to(self, at: int) -> None:
-        if self._rows:
-            self._name = self._rows[min(max(at, 0), len(self._rows) - 1)].cell.name
-            self._reveal()
-            self.refresh()
-            self.post_message(self.Moved())
-
-    def _reveal(self) -> None:
-        """Scroll so that the row of the cursor is in sight."""
-        shown, first = max(1, self.size.height - 1), round(self.scroll_y)
-        if self.at < first:
-            self.scroll_to(y=self.at, animate=False)
-        elif self.at >= first + shown:
-            self.scroll_to(y=self.at - shown + 1, animate=False)
 
     def plain_text(self) -> str:
         """Return all rows as text."""

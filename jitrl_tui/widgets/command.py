@@ -12,8 +12,8 @@ from textual.suggester import SuggestFromList
 from engine.records import Decision
 from jitrl_tui import typed
 from jitrl_tui.output import clean, one_line
-from jitrl_tui.typed_history import TypedHistory
-from jitrl_tui.widgets.entry import Entry
+from jitrl_tui.session_files import TypedHistory
+from jitrl_tui.widgets.options import Entry
 
 
 class CommandLine(Entry):

@@ -1,10 +1,11 @@
-"""A list of options whose page keys never fail."""
+"""A list of options whose page keys never fail, and an input that takes keys in the order in which they were typed."""
 
 from __future__ import annotations
 
 import contextlib
 
-from textual.widgets import OptionList
+from textual import events
+from textual.widgets import Input, OptionList
 
 
 class Options(OptionList):
@@ -22,3 +23,19 @@ class Options(OptionList):
         """Go down one page."""
         with contextlib.suppress(KeyError):
             super().action_page_down()
+
+
+class Entry(Input):
+    """An input whose editing keys take effect before the next key is read.
+
+    Textual runs the bindings of a widget after the key has passed the queues of all widgets above it. Letters that came
+    in the same burst as Ctrl-U would be in the input by then, and would be deleted with the old text.
+    """
+
+    async def on_key(self, event: events.Key) -> None:
+        """Run the binding of a key at once."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return

@@ -55,12 +55,13 @@ class RowList(Pane):
         """Whether text can be marked with the mouse."""
         return False
 
-    def show(self, count: int, at: int | None = None) -> None:
-        """Show so many rows; with a number, the cursor goes there."""
+    def show(self, count: int, at: int | None = None, *, reveal: bool = True) -> None:
+        """Show so many rows; with a number, the cursor goes there, and with `reveal` it is in sight then."""
         self.count = count
         self.at = min(max(self.at if at is None else at, 0), max(0, count - 1))
         self.virtual_size = Size(self.size.width, count + 1)
-        self._reveal()
+        if reveal:
+            self._reveal()
         self.refresh()
 
     def on_resize(self) -> None:

@@ -14,7 +14,7 @@ from engine.bench import suite as suites
 from engine.bench.on_ray import guard
 from engine.bench.on_ray import nodes as looking
 from engine.bench.on_ray.executor import RayExecutor
-from engine.bench.on_ray.library import private_token, ray_library
+from engine.bench.on_ray.opening import private_token, ray_library
 from engine.bench.progress import Limits
 from engine.bench.runner import Runner
 from engine.kinds import Places

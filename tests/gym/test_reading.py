@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.gym.environment import abstract
 from engine.gym.marks import plain
-from engine.gym.states import abstract
 
 
 @pytest.mark.parametrize(

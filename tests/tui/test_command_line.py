@@ -15,9 +15,8 @@ import pytest
 
 from engine.session import store
 from jitrl_tui import cli
-from jitrl_tui.arguments import EVERYWHERE
+from jitrl_tui.arguments import EVERYWHERE, EXAMPLES, PAGES
 from jitrl_tui.commands.completion import SHELLS
-from jitrl_tui.examples import EXAMPLES, PAGES
 
 ROOT = Path(__file__).parents[2]
 PARSER = cli.make_parser()

@@ -17,12 +17,12 @@ from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.facts import Facts
-from jitrl_tui.home_actions import StoredHome
 from jitrl_tui.offer import BenchRow, GameRow, Offer, SessionRow, WebRow
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.watch import WatchScreen

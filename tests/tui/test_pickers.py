@@ -10,10 +10,9 @@ from textual.widgets import OptionList
 
 from engine.session.orders import Orders
 from engine.session.rules import parse
-from jitrl_tui.screens.branching import OWN, BranchDialog
-from jitrl_tui.screens.breakpoints import BreakpointsDialog
 from jitrl_tui.screens.dialogs import OverruleDialog
-from jitrl_tui.screens.paths import PathDialog
+from jitrl_tui.screens.memory_changes import PathDialog
+from jitrl_tui.screens.run_dialogs import OWN, BranchDialog, BreakpointsDialog
 from jitrl_tui.screens.settings import SettingsScreen
 from tests.tui import stream
 from tests.tui.driving import replay_app, until, watch

@@ -40,8 +40,7 @@ from jitrl_tui.panes.map import MapPane
 from jitrl_tui.places import Places, Remembered, exits, told
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.helping import HelpDialog
-from jitrl_tui.session_files import SessionFiles
-from jitrl_tui.typed_history import MOST, TypedHistory, history_of
+from jitrl_tui.session_files import MOST, SessionFiles, TypedHistory, history_of
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
 from tests import playing

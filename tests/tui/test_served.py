@@ -14,7 +14,7 @@ pytest.importorskip("textual_serve", reason="the extra `serve` is not installed"
 
 from aiohttp import ClientSession, WSServerHandshakeError
 
-from jitrl_tui.served import door, server, visitor
+from jitrl_tui.served import server
 
 TOKEN = "0123456789abcdef"
 BEGIN = "import sys, time, signal\nout = sys.stdout.buffer\nout.write(b'__GANGLION__\\n')\nout.flush()\n"
@@ -65,7 +65,7 @@ async def until(true):
 @pytest.fixture
 def hasty(monkeypatch):
     """Wait for nobody as long as usual."""
-    for module, name in ((visitor, "_QUIT_S"), (visitor, "_END_S"), (server, "_IDLE_S"), (server, "_CLOSE_S")):
+    for module, name in ((server, "_QUIT_S"), (server, "_END_S"), (server, "_IDLE_S"), (server, "_CLOSE_S")):
         monkeypatch.setattr(module, name, 0.3)
 
 
@@ -94,8 +94,8 @@ def test_no_process_outlives_a_visitor_who_never_reads(leaves, hasty):
 
 
 def test_silent_connections_are_closed_and_one_address_gets_only_so_many(monkeypatch):
-    monkeypatch.setattr(door, "HEAD_S", 0.3)
-    monkeypatch.setattr(door, "MOST", 3)
+    monkeypatch.setattr(server, "HEAD_S", 0.3)
+    monkeypatch.setattr(server, "MOST", 3)
 
     async def visit():
         async with serving(ECHO) as (url, port):

@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import GameError
 from engine.records import Decided, Notice, Observation, Paused, Stepped
+from jitrl_tui.screens.dialogs import OverruleDialog
 from jitrl_tui.widgets.command import CommandLine
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
@@ -151,33 +152,20 @@ def test_o_overrules_with_a_picked_candidate_and_with_a_typed_command():
     drive(go())
 
 
-def test_o_while_running_waits_for_the_next_decision_and_esc_lets_it_go_on():
-    async def go():
-        app, session = live_app(delay=0.25, events=stream.run(1, 200))
-        async with app.run_test(size=LARGE) as pilot:
-            await until(pilot, lambda: len(session.carried_out) > 0)
-            await pilot.press("o")
-            await until(pilot, lambda: len(app.screen_stack) == 3)
-            count = len(session.carried_out)
-            await pilot.press("escape")
-            await until(pilot, lambda: len(session.carried_out) > count + 1)
-
-    drive(go())
-
-
-def test_the_window_that_o_asked_for_waits_until_another_window_is_closed():
+def test_o_while_running_opens_at_once_for_the_decision_that_waits_and_esc_lets_it_go_on():
     async def go():
         app, session = live_app(delay=0.25, events=stream.run(1, 200))
         async with app.run_test(size=LARGE) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: len(session.carried_out) > 0)
-            await pilot.press("e")
-            screen.action_overrule()
+            await pilot.press("o")
+            assert isinstance(app.screen, OverruleDialog)
             await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
-            await settled(pilot)
-            assert len(app.screen_stack) == 3
+            count, wanted = len(session.carried_out), screen.view.choice.decision.action
+            await until(pilot, lambda: f"The agent wants to: {wanted}." in " ".join(screen_text(app).split()))
             await pilot.press("escape")
-            await until(pilot, lambda: "sends what is typed" in screen_text(app))
+            await until(pilot, lambda: len(session.carried_out) > count + 1)
+            assert all(by != "human" for by, _ in session.carried_out)
 
     drive(go())
 
@@ -492,8 +480,7 @@ def test_overruling_before_the_first_decision_says_that_there_is_none():
     async def go():
         app, _ = live_app([])
         async with app.run_test(size=LARGE) as pilot:
-            screen = watch(pilot)
-            screen.action_overrule()
-            await until(pilot, lambda: any("no decision yet" in told.message for told in app._notifications))
+            await pilot.press("o")
+            await until(pilot, lambda: "There is no decision yet" in screen_text(app))
 
     drive(go())

@@ -14,10 +14,10 @@ from engine.session.loop import Session
 from engine.settings import SessionConfig
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.environment import WebEnvironment
-from engine.web.opening import TaskJudge
 from engine.web.records import Assignment
 from engine.web.states.extraction import read
 from engine.web.states.state import WebAbstractor
+from engine.web.tasks.judge import TaskJudge
 from engine.web.tasks.scoring import Scorer
 from engine.web.tasks.suites import WebTask
 from tests.llm import server as fake

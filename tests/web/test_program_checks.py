@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.web.environment import WebEnvironment
-from engine.web.opening import TaskJudge
 from engine.web.records import Assignment
+from engine.web.tasks.judge import TaskJudge
 from engine.web.tasks.scoring import Scorer
 from engine.web.tasks.suites import WebTask
 

@@ -11,7 +11,7 @@ from engine.web.actions import resolve
 from engine.web.browser.pages import written
 from engine.web.browser.snapshot import Page, parse
 from engine.web.choices import offered
-from engine.web.drawing.cells import width_of
+from engine.web.drawing.canvas import width_of
 from engine.web.drawing.items import items_of, spoken
 from engine.web.drawing.wireframe import draw, fitted
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from engine.hiding import REDACTED
 from engine.web.browser.snapshot import Page, plain_name
 from engine.web.choices import CONTROLS, SELECTED, TYPED, is_secret
-from engine.web.drawing.canvas import Canvas, Run
-from engine.web.drawing.cells import cut, filled, width_of, wrapped
+from engine.web.drawing.canvas import Canvas, Run, cut, filled, width_of, wrapped
 from engine.web.drawing.items import Item, items_of
 
 FRAMED = frozenset({

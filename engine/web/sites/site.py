@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from engine.paths import ensure_folder
+
 VERSION = 2
 """Version of the data of all sites. Original data with another number is built again."""
 
@@ -104,8 +106,6 @@ def restore(original: Path, live: Path) -> None:
 
 def web_folder(saves: Path) -> Path:
     """Return the folder of all web data in the saves folder; it is created if missing."""
-    from engine.paths import ensure_folder
-
     return ensure_folder(saves / "web")
 
 

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.errors import BadFile, UsageError
+from engine.paths import saves_folder
 from jitrl_tui.amounts import dollars
 from jitrl_tui.commands.bench.running import register_resume, register_run
 
@@ -66,8 +68,6 @@ def list_all(args: argparse.Namespace) -> int:
     from engine.bench import folder as folders
     from engine.bench import suite as suites
     from engine.bench.manifest import read_manifest
-    from engine.errors import BadFile
-    from engine.paths import saves_folder
 
     found = [suites.load(name) for name in suites.shipped()]
     runs = []
@@ -94,8 +94,6 @@ def show_one(args: argparse.Namespace) -> int:
     from engine.bench import folder as folders
     from engine.bench import suite as suites
     from engine.bench.manifest import read_manifest
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
 
     saves = saves_folder(args.saves)
     try:
@@ -159,8 +157,6 @@ def report_one(args: argparse.Namespace) -> int:
     """Write the report of a run, or of several as one."""
     from engine.bench import folder as folders
     from engine.bench import report
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
 
     found = [folders.find(saves_folder(args.saves), name) for name in args.names]
     if len({folder.resolve() for folder in found}) < len(found):

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import waits
+from engine.errors import MissingError, StorageError, UsageError
+from engine.paths import saves_folder
 from engine.waiting import signals_in_threads
 from jitrl_tui import closing
 from jitrl_tui.output import note
@@ -87,7 +89,6 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench.plan import planned
     from engine.kinds import Places
     from engine.memory.opening import check_address
-    from engine.paths import saves_folder
     from jitrl_tui.commands.options import address
 
     saves = saves_folder(args.saves)
@@ -117,10 +118,8 @@ def resume(args: argparse.Namespace) -> int:
     from engine.bench import folder as folders
     from engine.bench.changing import change
     from engine.bench.plan import planned
-    from engine.errors import UsageError
     from engine.kinds import Places
     from engine.memory.opening import check_address
-    from engine.paths import saves_folder
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
@@ -224,7 +223,6 @@ def _play(
 def _track(tool: str, folder: Path, saves: Path) -> None:
     """Write each cell with its finished episodes as one run of a tool. A failure is told."""
     from engine.bench import report
-    from engine.errors import StorageError
     from jitrl_tui.tracking import of_row, track
 
     results = report.load(folder)
@@ -265,7 +263,6 @@ def _with_lines(
 def _report(folder: Path, *, quiet: bool) -> None:
     """Write the report, and print its main table."""
     from engine.bench import report
-    from engine.errors import MissingError
 
     results = report.load(folder)
     if not results.rows:
@@ -287,7 +284,6 @@ def _limits(args: argparse.Namespace) -> Limits:
         UsageError: One is out of range.
     """
     from engine.bench.progress import Limits
-    from engine.errors import UsageError
 
     if args.max_usd is not None and not args.max_usd >= 0:
         raise UsageError(f"--max-usd must be 0 or more, not {args.max_usd:g}")
@@ -302,7 +298,6 @@ def _limits(args: argparse.Namespace) -> Limits:
 
 def _changes(args: argparse.Namespace) -> dict[str, Any]:
     """Return the changes of a suite from the options."""
-    from engine.errors import UsageError
     from jitrl_tui.commands.options import change
 
     found: dict[str, Any] = {
@@ -356,7 +351,6 @@ def _agreed(expected: Estimate, limits: Limits, *, yes: bool) -> bool:
     Raises:
         UsageError: It costs money, and nobody can be asked; or it may cost none.
     """
-    from engine.errors import UsageError
     from jitrl_tui.amounts import dollars
 
     if expected.usd == 0:

@@ -9,8 +9,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from jitrl_tui.commands.games.make import register_make
-from jitrl_tui.commands.games.mapping import register_map
+from engine.disk import read_bytes, shown
+from engine.errors import UsageError
+from engine.paths import ensure_folder, saves_folder
+from engine.settings import Settings
+from jitrl_tui.commands.games.make import register_make, register_map
 from jitrl_tui.output import note
 
 
@@ -55,7 +58,7 @@ def list_all(args: argparse.Namespace) -> int:
     """Print all games."""
     from engine.games.catalogue import known_solution, list_games, with_facts
 
-    stories = [with_facts(story) for story in list_games(games=args.games, saves=_saves(args))]
+    stories = [with_facts(story) for story in list_games(games=args.games, saves=saves_folder(args.saves))]
     if args.json:
         print(json.dumps([_plain(story) for story in stories], indent=1))
         return 0
@@ -85,9 +88,8 @@ def show(args: argparse.Namespace) -> int:
     """Print one game."""
     from engine.games.catalogue import find_game
     from engine.games.env import GameEnvironment
-    from engine.settings import Settings
 
-    story = find_game(args.game, games=args.games, saves=_saves(args))
+    story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
     environment = GameEnvironment(story)
     environment.deadline = Settings().valid_seconds
     try:
@@ -139,7 +141,6 @@ def _support(story: Any, maximum: float | None, scored: bool, actions: list[str]
 def get(args: argparse.Namespace) -> int:
     """Download releases."""
     from engine.games.fetch import BASE, fetch
-    from engine.paths import saves_folder
 
     for name in args.names:
         fetch(name, saves_folder(args.saves), note, args.base or BASE)
@@ -148,11 +149,8 @@ def get(args: argparse.Namespace) -> int:
 
 def put(args: argparse.Namespace) -> int:
     """Copy stories and their additional files into the saves folder."""
-    from engine.disk import read_bytes, shown
-    from engine.errors import UsageError
     from engine.games.catalogue import kept_name, read_story, walkthrough_of
     from engine.games.fetch import keep
-    from engine.paths import ensure_folder, saves_folder
 
     folder = ensure_folder(saves_folder(args.saves) / "games", private=False)
     for file in args.files:
@@ -181,12 +179,11 @@ def check(args: argparse.Namespace) -> int:
 
     It also returns 1 if points are missing in a story that Jericho does not list.
     """
-    from engine.errors import UsageError
     from engine.games.alongside import jericho_plays, parting
     from engine.games.catalogue import commands_in, find_game, known_solution
     from engine.games.env import GameEnvironment, sanitise
 
-    story = find_game(args.game, games=args.games, saves=_saves(args))
+    story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
     solution = known_solution(story)
     if args.solution is not None:
         solution = (solution[0] if solution else 1, commands_in(args.solution))
@@ -225,14 +222,7 @@ def check(args: argparse.Namespace) -> int:
     return 0 if (best >= seen.max_score if seen.max_score else seen.outcome == "won") else 1
 
 
-def _saves(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
-
-    return saves_folder(args.saves)
-
-
 def _plain(story: Any) -> dict[str, Any]:
-    from engine.disk import shown
     from engine.games.catalogue import known_solution
 
     return {

@@ -9,7 +9,6 @@ from typing import Any
 
 from jitrl_tui.commands.memory import change as memory_change
 from jitrl_tui.commands.memory import look as memory_look
-from jitrl_tui.commands.memory import recover as memory_recover
 from jitrl_tui.commands.options import MEMORY_HELP
 
 
@@ -121,7 +120,7 @@ def _add_upkeep(add: Callable[..., Any]) -> None:
                          help="a neighbour of every state it is similar enough to, besides the k nearest")  # fmt: skip
     correct.add_argument("--as-stored", action="store_true", help="take all corrections of the step back")
     recover = add(
-        "recover", memory_recover.recover,
+        "recover", memory_change.recover,
         "write a new journal with what is left in a damaged one, which is kept beside it", data=True,
     )  # fmt: skip
     recover.add_argument("source", metavar="FILE|SCOPE", help="a journal, its folder, or a scope")

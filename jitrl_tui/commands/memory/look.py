@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import BadFile, UsageError
+from engine.paths import saves_folder
 from jitrl_tui.commands.memory.text import (
     counted,
     episode_row,
@@ -55,8 +57,6 @@ def _of_each(
     memory: Memory, ask: Callable[[Scope], dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return what is asked of each scope, and (name, what is wrong) of those that cannot be read."""
-    from engine.errors import BadFile
-
     found: list[dict[str, Any]] = []
     broken: list[tuple[str, str]] = []
     for name, error in memory.inspect():
@@ -100,7 +100,6 @@ def show(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from engine.codec import to_plain
-    from engine.errors import UsageError
     from engine.memory import report
 
     wanted = args.number if args.episode is None else args.episode
@@ -145,8 +144,6 @@ def show(args: argparse.Namespace) -> int:
 
 def _show_kept(found: list[Any], args: argparse.Namespace) -> int:
     """Show one kept record, or all of them."""
-    from engine.errors import UsageError
-
     chosen = [hit for hit in found if args.kept in ("all", str(hit.kept), hit.record.uid)]
     if not chosen and args.kept != "all":
         raise UsageError(f"there is no kept record {args.kept} here; `jitrl memory show SCOPE` lists them")
@@ -189,8 +186,6 @@ def search(args: argparse.Namespace) -> int:
 
 def browse(args: argparse.Namespace) -> int:
     """Open the memory screen."""
-    from engine.errors import UsageError
-    from engine.paths import saves_folder
     from jitrl_tui.plain import wants_plain
 
     if wants_plain():
@@ -210,7 +205,6 @@ def verify(args: argparse.Namespace) -> int:
     """Check all bytes; return 1 if something is lost."""
     from dataclasses import asdict
 
-    from engine.errors import BadFile
     from engine.memory import upkeep
 
     checked: list[upkeep.Verification] = []

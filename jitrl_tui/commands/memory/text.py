@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import BadFile, UsageError
+from engine.paths import saves_folder, slug
+
 if TYPE_CHECKING:
     from engine.memory import Memory
     from engine.memory.scope import Scope
@@ -15,8 +18,6 @@ if TYPE_CHECKING:
 
 def open_memory(args: argparse.Namespace) -> Memory:
     """Return the memory that the options name. Repairs are reported on stderr."""
-    from engine.paths import saves_folder
-
     named = getattr(args, "memory", None)
     return memory_at(saves_folder(args.saves) / "memory" if named is None else named, args)
 
@@ -26,7 +27,6 @@ def memory_at(where: str | Path, args: argparse.Namespace) -> Memory:
     from engine import trust
     from engine.environments import scope_rules
     from engine.memory.opening import open_memory as opened
-    from engine.paths import saves_folder
     from engine.settings.address import database
 
     if isinstance(where, str):
@@ -39,8 +39,6 @@ def memory_at(where: str | Path, args: argparse.Namespace) -> Memory:
 
 def scope_name(memory: Memory, text: str) -> str:
     """Return the name of the only scope that equals or contains `text`."""
-    from engine.errors import BadFile, UsageError
-
     names = memory.scopes()
     fitting = [text] if text in names else [name for name in names if text in name]
     if len(fitting) == 1:
@@ -64,7 +62,6 @@ def find_scope(memory: Memory, text: str) -> Scope:
 def scope_journal(memory: Memory, text: str) -> Path:
     """Return the journal of that scope, unopened."""
     from engine.memory.scope import JOURNAL
-    from engine.paths import slug
 
     return memory.folder / slug(scope_name(memory, text)) / JOURNAL
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 
+from engine.paths import saves_folder
 from jitrl_tui.commands.train import sweep
 from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
 from jitrl_tui.output import note
@@ -50,16 +50,10 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     show.set_defaults(handler=_show)
 
 
-def _saves(args: argparse.Namespace) -> Path:
-    from engine.paths import saves_folder
-
-    return saves_folder(args.saves)
-
-
 def _up(args: argparse.Namespace) -> int:
     from engine.train import install
 
-    saves = _saves(args)
+    saves = saves_folder(args.saves)
     if args.install:
         install.install(saves, lambda text: note(f"{text} ..."))
     python = install.ready(saves)
@@ -71,14 +65,14 @@ def _suite(args: argparse.Namespace) -> int:
     from engine.train.comparison import suite
     from engine.train.runs import load
 
-    print(suite([load(_saves(args), name) for name in args.names], args.episodes), end="")
+    print(suite([load(saves_folder(args.saves), name) for name in args.names], args.episodes), end="")
     return 0
 
 
 def _ls(args: argparse.Namespace) -> int:
     from engine.train.runs import runs
 
-    found = list(runs(_saves(args)))
+    found = list(runs(saves_folder(args.saves)))
     if not found:
         print("no training run yet; begin one with: jitrl train grpo GAME", file=sys.stderr)
     for run in found:
@@ -91,9 +85,9 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.telling import HEAD, line, taken
+    from jitrl_tui.commands.train.starting import HEAD, line, taken
 
-    run = load(_saves(args), args.name)
+    run = load(saves_folder(args.saves), args.name)
     print(HEAD)
     for update in run.updates:
         print(line(update))

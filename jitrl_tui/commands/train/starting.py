@@ -10,12 +10,17 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import UsageError
+from engine.paths import cache_folder, saves_folder
+from engine.settings import SessionConfig
 from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
+from engine.train.jobs import Update
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.settings import SessionConfig
     from engine.train.jobs import Job
+
 
 ALL = 1000
 """Candidates of a decision: all valid actions, so that the policy is not cut."""
@@ -100,8 +105,6 @@ def grpo(args: argparse.Namespace) -> int:
 
 
 def _sft(args: argparse.Namespace) -> int:
-    from engine.errors import UsageError
-
     if bool(args.sources) == args.walkthrough:
         raise UsageError("say what to learn from: either --from SESSION, or --walkthrough")
     job = _job(args, "sft", SftSettings)
@@ -111,7 +114,6 @@ def _sft(args: argparse.Namespace) -> int:
 
 def resume(args: argparse.Namespace) -> int:
     """Go on with a run."""
-    from engine.paths import saves_folder
     from engine.train.runs import load
 
     return _start(
@@ -121,7 +123,6 @@ def resume(args: argparse.Namespace) -> int:
 
 def write(args: argparse.Namespace) -> int:
     """Write the results of the last checkpoint of a run."""
-    from engine.paths import saves_folder
     from engine.train.runs import load
 
     args.accelerate = ""
@@ -136,9 +137,8 @@ def _job(args: argparse.Namespace, kind: str, group: type[TrainingSettings]) -> 
     Raises:
         UsageError: A name or value is wrong.
     """
-    from engine.paths import cache_folder, saves_folder
     from engine.train.jobs import Job
-    from engine.train.places import runs_folder
+    from engine.train.runs import runs_folder
 
     saves = saves_folder(args.saves)
     given = {spec.name: getattr(args, spec.name) for spec in dataclasses.fields(group)}
@@ -168,8 +168,6 @@ def _model(name: str) -> str:
 
 
 def _check_name(name: str) -> None:
-    from engine.errors import UsageError
-
     if not name.isprintable() or "/" in name or name.startswith(".") or len(name) > 80:
         raise UsageError(f"{name!r} cannot be the name of a run; use letters, digits and -")
 
@@ -182,7 +180,6 @@ def _session(args: argparse.Namespace, saves: Path) -> tuple[SessionConfig, tupl
     """
     from engine import environments
     from engine.kinds import Places
-    from engine.settings import SessionConfig
     from jitrl_tui.commands.options import change
 
     places = Places(saves, args.games)
@@ -248,7 +245,7 @@ class _Telling:
 
     def __call__(self, name: str, value: Any) -> None:
         from engine.train.runs import update_of
-        from jitrl_tui.commands.train.telling import HEAD, line
+        from jitrl_tui.commands.train.starting import HEAD, line
 
         if name == "say":
             note(f"{value} ...")
@@ -261,7 +258,7 @@ class _Telling:
 
 def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.telling import taken
+    from jitrl_tui.commands.train.starting import taken
 
     run = load(saves, name)
     if run.updates:
@@ -270,3 +267,31 @@ def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
         print(f"stopped; go on with: jitrl train resume {name}", file=sys.stderr)
     else:
         note(f"written to {run.folder}; `jitrl train show {name}` tells how to play it")
+
+
+HEAD = "update  episodes    return   best    loss      kl  gradient  entropy  cpu min    eval"
+
+
+def line(update: Update) -> str:
+    """Return an update as a line under `HEAD`."""
+    returns = update.returns
+    mean = f"{sum(returns) / len(returns):9.2f} {max(returns):6.2f}" if returns else f"{'':9} {'':6}"
+    evaluated = f"{sum(update.evaluation) / len(update.evaluation):7.2f}" if update.evaluation else ""
+    return (
+        f"{update.update:6d} {update.episodes:9d} {mean} {_number(update.loss, 7, 3)} {_number(update.kl, 7, 4)} "
+        f"{_number(update.gradient_norm, 9, 3)} {_number(update.entropy, 8, 3)} {update.processor_s / 60:8.1f} "
+        f"{evaluated}"
+    ).rstrip()
+
+
+def taken(update: Update) -> str:
+    """Return what a run took up to an update, in a sentence."""
+    tokens = update.prompt_tokens + update.completion_tokens
+    return (
+        f"{update.episodes} episodes with {update.environment_steps} steps and {tokens:,} tokens; gradients of "
+        f"{update.trained_tokens:,} tokens; {update.processor_s / 3600:.2f} processor hours"
+    )
+
+
+def _number(value: float | None, width: int, digits: int) -> str:
+    return f"{value:{width}.{digits}f}" if value is not None else " " * width

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.paths import saves_folder
 from jitrl_tui.commands.train.starting import add_grpo, grpo
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ def register(actions: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from engine.paths import saves_folder
     from engine.train.runs import runs
 
     suite = tomllib.loads((files("engine.train") / "grpo_sweep.toml").read_text(encoding="utf-8"))

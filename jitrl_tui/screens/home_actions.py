@@ -34,7 +34,7 @@ class StoredBenchScreen(BenchScreen):
 
 @dataclass(frozen=True, slots=True)
 class StoredHome:
-    """The saves folder behind the home screen.
+    """The saves folder behind the home screen. Everything may raise a `JitrlError`.
 
     Attributes:
         watch: Returns the screen of a saved session.
@@ -46,7 +46,7 @@ class StoredHome:
     games: str | None = None
 
     def load(self) -> Offer:
-        """Return the contents of the screen."""
+        """Return the contents of the screen. It is called in another thread."""
         games, message = find_games(self.saves, self.games)
         web, missing = find_web(self.saves)
         problems = used().problems
@@ -61,7 +61,7 @@ class StoredHome:
         return self.watch(sessions.create(self.saves, config, "play" if play else "watch"))
 
     def memory(self) -> MemoryScreen:
-        """Return a screen with the shared memory.
+        """Return a screen with the shared memory. Leaving it goes back.
 
         Raises:
             UsageError: Nothing is remembered yet.
@@ -98,11 +98,11 @@ class StoredHome:
         changing.rename(self.saves, saved, name)
 
     def recording(self, saved: SavedSession) -> WatchScreen:
-        """Return a screen with the recording of a session."""
+        """Return a screen with the recording of a session. Leaving it goes back."""
         return RecordingScreen(saved.folder)
 
     def bench(self, row: BenchRow) -> BenchScreen:
-        """Return a screen with a run of a benchmark."""
+        """Return a screen with a run of a benchmark. Leaving it goes back."""
         from engine.bench import folder as folders
         from jitrl_tui.bench_source import BenchInfo, StoredBench
 
