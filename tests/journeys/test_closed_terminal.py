@@ -125,15 +125,6 @@ def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
         closed(terminal, workers=0)
 
 
-def test_a_replay_ends_when_its_terminal_closes(tmp_path):
-    saves = ("--saves", str(tmp_path))
-    assert main(["run", GAME, "--model", "prior/uniform", "--episodes", "1", *saves]) == 0
-    (folder,) = (tmp_path / "sessions").iterdir()
-    with Terminal("replay", str(folder), *saves, command=UNDER) as terminal:
-        terminal.wait_for("step 2/", 60)
-        closed(terminal, workers=0)
-
-
 @pytest.mark.parametrize("plain", [(), ("--plain",)], ids=["screen", "plain"])
 def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
     saves = ("--saves", str(tmp_path))
