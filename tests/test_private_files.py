@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from engine import disk
 from engine.paths import ensure_folder, saves_folder
 from jitrl_tui import crash
+from tests.commands import jitrl
 
 
 @pytest.fixture(autouse=True)
@@ -26,21 +25,13 @@ def rights(path):
     return stat.S_IMODE(Path(path).stat().st_mode)
 
 
-def jitrl(*args):
-    return subprocess.run(
-        [sys.executable, "-c", "import sys, jitrl_tui.cli as c; sys.exit(c.main())", *map(os.fspath, args)],
-        capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
-    )  # fmt: skip
-
-
 RUN = ("run", "pantry", "--model", "prior/verbs", "--episodes", "1", "--steps", "3")
 
 
 def test_a_run_leaves_private_files_and_tightens_those_of_before(tmp_path):
     saves = tmp_path / "saves"
-    assert jitrl(*RUN, "--saves", saves, "--json", tmp_path / "out.json").returncode == 0
-    assert jitrl("memory", "export", tmp_path / "out.jsonl", "--saves", saves).returncode == 0
+    assert jitrl(*RUN, "--saves", saves, "--json", tmp_path / "out.json")[0] == 0
+    assert jitrl("memory", "export", tmp_path / "out.jsonl", "--saves", saves)[0] == 0
     kept = [saves, *saves.rglob("*")]
     assert {path.name for path in kept} >= {"session.json", "events.jsonl", "episodes.jnl", "cache", "memory"}
     loose = [path for path in kept if rights(path) & 0o077]
@@ -48,7 +39,7 @@ def test_a_run_leaves_private_files_and_tightens_those_of_before(tmp_path):
     assert (rights(tmp_path / "out.json"), rights(tmp_path / "out.jsonl")) == (0o644, 0o644)
     for path in kept[1:]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    assert jitrl(*RUN, "--saves", saves).returncode == 0
+    assert jitrl(*RUN, "--saves", saves)[0] == 0
     (journal,) = saves.glob("memory/*/episodes.jnl")
     written = [saves / "memory", journal.parent, journal, saves / "sessions", saves / "cache" / "games"]
     assert len(written) >= 5

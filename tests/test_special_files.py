@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -14,19 +13,7 @@ from engine.disk import Unreadable, open_descriptor, read_bytes, shown
 from engine.games.catalogue import shipped
 from engine.gym.unfit import Unfit
 from jitrl_tui.view import clean
-
-DEADLINE_S = 60
-"""Starting Python on a busy machine takes seconds; a read of a pipe never ends."""
-
-
-def jitrl(*args, cwd=None, limit=DEADLINE_S):
-    """Run the program; return its exit code, and what it wrote."""
-    done = subprocess.run(
-        [sys.executable, "-c", "import sys, jitrl_tui.cli as c; sys.exit(c.main())", *map(os.fspath, args)],
-        capture_output=True, timeout=limit, check=False, cwd=cwd, stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1]), "PYTHONUTF8": "1"},
-    )  # fmt: skip
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+from tests.commands import jitrl
 
 
 @pytest.fixture
@@ -89,8 +76,9 @@ def test_games_are_listed_past_what_is_no_story(games, tmp_path):
     [("pipe", "a named pipe"), ("zero", "a device"), ("random", "a device"), ("large", "more than any"),
      ("mispelt", "there is no game 'mispelt'"), ("pipe.z5", "a named pipe")],
 )  # fmt: skip
-def test_a_name_that_leads_to_no_story_gets_one_sentence(games, tmp_path, name, sentence):
-    code, out, err = jitrl("games", "info", name, "--games", games, "--saves", tmp_path / "saves", cwd=games)
+def test_a_name_that_leads_to_no_story_gets_one_sentence(games, tmp_path, monkeypatch, name, sentence):
+    monkeypatch.chdir(games)
+    code, out, err = jitrl("games", "info", name, "--games", games, "--saves", tmp_path / "saves")
     assert code in (1, 2)
     assert sentence in err
     assert (out, err.count("\n")) == ("", 1)
@@ -130,7 +118,7 @@ def test_what_reads_a_file_refuses_pipes_and_devices_at_once(tmp_path, pipe, com
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("special", ["pipe", "/dev/zero", "/"])
+@pytest.mark.parametrize("special", ["pipe", "/"])
 @pytest.mark.parametrize("named", ["replayed", "recorded"])
 def test_what_settings_and_suites_name_is_read_within_limits(tmp_path, pipe, named, special):
     path = str(pipe) if special == "pipe" else special

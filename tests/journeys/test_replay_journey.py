@@ -11,6 +11,7 @@ import pytest
 
 from engine.session.recording import Recorder
 from tests.journeys.terminal import COMMAND, Terminal
+from tests.journeys.test_closed_terminal import UNDER, closed
 from tests.tui import stream
 
 
@@ -57,10 +58,9 @@ def test_every_way_out_works_at_once(recording, keys):
 
 
 def test_a_closed_terminal_ends_the_program(recording):
-    with Terminal("replay", str(recording)) as terminal:
+    with Terminal("replay", str(recording), command=UNDER) as terminal:
         terminal.wait_for("candidates")
-        terminal.hang_up()
-        assert terminal.reap(10) in (0, -1, 129)
+        closed(terminal, workers=0)
 
 
 def test_without_colour_nothing_is_coloured_and_all_is_there(recording):

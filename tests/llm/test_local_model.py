@@ -182,33 +182,6 @@ def test_uniform_prior_needs_nothing():
     opened.close()
 
 
-SILENT = """
-import pathlib, sys, threading, numpy as np
-from engine.llm import open_model
-from engine.records import ActionRequest
-from engine.settings import Settings
-assert not {"litellm", "xllamacpp", "numpy.ma"} & set(sys.modules)
-model = open_model("local/smollm2", settings=Settings(), cache=pathlib.Path(sys.argv[1]), keep=False)
-model.propose(ActionRequest("", "", "", "A room.", ("a", "b", "c"), 2), np.random.default_rng(1))
-assert not {"llm", "litellm"} & set(sys.modules)  # scores need neither, now and later
-assert not [t for t in threading.enumerate() if t.name == "litellm"]
-model._gateway.prepare()
-model.propose(ActionRequest("", "", "", "A hall.", ("a", "b", "c"), 2), np.random.default_rng(1))
-model.close()
-"""
-
-
-def test_nothing_is_printed(prefixes: Path):
-    done = subprocess.run(
-        [sys.executable, "-c", SILENT, str(prefixes)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
 @pytest.mark.parametrize("text", ["broken inside", "a" * 3000])
 def test_an_engine_that_breaks_is_one_line_without_a_traceback(
     engine, monkeypatch: pytest.MonkeyPatch, text: str
@@ -231,7 +204,7 @@ def test_an_engine_that_breaks_is_one_line_without_a_traceback(
 
 
 ALONE = """
-import socket, sys
+import sys, threading
 reached = []
 def watch(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo"):
@@ -246,10 +219,14 @@ from engine.llm import open_model
 from engine.llm.opening import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
-request = ActionRequest("", "", "", "A room.", ("a", "b", "c"), 2)
+request, other = (ActionRequest("", "", "", text, ("a", "b", "c"), 2) for text in ("A room.", "A hall."))
+assert not {"litellm", "xllamacpp", "numpy.ma"} & set(sys.modules)
 local = open_model("local/smollm2", settings=Settings(), cache=pathlib.Path(sys.argv[2]), keep=False)
-local._gateway.prepare()
 local.propose(request, np.random.default_rng(1))
+assert not {"llm", "litellm"} & set(sys.modules)  # scores need neither, now and later
+assert not [t for t in threading.enumerate() if t.name == "litellm"]
+local._gateway.prepare()
+local.propose(other, np.random.default_rng(1))
 local.close()
 remote = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1]})
 assert remote.propose(request, np.random.default_rng(1)).candidates
@@ -258,7 +235,7 @@ print(reached)
 """
 
 
-def test_nobody_but_the_server_is_called(server, prefixes: Path):
+def test_nobody_but_the_server_is_called_and_nothing_is_printed(server, prefixes: Path):
     done = subprocess.run(
         [sys.executable, "-c", ALONE, server.base, str(prefixes)],
         capture_output=True,

@@ -80,16 +80,17 @@ class Loan:
 
 
 class Lender:
-    """Hands the browser that one environment has done with to the next one that may reach the same hosts."""
+    """Hands the browser that one environment has done with to the next one of the same hosts and limits.
+
+    The two that were given back last are kept.
+    """
 
     def __init__(self):
         self._free = {}
 
     def __call__(self, executable, gate, limits=None):
-        may = (executable, resolver_rules(gate))
-        if limits is not None:
-            return Driver(executable, gate, limits)
-        driver = self._free.pop(may, None) or Driver(executable, gate)
+        may = (executable, resolver_rules(gate), limits)
+        driver = self._free.pop(may, None) or Driver(executable, gate, limits)
         driver.gate, driver.traffic, driver.on_wait = gate, Traffic(), lambda text: None
         return Loan(driver, lambda: self._take(may, driver))
 
@@ -102,6 +103,8 @@ class Lender:
         if other := self._free.pop(may, None):
             other.close()
         self._free[may] = driver
+        if len(self._free) > 2:
+            self._free.pop(next(iter(self._free))).close()
 
     def close(self):
         for driver in self._free.values():

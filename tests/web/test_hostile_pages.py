@@ -31,7 +31,10 @@ PATIENT = Limits(start=120.0, action=30.0, load=120.0, snapshot=60.0, episode=90
 """For pages that are slow where the machine is busy: what ends them is no time."""
 
 
-@pytest.fixture
+pytestmark = pytest.mark.usefixtures("shared_browser")
+
+
+@pytest.fixture(scope="module")
 def base():
     with serving() as url:
         yield url

@@ -23,6 +23,8 @@ from engine.settings import SessionConfig
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 
+pytestmark = pytest.mark.usefixtures("shared_browser")
+
 
 def send(site):
     """Three actions, of which the last one sends a form."""

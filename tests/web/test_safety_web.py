@@ -66,6 +66,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+pytestmark = pytest.mark.usefixtures("shared_browser")
+
+
 @pytest.fixture(scope="module")
 def servers():
     """The task's server, and another one that counts what reaches it, on another port of the same host."""

@@ -72,15 +72,24 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def site():
+pytestmark = pytest.mark.usefixtures("shared_browser")
+
+
+@pytest.fixture(scope="module")
+def one_site():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads, server.got = True, []
+    server.daemon_threads = True
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def site(one_site):
+    one_site.got = []
+    return one_site
 
 
 def opened(browser_path, site, path="/", task="Registriere mich"):

@@ -87,7 +87,7 @@ class Listener:
         self.socket.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site():
     listeners = Listener(socket.SOCK_DGRAM), Listener(socket.SOCK_STREAM)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -150,6 +150,7 @@ def test_browsergyms_browser_sends_nothing_by_webrtc_either(browser_path, site, 
     assert (site.udp.got, site.tcp.got) == (0, 0)
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_frame_that_is_redirected_elsewhere_is_blocked_and_the_page_stays(browser_path, site):
     with opened(browser_path, site, "/frames") as (env, seen):
         for _ in range(3):
@@ -161,6 +162,7 @@ def test_a_frame_that_is_redirected_elsewhere_is_blocked_and_the_page_stays(brow
     assert site.tcp.got == 0
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_new_tab_that_is_redirected_elsewhere_is_blocked_and_the_tab_before_stays(browser_path, site):
     with opened(browser_path, site, "/popup") as (env, _):
         seen = env.step("click(<link[Redirected tab]>)")
@@ -174,6 +176,7 @@ def test_a_new_tab_that_is_redirected_elsewhere_is_blocked_and_the_tab_before_st
     assert site.tcp.got == 0
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_page_that_is_redirected_elsewhere_is_left(browser_path, site):
     with opened(browser_path, site, "/popup") as (env, _):
         seen = env.step("click(<link[Leave]>)")
