@@ -151,7 +151,6 @@ class Router:
         Args:
             trust: How many points are had of each that is expected, by whether an episode is repeated exactly.
         """
-        trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
         found = [self.nowhere, *map(self.follow, trails)]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         for _ in range(self._n.depth):
@@ -183,22 +182,6 @@ class Router:
             needs_exact_replay=trail.repeat_probability > 0.0,
         )
         return self._paid(route, 0, 1.0)
-
-    def _passable(self, trail: Trail) -> bool:
-        """Return whether what a trail does first at each place is possible as this episode left the place."""
-        paths, now = self._paths, self._paths.task.now
-        extra, come = now.have - trail.steps[0].now.have, set[str]()
-        for step in trail.steps:
-            place = step.now.place
-            if place in come:
-                continue
-            come.add(place)
-            at = paths.seen(Imagined(place, step.now.have | extra, now.world))
-            if (not at.see and place not in now.world) or at == paths.here:
-                continue
-            if not self._m.chance((place, step.action), at.context):
-                return False
-        return True
 
     # ----------------------------------------------------------------------------------------- known gains
 
