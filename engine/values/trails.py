@@ -16,10 +16,10 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally, jaccard, rate
+from engine.values.counts import jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import Model
-from engine.values.text import EMPTY, Key, Situation, Tokens, verb
+from engine.values.text import EMPTY, Key, Situation, Tokens
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
 _Begun = defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]]
@@ -100,8 +100,6 @@ class Trails:
         """The same for episodes with the points that persons gave."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
-        self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
-        """By verb, moves apart, how often another result came of it in the same situation."""
 
     def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
         """Remember a step of the episode that is going on.
@@ -113,10 +111,7 @@ class Trails:
         so = (step.now, step.action)
         # What was gained once is not gained again. The same after the same history is no news: the seed is the same.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
-            outcomes, came = self._outcomes[so], step.came
-            if outcomes and step.action not in self._m.moves:
-                self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
-            outcomes[came] += 1
+            self._outcomes[so][step.came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
         self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
         self._current.append(step)
@@ -219,9 +214,7 @@ class Trails:
             if step.terminated:
                 break
             outcomes = self._outcomes.get((step.now, step.action)) or Counter()
-            luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
-            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
-            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.strength)
+            counted *= rate(outcomes[step.came], outcomes.total(), 1.0, self._n.strength)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
