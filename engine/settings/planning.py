@@ -46,9 +46,6 @@ class PlanNumbers(Group):
         64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
     )
     clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-    kinds: int = setting(
-        8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
-    )
     helped: int = setting(2, "levels of actions at a place that may come first there to make another possible", 0, 8)
     helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
 

@@ -40,7 +40,7 @@ class _Place:
     def __init__(self, numbers: PlanNumbers, moves: Set[str]) -> None:
         self.views = Views(numbers)
         self.preconditions = Preconditions(numbers)
-        self.makers = Makers(numbers, self.preconditions, moves)
+        self.makers = Makers(self.preconditions, moves)
         self.exits: dict[str, str] = {}
         self.version = 0
 
@@ -163,7 +163,7 @@ class Model:
             place.exits[action] = then.place
         else:
             for token in did.have_added | did.see_added:
-                place.makers.add(token, action, now.context)
+                place.makers.add(token, action)
         for token in sorted(did.have_added):  # the order of plans must not hang on that of sets
             self.sources[token][key] = None
         if given is not None:
