@@ -113,7 +113,6 @@ class PlanNumbers(Group):
     width: int = setting(2, "gains considered from each of them", 1, 1e6)
     levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
     depth: int = setting(30, "gains added to a route at most", 0, 1e6)
-    shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(
         0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0

@@ -2,21 +2,21 @@
 
 Places promise something for three reasons (`PlacePromise`): actions that were never tried there, things to be had there
 that may help elsewhere, and things in hand that never were there. An `Offer` is one such action in one situation: what
-is left of its promise there, what makes it possible, and the danger of it. Which things are worth fetching, and which
-shut ways are worth opening, is decided here, too.
+is left of its promise there, what makes it possible, and the danger of it. Which things are worth fetching is decided
+here, too.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
 from engine.values.model import MOVE, Model
-from engine.values.paths import Paths, Way
+from engine.values.paths import Paths
 from engine.values.text import (
     EMPTY,
     Key,
@@ -118,20 +118,6 @@ class Offers:
                 if promise >= self._n.least:
                     rated.append((promise, action))
         return tuple(heapq.nsmallest(2 * self._n.several, rated, key=lambda one: (-one[0], one[1])))
-
-    def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
-        """Return the shut ways that one comes to first on the way to what promises most for its distance.
-
-        Args:
-            ways: The ways from here.
-        """
-        now, best = self._paths.task.now, dict[Key, float]()
-        for promised in self.promises:
-            way = ways.get(promised.place, ()) if promised.promising else ()
-            first = next((move for move in way if self._paths.is_shut(move, now)), None)
-            if first is not None:
-                best[first] = max(best.get(first, 0.0), promised.bound(len(way)))
-        return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
 
     # ----------------------------------------------------------------------------------------- bringing
 
