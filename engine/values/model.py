@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
-from engine.records import State
 from engine.settings.planning import PlanNumbers
 from engine.values.edits import Edits
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Yields
 from engine.values.preconditions import Makers, Preconditions
-from engine.values.text import EMPTY, Key, Reader, Situation, Tokens, concerns, objects, verb, words_of
+from engine.values.text import EMPTY, Key, Situation, Tokens, concerns, objects, verb, words_of
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -72,7 +71,6 @@ class Model:
         self.yields = Yields(numbers)
         self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
-        self.reader = Reader(self.bringing.names, self.moves)
         self.scored: dict[Key, float] = {}
         self._gains: dict[Key, float] = {}
         self.edits = Edits()
@@ -93,10 +91,6 @@ class Model:
     def begin_episode(self) -> None:
         """Forget what the last episode ended on: what could have been done after it was not seen."""
         self._unsettled = None
-
-    def read(self, state: State, possible: tuple[str, ...] = ()) -> Situation:
-        """Take a state apart."""
-        return self.reader.read(state, possible)
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""

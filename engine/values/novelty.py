@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import Tally
-from engine.values.text import Tokens, concerns, is_held, names_in, objects, without_holder
+from engine.values.text import Tokens, concerns, is_held, objects
 
 
 class Yields:
@@ -49,13 +49,11 @@ class Bringing:
     """What was in hand where, and what it opened there.
 
     Attributes:
-        names: Words that name what was ever in hand, or in something in hand.
         places: By token of all that was ever in hand, at how many places it was; how it was packed is left out.
     """
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self.names: set[str] = set()
         self.places: Counter[str] = Counter()
         self._at: defaultdict[str, set[str]] = defaultdict(set)
         """By place, what was in hand there."""
@@ -75,7 +73,6 @@ class Bringing:
         there = self._at[place]
         unheard = [action for action in possible if action not in self._actions and len(objects(action)) > 1]
         for token in have - there:
-            self.names |= names_in(without_holder(token))
             if is_held(token):
                 continue  # how things are packed makes no new ones
             if known and token in self.places:

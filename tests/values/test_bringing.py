@@ -7,6 +7,7 @@ import pytest
 from engine.records import State
 from engine.values.novelty import Bringing
 from engine.values.paths import Imagined, Progress
+from engine.values.text import situation
 from engine.values.trails import TrailStep
 from tests.values.planning import NUMBERS, Planning, WholeTrails, explorer, new_model, router
 
@@ -20,8 +21,8 @@ def test_where_all_was_tried_one_goes_to_where_what_is_in_hand_never_was(brought
     x, key = new_model(), ("have:key",) * brought
 
     def did(now, action, then):
-        x.see(x.read(now), ("east", "take key", "drop key") if now.place == "hall" else ("west",))
-        x.learn(x.read(now), action, 0.0, x.read(then), terminated=False, died=False)
+        x.see(situation(now), ("east", "take key", "drop key") if now.place == "hall" else ("west",))
+        x.learn(situation(now), action, 0.0, situation(then), terminated=False, died=False)
 
     for _ in range(9):
         did(state("hall"), "take key", state("hall", "have:key"))
@@ -29,7 +30,7 @@ def test_where_all_was_tried_one_goes_to_where_what_is_in_hand_never_was(brought
         did(state("den", *key), "west", state("hall", *key))
         did(state("hall", "have:key"), "drop key", state("hall"))
     planner = Planning(x, 3.0)
-    now = x.read(state("hall", "have:key"))
+    now = situation(state("hall", "have:key"))
     plan = planner.plan(Imagined(now.place, now.have, {}), 9, Progress(), valid=("east", "drop key"))
     assert (plan.goal == ("place:den", "")) == (not brought)
 
@@ -69,7 +70,7 @@ def test_things_are_brought_first_to_where_others_opened_something():
     x = new_model()
 
     def at(place, *things):
-        return x.read(state(place, *(f"have:{thing}" for thing in things)))
+        return situation(state(place, *(f"have:{thing}" for thing in things)))
 
     for thing in ("key", "rope", "coin"):
         for place in ("yard", "mill", "barn", "pier", "loft", "moor", "well"):
@@ -99,30 +100,30 @@ def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(n
     x = new_model()
     pack = ("have:key", "have:rope", "have:leaf", "have:sack")
     hall, den = state("hall", *pack), state("den", *pack)
-    x.see(x.read(hall), ("east", "drop key"))
-    x.learn(x.read(hall), "east", 0.0, x.read(den), terminated=False, died=False)
-    x.see(x.read(den), (needed,))
-    x.learn(x.read(den), needed, 5.0, x.read(den), terminated=False, died=False)
+    x.see(situation(hall), ("east", "drop key"))
+    x.learn(situation(hall), "east", 0.0, situation(den), terminated=False, died=False)
+    x.see(situation(den), (needed,))
+    x.learn(situation(den), needed, 5.0, situation(den), terminated=False, died=False)
     for number in range(9):  # dropping costs the thing, as far as is known
         other = state(f"room {number}", f"have:thing{number}")
-        x.see(x.read(other), (f"drop thing{number}",))
+        x.see(situation(other), (f"drop thing{number}",))
         x.learn(
-            x.read(other),
+            situation(other),
             f"drop thing{number}",
             0.0,
-            x.read(state(f"room {number}")),
+            situation(state(f"room {number}")),
             terminated=False,
             died=False,
         )
     planner = Planning(x, 9.0)
-    now = x.read(hall)
+    now = situation(hall)
     plan = planner.plan(Imagined(now.place, now.have, {}), 9, Progress(), valid=("east", "drop key"))
     assert (plan.actions[0] == "drop key") == dropped
 
 
 def test_a_route_that_follows_a_trail_has_a_mark_at_its_end():
     x = new_model()
-    hall, den, rich = (x.read(one) for one in (state("hall"), state("den"), state("den", "have:gold")))
+    hall, den, rich = (situation(one) for one in (state("hall"), state("den"), state("den", "have:gold")))
     trails = WholeTrails(x)
     for now, action, reward, then in ((hall, "east", 0.0, den), (den, "take gold", 5.0, rich)):
         x.see(now, (action,))
@@ -135,30 +136,3 @@ def test_a_route_that_follows_a_trail_has_a_mark_at_its_end():
     route = router(x, Imagined(hall.place, lamp, {}), ("east",), steps=9).follow(told[0])
     assert route.actions == ("east", "take gold")
     assert route.marks == ((0, hall.place, lamp), (1, den.place, lamp), (2, den.place, lamp | rich.have))
-
-
-def test_a_trail_is_not_followed_that_begins_elsewhere_with_what_was_done_there_already():
-    """The chest in the den is open in this episode: a way that opens it there is none."""
-    x = new_model()
-    shut, opened = state("den", "see:chest"), state("den", "see:chest=open")
-    hall = state("hall")
-    x.see(x.read(hall), ("east",))
-    x.see(x.read(shut), ("open chest", "west"))
-    x.see(x.read(opened), ("west",))
-    trails = WholeTrails(x)
-    for now, action, reward, then in ((hall, "east", 0.0, shut), (shut, "open chest", 5.0, opened)):
-        x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False)
-        trails.add(TrailStep(x.read(now), action, reward, x.read(then), False, False))
-    trails.close()
-    # The history is another one by now, so that nothing is said to fall as before.
-    trails.add(TrailStep(x.read(hall), "look", 0.0, x.read(hall), False, False))
-    at = x.read(hall)
-    told = trails.from_here(at, 9, ("east",))
-    assert told
-
-    def values(den):
-        now = Imagined(at.place, at.have, {at.place: at.see, **den})
-        return router(x, now, ("east",), steps=9).best(told).value
-
-    assert values({}) == pytest.approx(5.0)
-    assert values({x.read(opened).place: x.read(opened).see}) < 5.0

@@ -12,7 +12,7 @@ from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.knn import KnnEstimator
 from engine.values.preconditions import Preconditions
-from engine.values.text import Situation
+from engine.values.text import Situation, situation
 from engine.values.trails import TrailStep, without_loops
 from tests.values.planning import NUMBERS, WholeTrails, new_model
 
@@ -272,3 +272,16 @@ def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():
 
     assert rate(10) > 0.6 * rate(1)
     assert rate(100) > 0.4 * rate(1)
+
+
+def test_the_dark_is_no_news_in_the_next_room():
+    x = new_model()
+    for number in range(9):
+        lit = State("", (f"place:room {number}#{number}", "have:lamp=lit"))
+        dark = State("", (f"place:darkness#{number}", "have:lamp"))
+        x.see(situation(lit), ("extinguish lamp",))
+        x.learn(situation(lit), "extinguish lamp", 0.0, situation(dark), terminated=False, died=False)
+        x.see(situation(dark), ("light lamp",))
+    assert (
+        x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15
+    )  # new in the first room alone
