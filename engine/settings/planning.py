@@ -76,17 +76,6 @@ class PlanNumbers(Group):
     )
     loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
     opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
-    opening: float = setting(
-        0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
-    )
-    opening_tries: float = setting(4.0, "things brought that this is worth", 0.0, 1e3)
-    opening_own: float = setting(
-        2.0, "things brought that what holds of all is worth beside a thing's own record", 0.0, 1e3
-    )
-    carry: float = setting(
-        0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
-    )
-    carry_places: int = setting(4, "places where a thing never was that count for fetching it", 0, 1e6)
     sources: int = setting(4, "places considered where a thing was taken or made", 1, 1e6)
 
     # Replay

@@ -20,7 +20,7 @@ from engine.settings.planning import PlanNumbers
 from engine.values.edits import Edits
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
-from engine.values.novelty import Bringing, Yields
+from engine.values.novelty import Yields
 from engine.values.preconditions import Makers, Preconditions
 from engine.values.text import EMPTY, Key, Situation, Tokens, concerns, objects, verb, words_of
 
@@ -52,7 +52,6 @@ class Model:
 
     Attributes:
         yields: What first tries brought.
-        bringing: What came of bringing things to places.
         scored: The most points that an action ever gained at a place.
         edits: What persons say of points.
         sources: By token of what was in hand, what brought it in hand.
@@ -69,7 +68,6 @@ class Model:
         self.effects = Effects(numbers)
         self.hazards = Hazards(numbers)
         self.yields = Yields(numbers)
-        self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
         self.scored: dict[Key, float] = {}
         self._gains: dict[Key, float] = {}
@@ -105,8 +103,7 @@ class Model:
     def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
-        place, new = self.place(now.place), not words_of(now.see) <= self._words
-        self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new)
+        place = self.place(now.place)
         place.version += 1
         self._met.add(now.place)
         self._words |= words_of(now.context)

@@ -46,7 +46,7 @@ class Progress:
         score: Points gained and lost in all.
         new_points: Points of what was gained that never was before.
         place_found: Whether it came to a place that nobody had been to.
-        failed: Goals that turned out to be impossible; a place and "" stands for bringing things there.
+        failed: Goals that turned out to be impossible.
         idle: How often each action did nothing.
         planned: How often a plan for this goal was made in this situation.
     """
