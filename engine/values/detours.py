@@ -89,17 +89,14 @@ class Explorer:
             visit = self._visit(promised)
             if visit is not None:
                 look(visit, self._route.left)
-        taken, slack, least = list[Detour](), self._route.left, 0.0
+        taken, slack = list[Detour](), self._route.left
         while queue and slack >= 1.0:
             *_, visit, detour = heapq.heappop(queue)
-            if detour.rate < least:
-                break  # much poorer than the best: the steps are kept, and all is looked at again farther on
             if detour.cost > slack:
                 look(visit, slack)  # less may be tried there
                 continue
             taken.append(detour)
             slack -= detour.cost
-            least = self._n.worthwhile * taken[0].rate
         return taken
 
     def _find_anchors(self) -> list[_Anchor]:
@@ -172,7 +169,7 @@ class Explorer:
         first: tuple[str, ...] = ()
         best: tuple[float, float, int, tuple[str, ...]] | None = None
         for most, action, sought in self._offers.stay(visit.promised, have):
-            if count >= self._n.several or (best is not None and not sought and visit.arrives * most <= best[0]):
+            if count >= self._n.breadth or (best is not None and not sought and visit.arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
             offer = self._offers.of(at, action, most, sought=sought)
             if offer is None:

@@ -278,7 +278,7 @@ class GraphEstimator(Estimator):
     def _new_plan(self, now: Situation, task: Task) -> Plan:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
-        for _ in range(self._n.plans):
+        for _ in range(self._n.breadth):
             plan = self._planned(now, task)
             if not plan.actions:
                 break

@@ -33,7 +33,7 @@ class Yields:
 
     def rate(self, kind: str) -> float:
         """Return the points that trying an action of a class for the first time brings."""
-        return self._brought[kind].rate(self._n.first, self._n.first_tries)
+        return self._brought[kind].rate(self._n.first, self._n.doubt)
 
     def loss_rate(self, kind: str) -> float:
         """Return how often an action of a class, tried for the first time, cost something in hand."""

@@ -1,8 +1,8 @@
 """What could be tried where: what it promises, what makes it possible, and what it risks.
 
 Places promise something for two reasons (`PlacePromise`): actions that were never tried there, and lights to be had
-there. An `Offer` is one such action in one situation: what is left of its promise there, what makes it possible, and the
-danger of it.
+there. An `Offer` is one such action in one situation: what is left of its promise there, what makes it possible, and
+the danger of it.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ class Offers:
         for action in m.places[name].preconditions:
             key = (name, action)
             is_new = key not in progress.tried and key not in progress.failed
-            if is_new and (m.tried.get(key, 0) <= self._n.retried or action in m.moves):
+            if is_new and (m.tried.get(key, 0) <= self._n.patience or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.least:
                     rated.append((promise, action))
-        return tuple(heapq.nsmallest(2 * self._n.several, rated, key=lambda one: (-one[0], one[1])))
+        return tuple(heapq.nsmallest(2 * self._n.breadth, rated, key=lambda one: (-one[0], one[1])))
 
     # ----------------------------------------------------------------------------------------- lights
 
@@ -129,7 +129,7 @@ class Offers:
         for token, sources in self._m.sources.items():
             if token not in self._m.hazards.light:
                 continue
-            for place, action in itertools.islice(sources, self._n.sources):
+            for place, action in itertools.islice(sources, self._n.breadth):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
             # What brought it about by being done to it elsewhere may be possible here: a lamp can be lit anywhere.
@@ -162,7 +162,7 @@ class Offers:
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, key = self._m, (at.place, action)
-        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.helped)
+        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.levels)
         if opened is None:
             return None
         actions, then = (*opened.actions, action), opened.at.context

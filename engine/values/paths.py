@@ -237,7 +237,7 @@ class Paths:
         """Return what is expected of `action`; None if it was never taken, or leads nowhere but to death."""
         now = self.seen(at)
         outcome = self._m.outcome((at.place, action), now.context)
-        if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
+        if outcome is None or (outcome.occasion.terminated and outcome.death > 1.0 - self._n.unlikely):
             return None
         did = outcome.occasion
         have = (at.have - did.have_removed) | did.have_added
@@ -283,9 +283,9 @@ class Paths:
     def _move(self, start: Reached, action: str) -> Reached | None:
         """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
-        opening = self.enable(self.seen(start.at), action, self._n.helped_move)
+        opening = self.enable(self.seen(start.at), action, self._n.levels)
         outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
-        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
+        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > 1.0 - self._n.unlikely:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
         actions = (*start.actions, *opening.actions, action)

@@ -94,7 +94,7 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
+        return points >= task.to_gain and 2.0 * likely >= task.to_gain and 2.0 * route.success >= 1.0
 
     def _with_detours(self, route: Route, paths: Paths, offers: Offers) -> Plan:
         """Return the plan that spends what a route leaves free on detours."""
@@ -104,7 +104,7 @@ class Planner:
             # Of those that start together the best is made first: all is thought over again after it.
             first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
-        spare = self._n.spare * (route.left - sum(detour.cost for detour in taken))
+        spare = self._n.step_value * (route.left - sum(detour.cost for detour in taken))
         value = route.value + sum(detour.worth for detour in taken) + spare
         tries = tuple(detour.goal for detour in sorted(taken, key=lambda detour: detour is not first))
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
@@ -146,15 +146,12 @@ class Router:
             trust: How many points are had of each that is expected, by whether an episode is repeated exactly.
         """
         found = [self.nowhere, *map(self.follow, trails)]
-        beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
-        for _ in range(self._n.depth):
-            longer = [further for route in beam for further in self._further(route)]
-            if not longer:
-                break
+        beam = sorted(found, key=lambda route: -route.value)[: self._n.breadth]
+        while longer := [further for route in beam for further in self._further(route)]:
             unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
-            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
+            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.breadth]
             found += beam
-        return max(found, key=lambda r: r.value * trust[r.needs_exact_replay] + self._n.spare * r.left)
+        return max(found, key=lambda r: r.value * trust[r.needs_exact_replay] + self._n.step_value * r.left)
 
     # ----------------------------------------------------------------------------------------- trails
 
@@ -188,7 +185,7 @@ class Router:
         steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
         hopes = sorted(
-            (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
+            (-gain / (steps[key[0]] + 2.0), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
             if key not in route.gained and key not in self._paths.task.progress.failed and key[0] in steps
         )
@@ -202,7 +199,7 @@ class Router:
             if further.ends:
                 ends.append(further)
             else:
-                rate = (further.value - route.value) / (route.left - further.left + self._n.overhead)
+                rate = (further.value - route.value) / (route.left - further.left + 1.0)
                 rated.append((-rate, number, further))
                 rated.sort(key=lambda item: item[:2])
         return [following for _, _, following in rated[:width]] + ends
@@ -224,7 +221,7 @@ class Router:
             return self._behind(route, reached, key, levels)
         way = reached[key[0]]
         at = self._paths.seen(way.at)
-        enabled = self._paths.enable(at, key[1], self._n.helped)
+        enabled = self._paths.enable(at, key[1], self._n.levels)
         if enabled is None:
             return self._provided(route, at, key[1], levels)
         done = self._paths.do(enabled.after(way.at), key[1])
@@ -238,7 +235,7 @@ class Router:
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained
         points = self._m.gain(key) * success if fresh else 0.0
-        gains = fresh and points >= self._n.least_gain * success
+        gains = fresh and points >= self._n.least * success
         actions, before = (*route.actions, *way.actions, *enabled.actions, key[1]), len(route.actions)
         marks = (*route.marks, *((before + number, place, have) for number, place, have in way.marks))
         leg = Route(
@@ -276,7 +273,7 @@ class Router:
 
     def _provided(self, route: Route, at: Situation, action: str, levels: int) -> Route | None:
         """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
-        lacks = self._lacks(at, action, self._n.helped) if levels else None
+        lacks = self._lacks(at, action, self._n.levels) if levels else None
         for token in sorted(lacks or ()):
             fetched = self._fetch(route, token, levels - 1)
             if fetched is None:
@@ -288,7 +285,7 @@ class Router:
         """Return the route with something fetched at its end, None if it is not known how."""
         if token in route.at.have:
             return route
-        sources = itertools.islice(self._m.sources.get(token, ()), self._n.sources)
+        sources = itertools.islice(self._m.sources.get(token, ()), self._n.breadth)
         legs = (self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed)
         found = (further for further in legs if further is not None and token in further.at.have)
         return max(found, key=lambda route: route.left, default=None)

@@ -25,7 +25,7 @@ class Preconditions:
         self._n = numbers
         self._contexts: dict[Tokens, frozenset[str]] = {}
         """By situation, what was possible in it last."""
-        self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
+        self._latest: deque[Tokens] = deque(maxlen=numbers.kept)
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         """By action and the tokens that name its objects on a valid occasion, what all such situations have."""
         self._needs: dict[str, tuple[Tokens, ...]] = {}
@@ -53,7 +53,7 @@ class Preconditions:
             about, clauses = objects(action), self._clauses.setdefault(action, {})
             clause = EMPTY.union(*(named.get(word, ()) for word in about))
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
-            if len(clauses) > self._n.clauses:
+            if len(clauses) > self._n.kept:
                 del clauses[next(iter(clauses))]
         self._needs.clear()
         self._chances.clear()
@@ -90,7 +90,7 @@ class Preconditions:
         if (action, need) not in self._chances:
             had = [self._contexts[seen] for seen in self._latest if need <= seen]
             hits = sum(action in possible for possible in had)
-            self._chances[(action, need)] = rate(hits, len(had), 1.0, self._n.possible)
+            self._chances[(action, need)] = rate(hits, len(had), 1.0, self._n.doubt)
         return self._chances[(action, need)]
 
     def _read(self, action: str, clauses: dict[Tokens, Tokens]) -> tuple[Tokens, ...]:

@@ -49,7 +49,6 @@ def answers(x, memo, met):
     have, see = list(situations)[-1]
     paths = Paths(x, NUMBERS, Task(Imagined(here, have, {here: see}), 20, Progress()), memo)
     offers = Offers(x, NUMBERS, paths)
-    hands = [next(iter(situations))[0] for situations in met.values()]
     for place, situations in met.items():
         latest = list(situations)[-3:]
         for have, see in [(have, see) for have, _ in latest for _, see in latest]:
@@ -59,8 +58,6 @@ def answers(x, memo, met):
                     paths.enable(at, action, 2),
                     offers.of(at, action, 1.0, sought=False),
                 )
-        for have in hands[-3:]:
-            told[(place, have)] = offers.brings(place, have)
     return told, offers.promises
 
 

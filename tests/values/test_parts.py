@@ -85,7 +85,7 @@ def test_what_an_action_needs_was_there_whenever_it_was_possible_and_never_else(
     # The open door alone was not enough once: no token tells now, and it is as likely as it was.
     c.see(hall | {"see:door=open", "see:ogre"}, ("south",))
     assert c.needs("north") == (frozenset(),)
-    assert c.chance("north", hall) == pytest.approx((1.0 + NUMBERS.possible) / (3.0 + NUMBERS.possible))
+    assert c.chance("north", hall) == pytest.approx((1.0 + NUMBERS.doubt) / (3.0 + NUMBERS.doubt))
 
 
 def test_an_action_may_be_possible_in_more_than_one_way():
