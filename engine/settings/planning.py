@@ -34,7 +34,7 @@ class PlanNumbers(Group):
         2.0, "points that dying costs beyond what the rest of the plan is worth; 8 was worse on ten dungeons", 0.0, 1e3
     )
     step_value: float = setting(
-        0.05,
+        0.08,
         "points that a step left over is worth: of equal plans the shorter one; and a step lost by dying, per unit of "
         "curiosity",
         0.0,

@@ -136,16 +136,6 @@ def is_carried(token: str) -> bool:
     return token.startswith("have:")
 
 
-def is_held(token: str) -> bool:
-    """Return whether a token says where a thing is kept, in a sack or on a table."""
-    return "@" in token
-
-
-def without_holder(token: str) -> str:
-    """Return a token without what holds the thing."""
-    return token.partition("@")[0]
-
-
 def without_state(token: str) -> str:
     """Return a token without the state of the thing: the same for a lamp that is lit and one that is not."""
     return token.partition("=")[0]
