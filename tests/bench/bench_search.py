@@ -5,7 +5,7 @@
 Stories: those of the proving ground and the crowded one, those in the folder, and those that are shipped. States lie
 evenly along the known solution; 0 means all of them. They are met in this order, each for the first time, as in play
 without a cache on disk; what was learnt in earlier ones is used, as in a session. Times are of the processor, as other
-work on the machine would count otherwise. A step of the solution is covered if it changes nothing, or if an offered
+work on the machine would count otherwise. "tried" is how many commands were run in a state, on average. A step of the solution is covered if it changes nothing, or if an offered
 action leads to the same world, score and end. "In time" is what a decision offers that may take one second.
 
 Jericho's `get_valid_actions` is asked at the first few of the same states. It gets its nouns from the tagger of
@@ -91,7 +91,17 @@ def measured(
 ) -> dict[str, Any]:
     """Return the figures of one story."""
     from engine.games.zmachine.interpreter import Interpreter
+    from engine.games.zmachine.trial import Trial
 
+    tried = 0
+    attempt = Trial.__call__
+
+    def counted(trial: Trial, command: str, things: int = 0) -> Any:
+        nonlocal tried
+        tried += 1
+        return attempt(trial, command, things)
+
+    Trial.__call__ = counted  # type: ignore[method-assign]
     warnings.simplefilter("ignore")
     ours = Interpreter(str(path), metadata, read_story(path).digest, None)
     last = ours.reset(seed)
@@ -147,6 +157,7 @@ def measured(
         "median_ms": round(1000 * statistics.median(took), 1),
         "p99_ms": round(1000 * took[min(len(took) - 1, int(0.99 * len(took)))], 1),
         "mean_ms": round(1000 * statistics.mean(took), 1),
+        "tried": round(tried / max(len(took), 1)),
         "peer_ms": round(1000 * statistics.median(other for _, other in theirs), 1) if theirs else None,
         "of_peer": round(sum(mine for mine, _ in theirs) / sum(other for _, other in theirs), 3) if theirs else None,
         **tally,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from engine.games.actions import limits
@@ -11,6 +13,7 @@ from engine.games.actions.looks import Looks
 from engine.games.actions.order import Attempt
 from engine.games.actions.templates import TemplateFinder
 from engine.games.catalogue import read_story
+from engine.games.stories.inform import solution_in, source_text
 from engine.games.zmachine.interpreter import Interpreter
 from tests.games import crowded, proving_ground
 
@@ -128,6 +131,32 @@ def test_properties_that_no_routine_of_a_verb_reads_make_no_difference(games_fol
         runs.append((count, found))
     assert runs[0][0] < runs[1][0]
     assert runs[0][1] == runs[1][1]
+
+
+def test_what_is_remembered_finds_what_a_search_from_nothing_finds(tmp_path):
+    stories = {name: proving_ground.compiled(name, tmp_path) for name in ("dials", "npcs", "vehicles")}
+    solutions = {name: solution_in(source_text(proving_ground.FOLDER / f"{name}.inf")) for name in stories}
+    stories["crowded"] = crowded.compiled(tmp_path, things=16, verbs=100, words=60)
+    solutions["crowded"] = crowded.SOLUTION.split("; ")[:4]
+    for name, path in stories.items():
+        game, drawn = Interpreter(str(path), None, read_story(path).digest, None), random.Random(7)
+        game.reset(1)
+        for command in solutions[name]:
+            worlds = []
+            found, whole = game.valid_actions(remember=True)[0], game.valid_actions()[0]
+            for actions in (found, whole):
+                saved, reached = game.save(), set()
+                for action in actions:
+                    after = game.step(action)
+                    reached.add((after.world_hash, after.score, after.over))
+                    assert after.changed or action == "wait", (name, action)
+                    game.restore(saved)
+                worlds.append(reached)
+            assert worlds[0] == worlds[1], (name, command, set(found) ^ set(whole))
+            if whole and drawn.random() < 0.5:  # and astray, but on with the solution
+                game.step(drawn.choice(whole))
+            if game.step(command).over:
+                break
 
 
 def test_what_fails_with_few_things_in_hand_is_tried_again_only_with_fewer():

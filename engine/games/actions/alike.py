@@ -37,6 +37,7 @@ class Alike:
         placed: Addresses of the routines of the place.
         memory: The story's memory in this state.
         lit: Whether the player sees the place.
+        ways: The directions, as commands.
         number: Numbers what commands depend on, equal things alike, in all states.
     """
 
@@ -51,6 +52,7 @@ class Alike:
         memory: bytes,
         *,
         lit: bool,
+        ways: frozenset[str],
         number: Callable[[Hashable], int],
     ) -> None:
         self._number = number
@@ -63,6 +65,7 @@ class Alike:
         self._once = object()
         self._memory = memory
         self._lit = lit
+        self._ways = ways
         self._room = story.parent(memory, player) if player else 0
         at = story.globals_at  # a variable that holds the place says nothing more than the place
         room = self._room.to_bytes(2)
@@ -147,6 +150,8 @@ class Alike:
             return self._itself(thing)
         reading = self._reading(attempt.action)
         tested = None if attempt.picks else (reading.attributes, reading.properties)
+        if thing.name.split()[0] in self._ways:  # Inform has an object for each, with the way as a property
+            tested = tested and (tested[0], frozenset())
         return self._number((thing.carried, self._looks(thing.number, tested))), ()
 
     def _reading(self, action: int) -> Reading:
@@ -172,7 +177,7 @@ class Alike:
             not thing.number
             or action == ORDER
             or action in thing.asks
-            or (receives and any(asked > self._handlers.highest for asked in thing.asks))
+            or (receives and not thing.asks.isdisjoint(self._handlers.receiving(action)))
             or thing.number in self._reading(action).named
         )
 

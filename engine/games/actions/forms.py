@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.games.actions.grammar import Grammar
+from engine.games.actions.grammar import Grammar, Slot
 from engine.games.actions.phrasing import phrase, usage
 from engine.games.zmachine.commands import for_program
 
@@ -42,10 +42,13 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
     needs fewer things to be held, it is kept as a spare for things that cannot be held.
     """
     groups: dict[tuple[int, int, bool, tuple[int, ...]], list[tuple[tuple[int, int, str], Form]]] = {}
+    taken: set[tuple[str, tuple[tuple[str, ...] | Slot, ...]]] = set()
     for pattern in grammar.patterns:
         slots = pattern.slots
-        verbs = tuple(verb for verb in pattern.verbs if not for_program((verb,)))
-        if pattern.meta or len(slots) > 2 or not verbs or (not slots and verbs != pattern.verbs):
+        own = [verb for verb in pattern.verbs if (verb, pattern.parts) not in taken]  # the parser takes the first line
+        taken.update((verb, pattern.parts) for verb in own)
+        verbs = tuple(verb for verb in own if not for_program((verb,)))
+        if pattern.meta or len(slots) > 2 or not verbs or (not slots and verbs != tuple(own)):
             continue
         text = phrase(replace(pattern, verbs=verbs), length)
         form = Form(

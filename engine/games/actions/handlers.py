@@ -9,7 +9,7 @@ tried only if one of the two applies. Here "a routine asks for an action" means 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.games.actions import limits
@@ -26,6 +26,8 @@ _ANY = -1
 _JUMP_IN, _TEST_ATTRIBUTE = ("2", 6), ("2", 10)
 _PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
 """get_prop, get_prop_addr, get_next_prop."""
+_OF_OBJECTS = _PROPERTIES | {_TEST_ATTRIBUTE, ("1", 1), ("1", 2), ("1", 3)}
+"""Instructions whose first operand is an object; among them get_sibling, get_child and get_parent."""
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
 """inc, dec and their branching forms. A variable they change is a counter of time or chance, not a fact."""
 
@@ -40,6 +42,9 @@ class _Routine:
     counts: frozenset[int]
     changes: bool
     performs: bool
+    begins: frozenset[int]
+    passed: frozenset[tuple[int, int, bool, int]]
+    used: frozenset[int]
     reads: frozenset[int]
     tests: frozenset[int]
     names: frozenset[int]
@@ -53,7 +58,7 @@ class Reading:
 
     Attributes:
         variables: Numbers of global variables.
-        objects: Numbers of objects whose place or attributes are tested.
+        objects: Numbers of objects whose place, attributes or properties are tested.
         named: Numbers that variables other than the action's are compared with: the things of a command, most of them.
         attributes: Numbers of the attributes that are tested; None if a variable says which.
         properties: Numbers of the properties that are read; None if a variable says which.
@@ -117,6 +122,10 @@ class Handlers:
             for action, routines in grammar.action_routines.items()
         }
         self._leads = self._led_to(closures)
+        self._asking_seconds = {
+            action: frozenset(number for routine in routines for number in routine.begins if number > self.highest)
+            for action, routines in closures.items()
+        }
         changing = {a for a, routines in closures.items() if any(r.changes for r in routines)}
         self.facts = self._read_facts()
         self.effective = frozenset(
@@ -145,6 +154,10 @@ class Handlers:
         """Return the dictionary words that an action's own routines compare something with."""
         return self.topics(tuple(at for at in self._action_routines.get(action, ()) if at))
 
+    def receiving(self, action: int) -> frozenset[int]:
+        """Return the actions without a grammar under which an action asks its things: to receive something, say."""
+        return self._asking_seconds.get(action, frozenset())
+
     def reading(self, routines: tuple[int, ...]) -> Reading:
         """Return what the routines at these addresses look at."""
         known = self._read_by.get(routines)
@@ -155,12 +168,26 @@ class Handlers:
             properties = frozenset(number for _, routine in whole for number in routine.properties)
             known = self._read_by[routines] = Reading(
                 frozenset(variable - 16 for routine in every for variable in routine.reads),
-                frozenset(number for routine in every for number in routine.tests),
+                frozenset(number for routine in every for number in (*routine.tests, *self._handed_on(routine))),
                 frozenset(number for routine in every for number in routine.names),
                 None if _ANY in attributes else attributes,
                 None if _ANY in properties else properties,
             )
         return known
+
+    def _handed_on(self, routine: _Routine) -> Iterator[int]:
+        """Yield the objects that a routine passes to others which look at them."""
+        for at, local, is_variable, value in routine.passed:
+            if not is_variable and 0 < value <= self._story.object_count and self._looks_at(at, local):
+                yield value
+
+    def _looks_at(self, at: int, local: int, deeper: int = limits.DEPTH) -> bool:
+        """Return whether the routine at an address, or one to which it passes it, looks at a local as an object."""
+        routine = self._routine(at)
+        if routine is None or local in routine.used:
+            return True
+        further = {(to, other) for to, other, is_variable, value in routine.passed if is_variable and value == local}
+        return deeper > 0 and any(self._looks_at(to, other, deeper - 1) for to, other in further)
 
     def action_reading(self, action: int) -> Reading:
         """Return what an action's own routines look at."""
@@ -277,6 +304,9 @@ class Handlers:
         names: set[int] = set()
         attributes: set[int] = set()
         properties: set[int] = set()
+        begins: set[int] = set()
+        passed: set[tuple[int, int, bool, int]] = set()
+        used: set[int] = set()
         changes = performs = False
         for instruction in instructions:
             opcode = (instruction.kind, instruction.number)
@@ -285,22 +315,24 @@ class Handlers:
             reads |= {value for is_variable, value in operands if is_variable and value >= 16}
             if opcode == _JUMP_EQUAL and any(v and o >= 16 and o not in self._variables for v, o in operands):
                 names |= {value for is_variable, value in operands if not is_variable}
-            elif opcode == _JUMP_IN:
-                tests |= {value for is_variable, value in operands if not is_variable}
             elif opcode == _TEST_ATTRIBUTE and len(operands) > 1:
                 attributes.add(_ANY if operands[1][0] else operands[1][1])
-                if not operands[0][0]:
-                    tests.add(operands[0][1])
             elif opcode in _PROPERTIES and len(operands) > 1:
                 properties.add(_ANY if operands[1][0] else operands[1][1])
+            objects = operands if opcode == _JUMP_IN else operands[:1] if opcode in _OF_OBJECTS else []
+            tests |= {value for is_variable, value in objects if not is_variable}
+            used |= {value for is_variable, value in objects if is_variable and value < 16}
             if opcode in _CALLS or (opcode == _CALL_1N and self._story.version >= 5):
                 if operands and not operands[0][0] and operands[0][1]:
                     at_called = self._story.unpack(operands[0][1])
+                    passed |= {(at_called, local, *operand) for local, operand in enumerate(operands[1:], 1)}
                     calls.add(at_called)
                     if len(operands) > 1 and not operands[1][0]:
                         arguments.add((at_called, operands[1][1]))
             elif opcode == _STORE and operands and not operands[0][0]:
-                performs = performs or operands[0][1] in self._variables
+                if operands[0][1] in self._variables:
+                    performs = True
+                    begins |= {value for is_variable, value in operands[1:] if not is_variable}
                 sets.add(operands[0][1])
             elif opcode in _COUNTS and operands and not operands[0][0]:
                 counts.add(operands[0][1])
@@ -319,6 +351,9 @@ class Handlers:
             frozenset(counts),
             changes,
             performs,
+            frozenset(begins),
+            frozenset(passed),
+            frozenset(used),
             frozenset(reads),
             frozenset(number for number in tests if 0 < number <= self._story.object_count),
             frozenset(number for number in names if 0 < number <= self._story.object_count),

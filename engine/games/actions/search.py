@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 17
+SCHEME = 18
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -123,7 +123,7 @@ class ActionFinder:
         facts = frozenset(self._facts) - trial.restless(self._facts)
         alike = Alike(
             self._story, self.handlers, facts, self._player, here, placed, saved.memory,
-            lit=hand.lit, number=memory.experience.number,
+            lit=hand.lit, ways=frozenset(self._ways), number=memory.experience.number,
         )  # fmt: skip
         order = Order(
             self._forms,
