@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -269,13 +270,12 @@ def test_no_worker_outlives_its_parent(games_folder, how):
 
 
 def left_in_temp():
-    import tempfile
-
     folder = Path(tempfile.gettempdir())
     return {path.name for path in folder.iterdir() if path.name.startswith(("jitrl-game-", "jitrl-note-"))}
 
 
-def test_closing_leaves_no_process_and_no_file(games_folder):
+def test_closing_leaves_no_process_and_no_file(games_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other processes have games open in the usual one
     before = left_in_temp()
     environment = open_game("zork1", games=games_folder)
     pid = environment._worker.pid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from engine.games.actions.templates import TemplateFinder
 from engine.games.catalogue import read_story
 from engine.games.stories.inform import solution_in, source_text
 from engine.games.zmachine.interpreter import Interpreter
+from tests.conftest import _games_folder
 from tests.games import crowded, proving_ground
 
 pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing())
@@ -179,3 +181,16 @@ def test_templates_that_the_story_cannot_understand_are_given_up(opened):
     assert sum(command.startswith("open ") for command in tried) == 2 * limits.REFUSED  # and without the other
     assert "take all" in tried  # some things can be taken
     assert "smell all" not in tried  # and nothing comes of smelling one
+
+
+def test_one_of_two_things_of_one_name_is_tried_again_once_the_other_was_taken():
+    path = (_games_folder() or Path()) / "acorncourt.z5"
+    if not path.is_file():
+        pytest.skip("acorncourt.z5 is not here; point JITRL_TEST_GAMES at a folder that holds it")
+    game = Interpreter(str(path), None, read_story(path).digest, None)
+    game.reset(1)
+    assert "point machine at tree" in game.valid_actions(remember=True)[0]  # its routine writes a property
+    for command in ("point machine at tree", "get ball"):
+        assert "put ball in machine" not in game.valid_actions(remember=True)[0]  # it must be held
+        game.step(command)
+    assert "put ball in machine" in game.valid_actions(remember=True)[0]

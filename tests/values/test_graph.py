@@ -268,4 +268,4 @@ def test_the_reason_names_the_plan_and_the_parts_of_q():
     assert decision.why.startswith(
         "The best plan found for the steps left begins with 'north' (tried here 1×)"
     )
-    assert "expected +3.00 spare +0.90 points" in decision.why
+    assert "expected +3.00 spare +1.44 points" in decision.why

@@ -98,7 +98,7 @@ class Alike:
         for thing in things:
             part = parts_of.get(thing.name)
             if part is None:
-                part = parts_of[thing.name] = self._part(attempt, thing)
+                part = parts_of[thing.name] = self._with_twins(self._part(attempt, thing), thing)
             parts.append(part[0])
             routines += part[1]
         if routines:
@@ -153,6 +153,15 @@ class Alike:
         if thing.name.split()[0] in self._ways:  # Inform has an object for each, with the way as a property
             tested = tested and (tested[0], frozenset())
         return self._number((thing.carried, self._looks(thing.number, tested))), ()
+
+    def _with_twins(self, part: _Part, thing: Thing) -> _Part:
+        """Return what a command depends on in a thing, and in those of the same name, of which it may mean any."""
+        if not thing.twins:
+            return part
+        both = self._number((part[0], tuple(map(self._looks, thing.twins))))
+        if part[0] in self._itselves:
+            self._itselves.add(both)
+        return both, part[1]
 
     def _reading(self, action: int) -> Reading:
         """Return what an action's routines look at, and those of the place if they ask for it."""

@@ -28,6 +28,9 @@ _PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
 """get_prop, get_prop_addr, get_next_prop."""
 _OF_OBJECTS = _PROPERTIES | {_TEST_ATTRIBUTE, ("1", 1), ("1", 2), ("1", 3)}
 """Instructions whose first operand is an object; among them get_sibling, get_child and get_parent."""
+_STORE_WORD = ("v", 1)
+_WRITTEN = 3
+"""The local variable in which Inform's routine that writes a property finds the value."""
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
 """inc, dec and their branching forms. A variable they change is a counter of time or chance, not a fact."""
 
@@ -45,6 +48,7 @@ class _Routine:
     begins: frozenset[int]
     passed: frozenset[tuple[int, int, bool, int]]
     used: frozenset[int]
+    stores: bool
     reads: frozenset[int]
     tests: frozenset[int]
     names: frozenset[int]
@@ -90,7 +94,7 @@ class Handlers:
         action_globals: Numbers of the global variables that hold the current action.
 
     Attributes:
-        effective: Actions whose own routines change things.
+        effective: Actions whose own routines change things; all actions where rules carry them out.
         facts: Numbers of the global variables that routines of objects set. Some of them belong to the parser or
             the clock; see `engine.games.zmachine.bearings`.
         highest: Highest action number that a command can lead to.
@@ -126,7 +130,9 @@ class Handlers:
             action: frozenset(number for routine in routines for number in routine.begins if number > self.highest)
             for action, routines in closures.items()
         }
-        changing = {a for a, routines in closures.items() if any(r.changes for r in routines)}
+        changing = {a for a, routines in closures.items() if any(r.changes or self._sets(r) for r in routines)}
+        if self.is_by_rules:  # any action may have rules, and its routines do not tell
+            changing = set(closures)
         self.facts = self._read_facts()
         self.effective = frozenset(
             action for action in closures if action in changing or self._leads.get(action, set()) & changing
@@ -180,6 +186,14 @@ class Handlers:
         for at, local, is_variable, value in routine.passed:
             if not is_variable and 0 < value <= self._story.object_count and self._looks_at(at, local):
                 yield value
+
+    def _sets(self, routine: _Routine) -> bool:
+        """Return whether a routine has another one write a property: Inform's takes object, property and value."""
+        return any(local == _WRITTEN and self._stores(at) for at, local, _, _ in routine.passed)
+
+    def _stores(self, at: int) -> bool:
+        routine = self._routine(at)
+        return routine is not None and routine.stores
 
     def _looks_at(self, at: int, local: int, deeper: int = limits.DEPTH) -> bool:
         """Return whether the routine at an address, or one to which it passes it, looks at a local as an object."""
@@ -354,6 +368,7 @@ class Handlers:
             frozenset(begins),
             frozenset(passed),
             frozenset(used),
+            any((instruction.kind, instruction.number) == _STORE_WORD for instruction in instructions),
             frozenset(reads),
             frozenset(number for number in tests if 0 < number <= self._story.object_count),
             frozenset(number for number in names if 0 < number <= self._story.object_count),

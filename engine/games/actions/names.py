@@ -40,6 +40,7 @@ class Thing:
         asks: Actions that its routines ask for; see `engine.games.actions.handlers`.
         topics: Words that its routines compare something with.
         full: Whether something is in it.
+        twins: Numbers of other objects at hand that go by the same name. The story may choose one of them.
         is_value: Whether it is a number or a direction: something to set things to, or to push them in.
     """
 
@@ -49,6 +50,7 @@ class Thing:
     asks: frozenset[int]
     topics: tuple[str, ...] = ()
     full: bool = False
+    twins: tuple[int, ...] = ()
     is_value: bool = False
 
 
@@ -144,6 +146,7 @@ class Namer:
         self._texts: dict[_Key, str] = {}
         self._stirred: set[int] = set()
         self._facts = b""
+        self._near: list[int] = []
         self._lit = True
         self._before: set[tuple[bytes, int]] = set()
 
@@ -157,7 +160,7 @@ class Namer:
         vocabulary = self._vocabulary
         self._machine.rewind(saved)
         self._before = {(self._world.objects(), self._world.score())}
-        at_hand = self._at_hand(saved)
+        at_hand = self._near = self._at_hand(saved)
         self._facts = self._world.facts()
         self._looks = Looks(self._story, self._player, saved.memory)
         self._lit = self._story.name(self._place(saved)).strip().lower() in shown.lower() if self._player else True
@@ -345,7 +348,9 @@ class Namer:
         number, routines = key
         carried, asks = self._is_carried(number, saved), self._handlers.asked(routines)
         full = any(True for _ in self._story.children(saved.memory, number))
-        return Thing(name, number, carried, asks, self._handlers.topics(routines), full)
+        known = [self._vocabulary.known_by(word) for word in name.split()]
+        twins = tuple(other for other in self._near if other != number and all(other in those for those in known))
+        return Thing(name, number, carried, asks, self._handlers.topics(routines), full, twins)
 
     def _is_carried(self, number: int, saved: Snapshot) -> bool:
         for _ in range(16):

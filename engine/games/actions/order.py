@@ -74,6 +74,7 @@ class Order:
         strict: Whether the thing to act with must be carried already, instead of being picked up implicitly.
         ways: The directions, as commands.
         orders: Orders to give to every thing. Those that obey one of them get further orders.
+        named: Returns the numbers of the things that an action's own routines name.
 
     Attributes:
         portable: Numbers of objects that could be picked up. The caller adds to it while trying.
@@ -94,7 +95,9 @@ class Order:
         strict: bool,
         ways: frozenset[str],
         orders: Sequence[str] = (),
+        named: Callable[[int], frozenset[int]] = lambda action: frozenset(),
     ) -> None:
+        self._named = named
         self._orders = orders
         self._ways = ways
         self.obeying: set[int] = set()
@@ -238,10 +241,14 @@ class Order:
         found: tuple[list[_Pair], ...] = [], [], []
         for form in self._doubles:
             action, tool, here = form.action, _is_tool(form), form.action in self._here
-            moves = action in self._moving
+            moves, named = action in self._moving, self._named(action)
             firsts = [thing for thing in self._things if not form.held[0] or self._holds(thing)]
             seconds = [
-                (thing, action in thing.asks, (moves or thing.number in receiving) and self._reaches(thing, form, 1))
+                (
+                    thing,
+                    action in thing.asks or thing.number in named,
+                    (moves or thing.number in receiving) and self._reaches(thing, form, 1),
+                )
                 for thing in self._things
                 if not form.held[1] or self._holds(thing)
             ]

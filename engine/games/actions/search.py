@@ -136,6 +136,7 @@ class ActionFinder:
             strict=self._strict,
             ways=frozenset(self._ways),
             orders=self._orders,
+            named=lambda action: self.handlers.action_reading(action).named,
         )
         for attempt in order.attempts():
             if attempt.command in self._poison:
