@@ -200,7 +200,7 @@ def branch(
         differs = _differing(config.settings, new.config.settings)
         then = levers.in_force(event for _, event in past)
         changes = {**_changes(source, at), **differs}
-        before = {name: then.get(name, getattr(config.settings, name)) for name in changes}
+        before = {name: then.get(name, getattr(config.settings, name, None)) for name in changes}
         before = {name: value for name, value in before.items() if value != changes[name]}
         if before:
             changed = SettingsChanged(*_place(past), changes, before)
