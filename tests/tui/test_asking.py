@@ -368,7 +368,7 @@ def test_a_recording_shows_who_decided_and_refuses_to_be_steered(tmp_path):
     drive(go())
 
 
-def test_an_action_for_a_decision_that_no_longer_waits_is_not_taken_and_the_screen_says_so(tmp_path):
+def test_what_comes_too_late_is_not_done_and_the_screen_says_so(tmp_path):
     async def go():
         app, saved = real(tmp_path)
         async with app.run_test(size=SIZES[1], notifications=True) as pilot:
@@ -385,6 +385,8 @@ def test_an_action_for_a_decision_that_no_longer_waits_is_not_taken_and_the_scre
             await until(pilot, lambda: screen.view.activity == "ended")
             await pilot.press("enter")
             await until(pilot, lambda: "too late for 'jump': the session is over" in said(app))
+            await pilot.press("]")
+            await until(pilot, lambda: "over, so its settings cannot be changed" in said(app))
             assert not saved.recording.exists()  # a session without a step is not kept
 
     def said(app):
