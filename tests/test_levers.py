@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import BadFile
 from engine.records import Decided, Paused, SettingsChanged, Stepped, Thinking
-from engine.session import branches, levers, recording, whatif
+from engine.session import branches, levers, recording, transcript, whatif
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from tests.playing import only, run
@@ -81,6 +81,9 @@ def test_a_change_while_the_session_runs_counts_from_the_next_decision(tmp_path)
     betas = {place(event): event.decision.update.beta for event in only(events, Decided)}
     assert all(beta == (0.5 if at > HERE else 2.0) for at, beta in betas.items())
     assert only(events, SettingsChanged)[0].step == HERE[1] + 1
+    said = "You changed settings here: beta 2 "
+    for form in ("txt", "md", "html", "json"):
+        assert said in transcript.written(transcript.transcript(events), form)
 
 
 def test_a_change_while_a_decision_is_made_again_counts_for_that_decision(tmp_path):

@@ -203,9 +203,7 @@ def branch(
         before = {name: then.get(name, getattr(config.settings, name, None)) for name in changes}
         before = {name: value for name, value in before.items() if value != changes[name]}
         if before:
-            changed = SettingsChanged(*_place(past), changes, before)
-            past.append((past[-1][0], changed))
-            notes.Notes(new.folder).add(levers.told(changed), *_place(past))
+            past.append((past[-1][0], SettingsChanged(*_place(past), changes, before)))
         lines = [event_to_line(event, time) + "\n" for time, event in past]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:
