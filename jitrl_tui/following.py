@@ -102,9 +102,10 @@ class FollowSource(Source):
         """Let one step be taken."""
         self._command(lambda hand: hand.step())
 
-    def overrule(self, question: int, action: str) -> None:
-        """Take `action` in place of the decision with the number of this question, if it still waits."""
+    def overrule(self, question: int, action: str) -> bool:
+        """Take `action` in place of the decision with the number of this question. Whether it is too late is told."""
         self._command(lambda hand: hand.overrule(question, action))
+        return True
 
     def stop_session(self) -> None:
         """Stop the session. What was played is kept."""

@@ -31,6 +31,8 @@ STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
 LEVERS = ("beta", "k", "lam", "alpha", "r")
 """The settings that some running session follows."""
 RECORDING = "This is a recording: its settings cannot be changed. K shows what others would have done."
+ELSEWHERE = "Another process plays this session, so its settings cannot be changed here."
+OVER = "The session is over, so its settings cannot be changed. K shows what others would have done."
 NO_UPDATE = "This agent adjusts no logits, so there is nothing to change."
 
 
@@ -70,8 +72,8 @@ class Levers:
     def choose(self, view: RunView) -> str:
         """Choose the next setting; return what to tell the person, "" for nothing."""
         names = self._names(view)
-        if not names:
-            return NO_UPDATE
+        if refused := self._refused(view):
+            return refused
         if len(names) == 1:
             return "Plans have only β to change here."
         self._at, self._used = self._at + self._used, True
@@ -80,8 +82,8 @@ class Levers:
     def turn(self, view: RunView, by: int) -> str:
         """Take the next higher or lower value from the next decision on; return what to tell the person."""
         names = self._names(view)
-        if not names or self._source.control is None:
-            return NO_UPDATE if self._source.live else RECORDING
+        if refused := self._refused(view):
+            return refused
         self._used = True
         name = names[self._at % len(names)]
         symbol, stops = STOPS[name]
@@ -92,11 +94,21 @@ class Levers:
         value = min(following) if by > 0 else max(following)
         settings = recorded_settings(view.started) if view.started is not None else None
         whole = isinstance(getattr(settings, name), int)
-        self.apply({name: int(value) if whole else value})
+        self.apply(view, {name: int(value) if whole else value})
         return "" if view.activity == "paused" else f"From the next decision on: {symbol} {value:g}, was {now:g}."
 
-    def apply(self, changes: Mapping[str, float]) -> None:
-        """Have the session follow these settings from its next decision on."""
-        assert self._source.control is not None
-        self._asked |= changes
-        self._source.control.change(changes)
+    def apply(self, view: RunView, changes: Mapping[str, float]) -> str:
+        """Have the session follow these settings from its next decision on; return why it cannot, "" if it can."""
+        refused = self._refused(view)
+        if not refused and self._source.control is not None:
+            self._asked |= changes
+            self._source.control.change(changes)
+        return refused
+
+    def _refused(self, view: RunView) -> str:
+        """Return why nothing can be changed, "" if something can."""
+        if self._source.control is None:
+            return ELSEWHERE if self._source.live else RECORDING
+        if view.activity == "ended":
+            return OVER
+        return "" if self._names(view) else NO_UPDATE

@@ -140,8 +140,13 @@ class Source(InThread):
     def step_once(self) -> None:
         """Carry out one action, then wait."""
 
-    def overrule(self, question: int, action: str) -> None:
-        """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
+    def overrule(self, question: int, action: str) -> bool:
+        """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next.
+
+        Returns:
+            False if it is known at once to be too late: that decision does not wait any more.
+        """
+        return True
 
     def take_back(self) -> None:
         """Undo the last step of this episode, then wait."""
@@ -226,14 +231,14 @@ class LiveSource(Source):
         self.step_once, self.take_back, self.reread = control.step_once, control.take_back, control.reread
         self.set_delay, self.fast_forward = control.set_delay, session.fast_forward
 
-    def overrule(self, question: int, action: str) -> None:
+    def overrule(self, question: int, action: str) -> bool:
         """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
         from engine.session.control import Said
 
         if question:
-            self.control.answer(question, Said.INSTEAD, action)
-        else:
-            self.control.override(action)
+            return self.control.answer(question, Said.INSTEAD, action)
+        self.control.override(action)
+        return True
 
     def work(self) -> None:
         """Play the session. It tells of its own errors itself."""

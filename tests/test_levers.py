@@ -1,11 +1,14 @@
 """Settings that a person changes while a session runs: followed, recorded, and known to all that reads a recording."""
 
 import dataclasses
+import json
+import re
 
 import pytest
 
-from engine.records import Decided, Paused, SettingsChanged, Stepped
-from engine.session import branches, levers, recording, whatif
+from engine.errors import BadFile
+from engine.records import Decided, Paused, SettingsChanged, Stepped, Thinking
+from engine.session import branches, levers, recording, transcript, whatif
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from tests.playing import only, run
@@ -78,6 +81,28 @@ def test_a_change_while_the_session_runs_counts_from_the_next_decision(tmp_path)
     betas = {place(event): event.decision.update.beta for event in only(events, Decided)}
     assert all(beta == (0.5 if at > HERE else 2.0) for at, beta in betas.items())
     assert only(events, SettingsChanged)[0].step == HERE[1] + 1
+    said = "You changed settings here: beta 2 "
+    for form in ("txt", "md", "html", "json"):
+        assert said in transcript.written(transcript.transcript(events), form)
+
+
+def test_a_change_while_a_decision_is_made_again_counts_for_that_decision(tmp_path):
+    pressed = []
+
+    def command(session, event):
+        if isinstance(event, Decided) and (event.episode, event.decision.step) == HERE and not pressed:
+            pressed.append(1.0)
+            session.control.pause()
+        elif isinstance(event, (Paused, Thinking)) and pressed and len(pressed) < 4:
+            session.control.change({"beta": pressed[-1]})
+            pressed.append(pressed[-1] / 2)
+        elif isinstance(event, Paused) and len(pressed) == 4:
+            pressed.append(0.0)
+            session.control.resume()
+
+    config = SessionConfig("pantry", model="prior/verbs", episodes=2, settings=KNN)
+    _, events = run(sessions.create(tmp_path, config, "run"), tmp_path, command)
+    assert [e.decision.update.beta for e in only(events, Decided) if place(e) == HERE] == [2.0, 1.0, 0.5, 0.25]
 
 
 def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(tmp_path):
@@ -105,3 +130,44 @@ def test_only_what_an_estimator_asks_at_each_decision_can_be_changed(tmp_path):
     assert levers.levers(KNN) == ("beta", "k", "lam", "alpha", "r")
     assert levers.levers(GRAPH) == ("beta",)
     assert levers.changed(GRAPH, {"beta": 1.0, "k": 3, "step_limit": 5}) == dataclasses.replace(GRAPH, beta=1.0)
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "said"),
+    [
+        ({"beta": "lots"}, "beta must be a number, not 'lots'"),
+        ({"beta": [1, {}]}, "beta must be a number"),
+        ({"k": 2.5}, "k must be a whole number, not 2.5"),
+    ],
+)
+def test_a_recording_with_a_change_to_what_cannot_be_is_refused_with_its_line(tmp_path, nonsense, said):
+    saved, _ = played(tmp_path, KNN, {"beta": 0.5}, episodes=2)
+    lines = edited(saved.recording, nonsense)
+    with pytest.raises(BadFile, match=rf"line \d+: {re.escape(said)}"):
+        list(recording.read(saved.recording))
+    longer = dataclasses.replace(saved, config=dataclasses.replace(saved.config, episodes=3))
+    session, _ = run(longer, tmp_path)
+    assert said in str(session.error)
+    assert saved.recording.read_text(encoding="utf-8") == lines
+
+
+def test_a_change_of_a_setting_that_this_version_does_not_know_is_passed_over(tmp_path):
+    saved, _ = played(tmp_path, KNN, {"beta": 0.5}, episodes=2)
+    edited(saved.recording, {"beta": 0.5, "spare": 3})
+    branch = branches.branch(tmp_path, saved, (2, 2), episodes=2)
+    assert levers.in_force(event for _, event in recording.read(branch.recording)) == {}
+    branch = branches.branch(tmp_path, saved, (2, 6), episodes=2)
+    session, events = run(branch, tmp_path)
+    assert session.error is None
+    assert {e.decision.update.beta for e in only(events, Decided) if place(e) >= (2, 6)} == {0.5}
+
+
+def edited(path, settings):
+    """Put other settings into the changes of a recording; return its new text."""
+    events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for event in events:
+        if event["event"] == "SettingsChanged":
+            event["settings"] = settings
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    path.write_text(lines, encoding="utf-8")
+    return lines

@@ -10,13 +10,13 @@ import pytest
 from engine.errors import UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.search import Lens
-from engine.records import Decided
+from engine.records import Decided, Stepped
 from engine.session import recording, whatif
 from engine.session import store as sessions
 from engine.session.recorded import RecordedRun
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.cli import main
-from tests.playing import run
+from tests.playing import run, taking_back
 
 KNN = Settings(step_limit=12, beta=3.0, relax=0.1, history_weight=0.25)
 GRAPH = Settings(step_limit=15, estimator="graph", selection="greedy")
@@ -50,6 +50,18 @@ def test_with_unchanged_settings_every_recorded_decision_comes_out_exactly(which
             outcome = whatif.what_if(recorded, recorded.settings, from_memory=from_memory)
             assert outcome.decisions == len(recorded)
             assert (outcome.differing, outcome.moved, outcome.unlike or 0) == ((), 0, 0)
+
+
+@pytest.mark.parametrize("settings", [KNN, GRAPH])
+def test_what_was_decided_before_a_step_that_was_taken_back_is_made_again_too(tmp_path, settings):
+    config = SessionConfig("pantry", model="prior/uniform", episodes=2, settings=settings)
+    saved = sessions.create(tmp_path, config, "run")
+    _, events = run(saved, tmp_path, taking_back(5))
+    carried_out = {(event.episode, event.step) for event in events if isinstance(event, Stepped)}
+    with whatif.opened(saved.folder, tmp_path) as again:
+        made = list(again.again(again.settings, from_memory=True))
+        assert [(one.episode, one.recorded.step) for one in made] == sorted(carried_out)
+        assert all(one.same for one in made)
 
 
 @pytest.mark.parametrize(

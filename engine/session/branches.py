@@ -200,12 +200,10 @@ def branch(
         differs = _differing(config.settings, new.config.settings)
         then = levers.in_force(event for _, event in past)
         changes = {**_changes(source, at), **differs}
-        before = {name: then.get(name, getattr(config.settings, name)) for name in changes}
+        before = {name: then.get(name, getattr(config.settings, name, None)) for name in changes}
         before = {name: value for name, value in before.items() if value != changes[name]}
         if before:
-            changed = SettingsChanged(*_place(past), changes, before)
-            past.append((past[-1][0], changed))
-            notes.Notes(new.folder).add(levers.told(changed), *_place(past))
+            past.append((past[-1][0], SettingsChanged(*_place(past), changes, before)))
         lines = [event_to_line(event, time) + "\n" for time, event in past]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:

@@ -135,12 +135,18 @@ class Control:
             self._overrides.append(action)
             self._changed.notify_all()
 
-    def answer(self, question: int, said: Said, action: str = "") -> None:
-        """Answer a question of the session (`Paused.question`). An answer to an earlier question has no effect."""
+    def answer(self, question: int, said: Said, action: str = "") -> bool:
+        """Answer a question of the session (`Paused.question`).
+
+        Returns:
+            Whether it is still asked. If not, the answer has no effect.
+        """
         with self._changed:
-            if self._held is not None and question == self._held.question:
+            asked = self._held is not None and question == self._held.question
+            if asked:
                 self._answer = Answer(said, action)
                 self._changed.notify_all()
+            return asked
 
     def take_back(self) -> None:
         """Undo the last step of this episode, then wait."""
@@ -159,7 +165,6 @@ class Control:
         """Change settings of the running session (`engine.session.levers`). A decision that waits is made again."""
         with self._changed:
             self._changes |= changes
-            self._reread = self._held is not None
             self._changed.notify_all()
 
     def redo(self) -> None:
@@ -302,7 +307,7 @@ class Control:
         Raises:
             Stopped: The person stopped the session.
             TakeBack: The person undid the last step.
-            Reread: The person changed memory or settings.
+            Reread: The person changed memory, or settings that a decision which waits is not made with.
             EndEpisode: The person ended the episode.
         """
         until = time.monotonic() + self._delay
@@ -323,6 +328,8 @@ class Control:
                     if self._hurries(episode):
                         return self._hurry()
                     asks = self._orders.ask == ALWAYS or bool(hold and self._orders.ask != NEVER)
+                    if self._changes and (asks or self._paused):
+                        raise Reread
                     if not asks and not self._paused:
                         left = min(until, time.monotonic() + self._delay) - time.monotonic()
                         if left <= 0:

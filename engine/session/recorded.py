@@ -23,7 +23,7 @@ from engine.session import levers
 from engine.session.past import Past, episodes
 from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
 from engine.session.replay import Question, Replay
-from engine.settings import Settings
+from engine.settings import Settings, known
 from engine.values import ESTIMATORS, make_estimator
 from engine.values.failing import failure
 
@@ -298,8 +298,7 @@ def recorded_settings(started: SessionStarted) -> Settings:
     Raises:
         UsageError: A value is out of range.
     """
-    known = {spec.name for spec in dataclasses.fields(Settings)}
-    return Settings(**{name: value for name, value in started.settings.items() if name in known})
+    return known(started.settings)
 
 
 def _numbers(decision: Decision) -> tuple[object, ...]:

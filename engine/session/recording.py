@@ -33,10 +33,12 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
+    SettingsChanged,
     Stepped,
     Thinking,
     Waiting,
 )
+from engine.settings import known
 
 FILE_NAME = "events.jsonl"
 PASSING = (Thinking, Waiting, Paused, Resumed)
@@ -186,7 +188,9 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
                 break
             try:
                 at, event = event_from_line(raw)
-            except BadFile as error:
+                if isinstance(event, SettingsChanged):
+                    known(event.settings)
+            except (BadFile, UsageError) as error:
                 raise BadFile(f"{file} is not a recording of jitrl, or is damaged (line {number}: {error})") from None
             if number == 1 and not isinstance(event, SessionStarted):
                 raise BadFile(f"{file} is not a recording of jitrl: it does not begin with a session")

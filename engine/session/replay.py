@@ -35,7 +35,7 @@ class Question:
         recorded: What it decided.
         rng: What it decided with.
         carried_out: Whether its step was taken.
-        stands: Whether no step before it was taken back later.
+        stands: Whether neither its step nor one before it was taken back later.
     """
 
     turn: Turn
@@ -112,9 +112,10 @@ class Replay:
             lost = _lacks(self._view.seen(stored, first)) if stored is not None else past.ended.entries_added > 0
             if lost:
                 return
-        for take in past.takes:
+        for at, take in enumerate(past.takes):
             final = stored.final if stored is not None and take is past.takes[-1] else None
-            yield from self._take(past, take, first, final)
+            stand = min((len(one.steps) - 1 for one in past.takes[at:-1]), default=None)
+            yield from self._take(past, take, first, final, stand)
         if past.ended is not None and stored is not None and self._view is not None:
             self._agent.end_episode(self._view.seen(stored, first), first)
 
@@ -124,14 +125,17 @@ class Replay:
         stored = scope.episode(past.started.uid) if scope is not None and past.started.uid else None
         return scope.kept(stored) if scope is not None and stored is not None else (None, -1)
 
-    def _take(self, past: Past, take: Take, first: int, final: State | None) -> Iterator[Question]:
+    def _take(
+        self, past: Past, take: Take, first: int, final: State | None, stand: int | None
+    ) -> Iterator[Question]:
         """Tell the agent the steps of an episode, with the points that a person gave them in place of the game's.
 
         Args:
             first: Entry number of its step 0 in memory, -1 if it is not there.
             final: The state after the last one, if nothing was decided there.
+            stand: Number of its steps that were never taken back later; None for all.
         """
-        number, stands = past.started.episode, take is past.takes[-1]
+        number = past.started.episode
         states = [step.decision.state for step in take.steps]
         end = take.decided.state if take.decided is not None else final
         states += [end] if end is not None else []
@@ -141,7 +145,7 @@ class Replay:
         corrections = self._view.scope.corrections(self._view.lens) if self._view is not None and first >= 0 else {}
         for n, step in enumerate(take.steps):
             if step.decided is not None:
-                yield self._asked(number, step.decided, step.before, stands=stands)
+                yield self._asked(number, step.decided, step.before, stands=stand is None or n < stand)
             if n + 1 < len(states):
                 lived = taken(step.decision, step.decision.state, step.before, step.after)
                 self._agent.observe(
@@ -150,7 +154,7 @@ class Replay:
                 )  # fmt: skip
         if take.decided is not None:
             seen = take.steps[-1].after if take.steps else past.started.observation
-            yield self._asked(number, take.decided, seen, carried_out=False, stands=stands)
+            yield self._asked(number, take.decided, seen, carried_out=False, stands=stand is None)
 
     def _asked(
         self, episode: int, decision: Decision, seen: Observation, *, carried_out: bool = True, stands: bool = True

@@ -19,9 +19,11 @@ from engine.records import (
     EpisodeStarted,
     Event,
     SessionStarted,
+    SettingsChanged,
     Stepped,
     TakenBack,
 )
+from engine.session import levers
 from engine.session.notes import Note
 
 FORMATS = ("txt", "md", "html", "json")
@@ -67,7 +69,7 @@ class Part:
         score: Score at the end, or so far.
         ended: Whether it has ended.
         outcome: "won", "lost" or "".
-        notes: The notes made in it.
+        notes: The settings that a person changed in it, and the notes made in it.
     """
 
     episode: int
@@ -132,6 +134,8 @@ def transcript(events: Iterable[Event], notes: Sequence[Note] = ()) -> Transcrip
                 part.score = event.observation.score
             case EpisodeEnded() if part is not None:
                 part.score, part.ended, part.outcome = event.score, True, event.outcome
+            case SettingsChanged():
+                (part or made).notes.append(Note(levers.told(event), event.episode, event.step))
             case _:
                 pass
     by_number = {part.episode: part for part in made.episodes}

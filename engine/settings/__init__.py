@@ -14,7 +14,7 @@ from engine.settings.run import RunSettings
 from engine.settings.session import SessionConfig
 from engine.settings.states import StateSettings
 from engine.settings.values import ValueSettings
-from engine.settings.whole import GROUPS, Settings
+from engine.settings.whole import GROUPS, Settings, known
 
 __all__ = [
     "GROUPS",
@@ -30,5 +30,6 @@ __all__ = [
     "StateSettings",
     "ValueSettings",
     "differences",
+    "known",
     "make_settings",
 ]

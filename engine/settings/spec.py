@@ -43,6 +43,8 @@ class Group:
                     raise UsageError(f"{spec.name} must be a name, not {value!r}")
             elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
                 raise UsageError(f"{spec.name} must be a number, not {value!r}")
+            elif isinstance(spec.default, int) and not isinstance(value, int):
+                raise UsageError(f"{spec.name} must be a whole number, not {value!r}")
             elif not meta["low"] <= value <= meta["high"]:
                 raise UsageError(
                     f"{spec.name} must lie between {meta['low']} and {meta['high']}, not {value}"

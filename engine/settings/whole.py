@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from engine.settings.judging import JudgingSettings
 from engine.settings.learning import LearningSettings
@@ -30,6 +33,16 @@ class Settings(
 
     Names are unique over all groups, so a function can take all settings and declare which group it reads.
     """
+
+
+def known(values: Mapping[str, Any]) -> Settings:
+    """Return settings with these values. Names of other versions are passed over; what is not named has its default.
+
+    Raises:
+        UsageError: A value is out of range.
+    """
+    names = {spec.name for spec in dataclasses.fields(Settings)}
+    return Settings(**{name: value for name, value in values.items() if name in names})
 
 
 GROUPS = (

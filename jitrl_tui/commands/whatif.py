@@ -68,7 +68,7 @@ def _tell(outcome: Outcome, limit: int) -> None:
     if outcome.unlike:
         print(
             f"jitrl: {outcome.unlike} of {outcome.decisions} decisions cannot be made again as they were recorded: "
-            "memory has changed since, and the numbers for them are approximate",
+            "memory or jitrl has changed since, and the numbers for them are approximate",
             file=sys.stderr,
         )
     for one in outcome.differing[: max(0, limit)]:

@@ -61,7 +61,7 @@ class HandsScreen(KeepingScreen):
         if answer.branch:
             self.branch_with(answer.settings)
         else:
-            self.levers.apply(answer.changes)
+            self._turned(self.levers.apply(self.view, answer.changes))
 
     def action_episode(self, by: int) -> None:
         """Go to another episode of a recording; in a running session, change the chosen setting."""

@@ -63,7 +63,13 @@ class Overruling:
 
     def _answered(self, goes_on: bool, action: str | None) -> None:
         self._dialog = None
-        if action:
-            self._screen.source.overrule(self._screen.view.question, self._meant(action))
+        screen = self._screen
+        late = ""
+        if action and screen.view.activity == "ended":
+            late = "the session is over"
+        elif action and not screen.source.overrule(screen.view.question, self._meant(action)):
+            late, goes_on = "the decision does not wait any more", False
+        if late:
+            screen.notify(f"It is too late for '{action}': {late}.", severity="warning")
         if goes_on:
-            self._screen.source.resume()
+            screen.source.resume()

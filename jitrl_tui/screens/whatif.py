@@ -327,7 +327,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
             lines = [f"{outcome.sentence}{moved}.", without]
         if self._unlike:
             lines.append(
-                f"{self._unlike:,} decisions cannot be made again exactly: memory has changed since they were made."
+                f"{self._unlike:,} decisions cannot be made again exactly: memory or jitrl has changed since."
             )
         text = "\n".join(lines)
         told = self.query_one("#told", Static)

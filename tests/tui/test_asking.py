@@ -366,3 +366,30 @@ def test_a_recording_shows_who_decided_and_refuses_to_be_steered(tmp_path):
             assert len(app.screen_stack) == 2
 
     drive(go())
+
+
+def test_what_comes_too_late_is_not_done_and_the_screen_says_so(tmp_path):
+    async def go():
+        app, saved = real(tmp_path)
+        async with app.run_test(size=SIZES[1], notifications=True) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.choice)
+            await pilot.press("o")
+            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
+            screen.view.question += 1  # as if the decision had been made again since the screen heard of one
+            await pilot.press(*"dance", "enter")
+            await until(pilot, lambda: "too late for 'dance': the decision does not wait" in said(app))
+            assert screen.view.activity == "paused"  # although the session ran before
+            await pilot.press("o", *"jump")
+            screen.source.control.stop()
+            await until(pilot, lambda: screen.view.activity == "ended")
+            await pilot.press("enter")
+            await until(pilot, lambda: "too late for 'jump': the session is over" in said(app))
+            await pilot.press("]")
+            await until(pilot, lambda: "over, so its settings cannot be changed" in said(app))
+            assert not saved.recording.exists()  # a session without a step is not kept
+
+    def said(app):
+        return " ".join(screen_text(app).split())
+
+    drive(go())
