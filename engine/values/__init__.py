@@ -12,11 +12,11 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     model.py          the model of a world: all of these together
     paths.py          what a plan is made for; how actions become possible, which places can be reached
     histories.py      all that was done from the beginning of episodes on, and how each went on
-    trails.py         replay: remembered episodes, without loops, to be followed again
+    trails.py         replay: remembered episodes, without what was done in vain, to be followed again
     plans.py          what a plan consists of: a route, and detours from it; the four terms of Q for each candidate
     offers.py         what could be tried where, what it promises and what it risks; what is worth fetching
     detours.py        finds what is tried on the way along a route
-    planner.py        finds routes to known gains, fetches what they need, and makes the plan
+    planner.py        finds routes to known gains and through shut ways, fetches what they need, and makes the plan
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q
     opening.py        makes an estimator for a session: what was learnt earlier and kept, and the episodes after that

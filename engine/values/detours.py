@@ -1,6 +1,7 @@
 """Detours from a route: what was never tried, where it promises most for its length and risks least.
 
-A place is visited from the point of the route that promises most for it.
+A place may be worth a visit for what was never tried there, or for things in hand that never were there. It is visited
+from the point of the route that promises most for it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class _Visit(NamedTuple):
     Attributes:
         bound: The highest rate that this can have.
         travel: Steps there, and back if there has to be a way back.
+        brings: Points that bringing there what is in hand promises.
         arrives: Probability of coming there.
         alive: Probability of coming there and back, possible and alive.
     """
@@ -58,6 +60,7 @@ class _Visit(NamedTuple):
     anchor: _Anchor
     way: Way
     back: Way
+    brings: float
     arrives: float
     alive: float
 
@@ -89,14 +92,17 @@ class Explorer:
             visit = self._visit(promised)
             if visit is not None:
                 look(visit, self._route.left)
-        taken, slack = list[Detour](), self._route.left
+        taken, slack, least = list[Detour](), self._route.left, 0.0
         while queue and slack >= 1.0:
             *_, visit, detour = heapq.heappop(queue)
+            if detour.rate < least:
+                break  # much poorer than the best: the steps are kept, and all is looked at again farther on
             if detour.cost > slack:
                 look(visit, slack)  # less may be tried there
                 continue
             taken.append(detour)
             slack -= detour.cost
+            least = self._n.worthwhile * taken[0].rate
         return taken
 
     def _find_anchors(self) -> list[_Anchor]:
@@ -128,7 +134,8 @@ class Explorer:
             travel = len(way) + len(back)
             if travel + bool(promised.sums) > self._route.left:
                 continue
-            bound = promised.bound(travel)
+            brings = self._offers.brings(promised.place, anchor.at.have) if way else 0.0
+            bound = promised.bound(travel) + brings / max(1, travel)
             if best is not None and (-bound, travel) >= (-best.bound, best.travel):
                 continue  # it is no better even if it is open and safe
             chance = math.prod(self._chance(anchor, move) for move in way)
@@ -137,10 +144,10 @@ class Explorer:
             arrives = chance * self._survival(anchor, way)
             alive = arrives * self._survival(anchor, back)
             bound *= arrives
-            if arrives * promised.most <= (1.0 - alive) * anchor.price or bound <= 0.0:
+            if arrives * (promised.most + brings) <= (1.0 - alive) * anchor.price or bound <= 0.0:
                 continue
             if best is None or (-bound, travel) < (-best.bound, best.travel):
-                best = _Visit(bound, travel, promised, anchor, way, back, arrives, alive)
+                best = _Visit(bound, travel, promised, anchor, way, back, brings, arrives, alive)
         return best
 
     def _chance(self, anchor: _Anchor, move: Key) -> float:
@@ -168,8 +175,11 @@ class Explorer:
         total += sum(map(m.cost, (*visit.way, *visit.back)))
         first: tuple[str, ...] = ()
         best: tuple[float, float, int, tuple[str, ...]] | None = None
+        if visit.brings > 0.0:
+            total += visit.arrives * visit.brings
+            best = (total / cost, total, cost, ())
         for most, action, sought in self._offers.stay(visit.promised, have):
-            if count >= self._n.breadth or (best is not None and not sought and visit.arrives * most <= best[0]):
+            if count >= self._n.several or (best is not None and not sought and visit.arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
             offer = self._offers.of(at, action, most, sought=sought)
             if offer is None:
@@ -194,5 +204,5 @@ class Explorer:
             return None
         rate, worth, cost, first = best
         actions = (*(move for _, move in visit.way), *first)
-        aim = (goal, first[-1])
+        aim = (goal, first[-1] if first else "")
         return Detour(rate, worth * self._route.success, cost, anchor.steps, actions, aim, visit.way, visit.back)

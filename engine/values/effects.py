@@ -126,7 +126,7 @@ class Effects:
             fresh=fresh,
         )
         key = (now.place, action)
-        self._occasions.setdefault(key, deque(maxlen=self._n.kept)).append(occasion)
+        self._occasions.setdefault(key, deque(maxlen=self._n.occasions)).append(occasion)
         self._usual.pop(key, None)
         self._leading.pop(key, None)
         self._gains.pop(key, None)
@@ -163,7 +163,7 @@ class Effects:
         success = 1.0
         if effective:
             idle = sum(not (o.did_something or o.terminated) for o in latest)
-            success = max(self._n.unlikely, 1.0 - idle / len(latest))
+            success = max(self._n.least_success, 1.0 - idle / len(latest))
         lasting = effective or [o for o in latest if not o.terminated] or latest
         return _Usual(lasting[-1], success, sum(o.died for o in latest), len(latest))
 
@@ -180,7 +180,7 @@ class Effects:
         if context in led.shares or not led.need <= context:
             return led.shares.get(context, 0.0)
         had = [share for seen, share in led.shares.items() if led.need <= seen]
-        return rate(sum(had), len(had), 1.0, self._n.doubt)
+        return rate(sum(had), len(had), 1.0, self._n.possible)
 
     def _led(self, key: Key) -> _Leading | None:
         """Return when an action leads on, None if it always did, or never."""
@@ -226,14 +226,14 @@ class Views:
         self._n = numbers
         self._seen: dict[Tokens, Tokens] = {}
         self._adds = 0
-        self._similar: Memo[Tokens, Tokens] = Memo(numbers.kept)
+        self._similar: Memo[Tokens, Tokens] = Memo(numbers.looks)
 
     def add(self, have: Tokens, see: Tokens) -> None:
         """Learn what the place looks like with this in hand."""
         self._seen.pop(have, None)
         self._seen[have] = see
         self._adds += 1
-        if len(self._seen) > self._n.kept:
+        if len(self._seen) > self._n.looks:
             del self._seen[next(iter(self._seen))]
 
     def with_in_hand(self, have: Tokens) -> Tokens:

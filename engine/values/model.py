@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
+from engine.records import State
 from engine.settings.planning import PlanNumbers
 from engine.values.edits import Edits
 from engine.values.effects import Effects, Outcome, Views
 from engine.values.hazards import Hazards
-from engine.values.novelty import Yields
+from engine.values.novelty import Bringing, Yields
 from engine.values.preconditions import Makers, Preconditions
-from engine.values.text import EMPTY, Key, Situation, Tokens, concerns, objects, verb, words_of
+from engine.values.text import EMPTY, Key, Reader, Situation, Tokens, concerns, objects, verb, words_of
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -39,7 +40,7 @@ class _Place:
     def __init__(self, numbers: PlanNumbers, moves: Set[str]) -> None:
         self.views = Views(numbers)
         self.preconditions = Preconditions(numbers)
-        self.makers = Makers(self.preconditions, moves)
+        self.makers = Makers(numbers, self.preconditions, moves)
         self.exits: dict[str, str] = {}
         self.version = 0
 
@@ -52,6 +53,7 @@ class Model:
 
     Attributes:
         yields: What first tries brought.
+        bringing: What came of bringing things to places.
         scored: The most points that an action ever gained at a place.
         edits: What persons say of points.
         sources: By token of what was in hand, what brought it in hand.
@@ -68,7 +70,9 @@ class Model:
         self.effects = Effects(numbers)
         self.hazards = Hazards(numbers)
         self.yields = Yields(numbers)
+        self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
+        self.reader = Reader(self.bringing.names, self.moves)
         self.scored: dict[Key, float] = {}
         self._gains: dict[Key, float] = {}
         self.edits = Edits()
@@ -90,6 +94,10 @@ class Model:
         """Forget what the last episode ended on: what could have been done after it was not seen."""
         self._unsettled = None
 
+    def read(self, state: State, possible: tuple[str, ...] = ()) -> Situation:
+        """Take a state apart."""
+        return self.reader.read(state, possible)
+
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
         if name not in self.places:
@@ -103,7 +111,8 @@ class Model:
     def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
-        place = self.place(now.place)
+        place, new = self.place(now.place), not words_of(now.see) <= self._words
+        self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new)
         place.version += 1
         self._met.add(now.place)
         self._words |= words_of(now.context)
@@ -154,7 +163,7 @@ class Model:
             place.exits[action] = then.place
         else:
             for token in did.have_added | did.see_added:
-                place.makers.add(token, action)
+                place.makers.add(token, action, now.context)
         for token in sorted(did.have_added):  # the order of plans must not hang on that of sets
             self.sources[token][key] = None
         if given is not None:
@@ -172,7 +181,7 @@ class Model:
         if moved and then.place not in self._met:
             news = self._n.new_place
         elif not words_of(then.context) <= self._words:
-            news = 1.0
+            news = self._n.new_thing
         share, lost = 1.0 / self.staleness(action), bool(now.have - then.have)
         self.yields.add(self.kind(action), max(0.0, reward) + news, lost=lost, share=share)
 

@@ -46,7 +46,7 @@ class Progress:
         score: Points gained and lost in all.
         new_points: Points of what was gained that never was before.
         place_found: Whether it came to a place that nobody had been to.
-        failed: Goals that turned out to be impossible.
+        failed: Goals that turned out to be impossible; a place and "" stands for bringing things there.
         idle: How often each action did nothing.
         planned: How often a plan for this goal was made in this situation.
     """
@@ -186,6 +186,10 @@ class Paths:
         """Return what is in hand in a situation, and what is expected to be seen at a place, together."""
         return union(at.have, self.look(at, place))
 
+    def is_shut(self, move: Key, at: Imagined) -> bool:
+        """Return whether a move needs something that is neither in hand in a situation nor at the move's place."""
+        return bool(self._m.missing(move, self.context(at, move[0])))
+
     # ----------------------------------------------------------------------------------------- actions
 
     def possible(self, at: Situation, action: str) -> Enabled | None:
@@ -237,7 +241,7 @@ class Paths:
         """Return what is expected of `action`; None if it was never taken, or leads nowhere but to death."""
         now = self.seen(at)
         outcome = self._m.outcome((at.place, action), now.context)
-        if outcome is None or (outcome.occasion.terminated and outcome.death > 1.0 - self._n.unlikely):
+        if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
             return None
         did = outcome.occasion
         have = (at.have - did.have_removed) | did.have_added
@@ -283,9 +287,9 @@ class Paths:
     def _move(self, start: Reached, action: str) -> Reached | None:
         """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
-        opening = self.enable(self.seen(start.at), action, self._n.levels)
+        opening = self.enable(self.seen(start.at), action, self._n.helped_move)
         outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
-        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > 1.0 - self._n.unlikely:
+        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
         actions = (*start.actions, *opening.actions, action)

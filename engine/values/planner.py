@@ -1,7 +1,7 @@
 """Makes plans: finds the best route to known gains, and has detours fill the steps that it leaves free.
 
-Routes follow remembered trails again, or join known gains by the cheapest known ways. `engine.values.detours` finds the
-detours.
+Routes follow remembered trails again, or join known gains by the cheapest known ways. A route can also lead through a
+shut way, past a locked door or a troll, so that detours begin behind it. `engine.values.detours` finds the detours.
 
 A plan is made for one `Task`, and everything that answers questions about it is made anew for the task. Only answers
 that hold for other tasks, too, are kept between plans.
@@ -51,13 +51,13 @@ class Planner:
         """
         paths = self.paths(task)
         if unedited is None:
-            return _worthwhile(*self._made(paths, trails))
+            return self._best(*self._plans(paths, trails))
         with self._m.edits.ignored():
-            known, complete = self._made(paths, unedited)
-        level, gained = _worthwhile(known, complete).value, paths.gained
-        stay = _worthwhile(held(retold(known, self._m, gained), level, self._m, gained), complete)
-        other, _ = self._made(paths, trails, complete)
-        plan = _worthwhile(held(other, level, self._m, gained), complete)
+            known, complete = self._plans(paths, unedited)
+        level, gained = self._best(known, complete).value, paths.gained
+        stay = self._best([held(retold(plan, self._m, gained), level, self._m, gained) for plan in known], complete)
+        others, _ = self._plans(paths, trails, complete)
+        plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
         return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
 
     def following(self, trail: Trail, task: Task) -> Plan:
@@ -69,8 +69,10 @@ class Planner:
         """Return whether a plan likely gains all points that are left."""
         return plan.route is not None and self._is_complete(plan.route, task)
 
-    def _made(self, paths: Paths, trails: Sequence[Trail], is_complete: bool | None = None) -> tuple[Plan, bool]:
-        """Return the best plan, and whether nothing is left to discover.
+    def _plans(
+        self, paths: Paths, trails: Sequence[Trail], is_complete: bool | None = None
+    ) -> tuple[list[Plan], bool]:
+        """Return plans of which the best is to be chosen, and whether nothing is left to discover.
 
         Args:
             is_complete: Whether nothing is; None if that hangs on the route that is found.
@@ -81,8 +83,17 @@ class Planner:
             free = task.steps - router.nowhere.left
             best, router.nowhere = (dataclasses.replace(r, left=r.left + free) for r in (best, router.nowhere))
         if self._is_complete(best, task) if is_complete is None else is_complete:
-            return Plan(best.value, best.value, best.actions, best.goal, best), True
-        return self._with_detours(best, paths, Offers(self._m, self._n, paths)), False
+            return [Plan(best.value, best.value, best.actions, best.goal, best)], True
+        offers = Offers(self._m, self._n, paths)
+        shut = offers.shut_ways(self._ways.of(task.now.place))
+        before = router.nowhere if best.ends else best
+        routes = (best, *(router.through(before, move) for move in shut))
+        return [self._with_detours(route, paths, offers) for route in routes if route is not None], False
+
+    def _best(self, plans: Sequence[Plan], complete: bool) -> Plan:
+        """Return the best plan, `NOTHING` if none is worth doing."""
+        plan = max(plans, key=lambda plan: plan.value)
+        return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
 
     def paths(self, task: Task) -> Paths:
         """Return what answers questions about where a task stands."""
@@ -94,7 +105,7 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return points >= task.to_gain and 2.0 * likely >= task.to_gain and 2.0 * route.success >= 1.0
+        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
 
     def _with_detours(self, route: Route, paths: Paths, offers: Offers) -> Plan:
         """Return the plan that spends what a route leaves free on detours."""
@@ -104,15 +115,10 @@ class Planner:
             # Of those that start together the best is made first: all is thought over again after it.
             first = min(taken, key=lambda detour: (detour.start, -detour.rate))
             actions, goal = (*route.actions[: first.start], *first.actions), first.goal
-        spare = self._n.step_value * (route.left - sum(detour.cost for detour in taken))
+        spare = self._n.spare * (route.left - sum(detour.cost for detour in taken))
         value = route.value + sum(detour.worth for detour in taken) + spare
         tries = tuple(detour.goal for detour in sorted(taken, key=lambda detour: detour is not first))
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
-
-
-def _worthwhile(plan: Plan, complete: bool) -> Plan:
-    """Return a plan, `NOTHING` if it is not worth doing."""
-    return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
 
 
 _FULL: Mapping[bool, float] = {True: 1.0, False: 1.0}
@@ -145,13 +151,17 @@ class Router:
         Args:
             trust: How many points are had of each that is expected, by whether an episode is repeated exactly.
         """
+        trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
         found = [self.nowhere, *map(self.follow, trails)]
-        beam = sorted(found, key=lambda route: -route.value)[: self._n.breadth]
-        while longer := [further for route in beam for further in self._further(route)]:
+        beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
+        for _ in range(self._n.depth):
+            longer = [further for route in beam for further in self._further(route)]
+            if not longer:
+                break
             unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
-            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.breadth]
+            beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
-        return max(found, key=lambda r: r.value * trust[r.needs_exact_replay] + self._n.step_value * r.left)
+        return max(found, key=lambda r: r.value * trust[r.needs_exact_replay] + self._n.spare * r.left)
 
     # ----------------------------------------------------------------------------------------- trails
 
@@ -174,6 +184,22 @@ class Router:
         )
         return self._paid(route, 0, 1.0)
 
+    def _passable(self, trail: Trail) -> bool:
+        """Return whether what a trail does first at each place is possible as this episode left the place."""
+        paths, now = self._paths, self._paths.task.now
+        extra, come = now.have - trail.steps[0].now.have, set[str]()
+        for step in trail.steps:
+            place = step.now.place
+            if place in come:
+                continue
+            come.add(place)
+            at = paths.seen(Imagined(place, step.now.have | extra, now.world))
+            if (not at.see and place not in now.world) or at == paths.here:
+                continue
+            if not self._m.chance((place, step.action), at.context):
+                return False
+        return True
+
     # ----------------------------------------------------------------------------------------- known gains
 
     def _further(self, route: Route) -> list[Route]:
@@ -185,7 +211,7 @@ class Router:
         steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
         hopes = sorted(
-            (-gain / (steps[key[0]] + 2.0), number, key)
+            (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
             if key not in route.gained and key not in self._paths.task.progress.failed and key[0] in steps
         )
@@ -199,10 +225,19 @@ class Router:
             if further.ends:
                 ends.append(further)
             else:
-                rate = (further.value - route.value) / (route.left - further.left + 1.0)
+                rate = (further.value - route.value) / (route.left - further.left + self._n.overhead)
                 rated.append((-rate, number, further))
                 rated.sort(key=lambda item: item[:2])
         return [following for _, _, following in rated[:width]] + ends
+
+    def through(self, route: Route, key: Key) -> Route | None:
+        """Return a route with a shut way opened and gone through at its end; None if it is not known how.
+
+        What lies behind a way that needs something, past a troll or a locked door, need not be a known gain, and
+        detours only go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
+        """
+        further = self._leg(route, key, self._n.levels)
+        return further if further is not None and further.at.place != key[0] and further.left > 0 else None
 
     # ----------------------------------------------------------------------------------------- legs
 
@@ -221,7 +256,7 @@ class Router:
             return self._behind(route, reached, key, levels)
         way = reached[key[0]]
         at = self._paths.seen(way.at)
-        enabled = self._paths.enable(at, key[1], self._n.levels)
+        enabled = self._paths.enable(at, key[1], self._n.helped)
         if enabled is None:
             return self._provided(route, at, key[1], levels)
         done = self._paths.do(enabled.after(way.at), key[1])
@@ -235,7 +270,7 @@ class Router:
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained
         points = self._m.gain(key) * success if fresh else 0.0
-        gains = fresh and points >= self._n.least * success
+        gains = fresh and points >= self._n.least_gain * success
         actions, before = (*route.actions, *way.actions, *enabled.actions, key[1]), len(route.actions)
         marks = (*route.marks, *((before + number, place, have) for number, place, have in way.marks))
         leg = Route(
@@ -273,7 +308,7 @@ class Router:
 
     def _provided(self, route: Route, at: Situation, action: str, levels: int) -> Route | None:
         """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
-        lacks = self._lacks(at, action, self._n.levels) if levels else None
+        lacks = self._lacks(at, action, self._n.helped) if levels else None
         for token in sorted(lacks or ()):
             fetched = self._fetch(route, token, levels - 1)
             if fetched is None:
@@ -285,7 +320,7 @@ class Router:
         """Return the route with something fetched at its end, None if it is not known how."""
         if token in route.at.have:
             return route
-        sources = itertools.islice(self._m.sources.get(token, ()), self._n.breadth)
+        sources = itertools.islice(self._m.sources.get(token, ()), self._n.sources)
         legs = (self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed)
         found = (further for further in legs if further is not None and token in further.at.have)
         return max(found, key=lambda route: route.left, default=None)

@@ -146,12 +146,13 @@ class Terms:
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
             new = max(own, rare) if own >= 0.0 else own
             return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
-        # Whatever else is done first, the plan has to wait for it.
+        # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in self.paths.gained:
             own += m.gain(key)
         scale = abs(plan.value) + 1.0
+        delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
         # The plan never comes if the game ends, and what the end itself gains is all there is.
-        delay = max(n.least_regret * scale, -own, m.effects.ending(key) * (n.dread * scale - own))
+        delay = max(delay, m.effects.ending(key) * (n.dread * scale - own))
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that
         # advantages are normalised by, until all living choices looked alike, and the prior's taste chose among them.
         return to_come, plan.value - plan.known, -delay, -n.dread * scale * risk

@@ -5,7 +5,10 @@ objects count first: to take a lamp, a lamp has to be there. An action may be po
 lamp lies here, or it is in hand), so needs are alternatives. If the objects were there and the action still was not
 possible, it also needs what was there whenever it was possible, and never in those situations.
 
-What makes a thing appear is read from the steps on which it appeared.
+What makes a thing appear is read from the steps on which it appeared. "Take all" is possible nearly everywhere. That it
+once brought a rope in hand does not mean that it does so where no rope is. So for each token that an action made
+appear, the tokens are kept that shared a name with it before: a rope on the floor, or a rope tied to a railing. Where
+none of these is there, nor can be made first, the action makes no such thing.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Iterable, Iterator, Set
 
 from engine.settings.planning import PlanNumbers
 from engine.values.counts import rate
-from engine.values.text import EMPTY, Tokens, kept_once, objects, words_of_token
+from engine.values.text import EMPTY, Tokens, kept_once, names_in, objects, words_of_token
 
 
 class Preconditions:
@@ -25,7 +28,7 @@ class Preconditions:
         self._n = numbers
         self._contexts: dict[Tokens, frozenset[str]] = {}
         """By situation, what was possible in it last."""
-        self._latest: deque[Tokens] = deque(maxlen=numbers.kept)
+        self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         """By action and the tokens that name its objects on a valid occasion, what all such situations have."""
         self._needs: dict[str, tuple[Tokens, ...]] = {}
@@ -53,7 +56,7 @@ class Preconditions:
             about, clauses = objects(action), self._clauses.setdefault(action, {})
             clause = EMPTY.union(*(named.get(word, ()) for word in about))
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
-            if len(clauses) > self._n.kept:
+            if len(clauses) > self._n.clauses:
                 del clauses[next(iter(clauses))]
         self._needs.clear()
         self._chances.clear()
@@ -90,7 +93,7 @@ class Preconditions:
         if (action, need) not in self._chances:
             had = [self._contexts[seen] for seen in self._latest if need <= seen]
             hits = sum(action in possible for possible in had)
-            self._chances[(action, need)] = rate(hits, len(had), 1.0, self._n.doubt)
+            self._chances[(action, need)] = rate(hits, len(had), 1.0, self._n.possible)
         return self._chances[(action, need)]
 
     def _read(self, action: str, clauses: dict[Tokens, Tokens]) -> tuple[Tokens, ...]:
@@ -116,15 +119,18 @@ class Makers:
         moves: Actions that lead elsewhere, and help with nothing here; grows as they are learnt.
     """
 
-    def __init__(self, preconditions: Preconditions, moves: Set[str]) -> None:
+    def __init__(self, numbers: PlanNumbers, preconditions: Preconditions, moves: Set[str]) -> None:
+        self._kinds = numbers.kinds
         self._preconditions = preconditions
         self._moves = moves
-        self._made: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        """By token, what made it."""
+        self._made: defaultdict[str, dict[str, set[Tokens]]] = defaultdict(dict)
+        """By token, what made it, and out of what."""
 
-    def add(self, token: str, action: str) -> None:
-        """Learn that an action made a token appear."""
-        self._made[token][action] = None
+    def add(self, token: str, action: str, context: Tokens) -> None:
+        """Learn that an action made a token appear in a context."""
+        kinds = self._made[token].setdefault(action, set())
+        if len(kinds) < self._kinds:
+            kinds.add(_of_its_kind(token, context))
 
     def made(self, token: str) -> Iterable[str]:
         """Return what made a token."""
@@ -140,13 +146,17 @@ class Makers:
             action
             for token in sorted(needed)
             for action in self._made.get(token, ())
-            if self._makes(action, context, rounds)
+            if self._makes(action, token, context, rounds)
         )
 
-    def _makes(self, action: str, context: Tokens, rounds: int) -> bool:
-        """Return whether an action may become possible."""
-        needs = () if action in self._moves else self._preconditions.needs(action)
-        return any(self._all_there(need, context, rounds) for need in needs)
+    def _makes(self, action: str, token: str, context: Tokens, rounds: int) -> bool:
+        """Return whether an action may become possible, and may then make the token of something that may be there."""
+        if action in self._moves:
+            return False
+        if not any(self._all_there(need, context, rounds) for need in self._preconditions.needs(action)):
+            return False
+        kinds = self._made[token][action]
+        return len(kinds) >= self._kinds or any(self._all_there(kind, context, rounds) for kind in kinds)
 
     def _all_there(self, tokens: Tokens, context: Tokens, rounds: int) -> bool:
         """Return whether all of these are there or may be made."""
@@ -154,6 +164,12 @@ class Makers:
         if not missing or not rounds:
             return not missing
         return all(
-            any(self._makes(action, context, rounds - 1) for action in self._made.get(token, ()))
+            any(self._makes(action, token, context, rounds - 1) for action in self._made.get(token, ()))
             for token in missing
         )
+
+
+def _of_its_kind(token: str, context: Tokens) -> Tokens:
+    """Return what in a context shares a name with a token."""
+    wanted = names_in(token)
+    return frozenset(other for other in context if not wanted.isdisjoint(names_in(other)))

@@ -5,21 +5,22 @@ needs no such belief: the same actions in the same situation led there before, w
 whether or not it is known to matter. How often the same came of each step is counted.
 
 Episodes that explore do much that has nothing to do with what they gained. Parts that led back to where they began
-with nothing changed are left out.
+with nothing changed are left out. A step is left out where, by all that is known of what actions need, the rest is
+still possible without it, and a light stays in hand.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.settings.planning import PlanNumbers
-from engine.values.counts import jaccard, rate
+from engine.values.counts import Tally, jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import Model
-from engine.values.text import EMPTY, Key, Situation, Tokens
+from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, verb
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
 _Begun = defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]]
@@ -100,6 +101,8 @@ class Trails:
         """The same for episodes with the points that persons gave."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
+        self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
+        """By verb, moves apart, how often another result came of it in the same situation."""
 
     def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
         """Remember a step of the episode that is going on.
@@ -111,7 +114,10 @@ class Trails:
         so = (step.now, step.action)
         # What was gained once is not gained again. The same after the same history is no news: the seed is the same.
         if fresh and not self.histories.is_as_before(step.action, state_digest, step.reward):
-            self._outcomes[so][step.came] += 1
+            outcomes, came = self._outcomes[so], step.came
+            if outcomes and step.action not in self._m.moves:
+                self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
+            outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
         self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
         self._current.append(step)
@@ -132,19 +138,19 @@ class Trails:
         Args:
             at: Where it can be found.
         """
-        if not lived:
-            return
-        steps = without_loops(lived)
-        self._episodes += [lived, steps]
-        number, best = len(self._episodes) - 1, 0.0
-        for index in range(len(steps) - 1, -1, -1):
-            best, now = max(0.0, best + steps[index].most), steps[index].now
-            if best > 0.0:
-                known = at[now.place].setdefault(now.have, [])
-                known.append((-best, index, -number))
-                if len(known) > self._n.kept:
-                    known.sort()
-                    del known[self._n.kept :]
+        if lived:
+            self._episodes.append(lived)
+        for steps in versions(lived, self._m):
+            number, best = len(self._episodes), 0.0
+            self._episodes.append(steps)
+            for index in range(len(steps) - 1, -1, -1):
+                best, now = max(0.0, best + steps[index].most), steps[index].now
+                if best > 0.0:
+                    known = at[now.place].setdefault(now.have, [])
+                    known.append((-best, index, -number))
+                    if len(known) > self._n.kept_trails:
+                        known.sort()
+                        del known[self._n.kept_trails :]
 
     def lose(self) -> None:
         """Take note that a step is not known: what was done before it and after it are parts that nothing joins."""
@@ -165,7 +171,7 @@ class Trails:
         found_at = (self._at, self._said_at) if self._m.edits else (self._at,)
         at = itertools.chain.from_iterable(found.get(now.place, {}).items() for found in found_at)
         known = sorted(begun for have, begins in at if have <= now.have for begun in begins)
-        for _, index, number in known[: 2 * self._n.kept]:
+        for _, index, number in known[: 2 * self._n.kept_trails]:
             begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
                 found += self._parts(self._episodes[-number][index : index + steps], gained)
@@ -175,7 +181,7 @@ class Trails:
                 part = self._episodes[number][index : index + steps]
                 exact += self._parts(part, gained, self.histories.repeat_probability)
         # Trails that are wrong about what is needed must not crowd out those that count on nothing but luck.
-        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-2 * self._n.breadth :])
+        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-self._n.trails :])
         chosen = {trail.actions: trail for trail in sorted(best, key=_worth)}
         return sorted(chosen.values(), key=_worth, reverse=True)
 
@@ -214,7 +220,9 @@ class Trails:
             if step.terminated:
                 break
             outcomes = self._outcomes.get((step.now, step.action)) or Counter()
-            counted *= rate(outcomes[step.came], outcomes.total(), 1.0, self._n.doubt)
+            luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
+            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
+            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.strength)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
@@ -238,6 +246,13 @@ def _up_to_gain(steps: list[TrailStep]) -> list[TrailStep]:
     """Return the steps of an episode up to the last one that gained something."""
     last = max((number for number, step in enumerate(steps, 1) if step.most > 0), default=0)
     return steps[:last]
+
+
+def versions(steps: list[TrailStep], model: Model) -> Iterator[list[TrailStep]]:
+    """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
+    direct = without_loops(steps)
+    shorter = shortened(direct, model) if direct else None
+    yield from (one for one in (direct, shorter) if one)
 
 
 def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
@@ -267,3 +282,51 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
         worlds.append(world)
         kept.append(step)
     return kept
+
+
+def shortened(steps: Sequence[TrailStep], model: Model) -> list[TrailStep] | None:
+    """Return steps that end with a gain without those that none of the others needs, None if all are needed."""
+    # What a step left out would have changed is not changed: places look as they did at first.
+    world = {step.now.place: step.now.see for step in reversed(steps)}
+    kept = list(steps)
+    for number in range(len(kept) - 2, -1, -1):
+        step, without = kept[number], kept[:number] + kept[number + 1 :]
+        if step.most <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
+            kept = without
+    walked = _walked(kept, world, model) if len(kept) < len(steps) else None
+    return [_kept_once(step) for step in walked] if walked is not None else None
+
+
+def _kept_once(step: TrailStep) -> TrailStep:
+    now, then = (
+        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
+    )
+    return step._replace(now=now, then=then)
+
+
+def _walked(steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: Model) -> list[TrailStep] | None:
+    """Return steps with what would be carried and seen if no others were taken; None if one of them is not possible.
+
+    A light that was in hand has to be in hand still.
+
+    Args:
+        first: What the places looked like at first.
+    """
+    light, (place, have, _), world, walked = model.hazards.light, steps[0].now, dict(first), list[TrailStep]()
+    for step in steps:
+        before, after, now = step.now, step.then, Situation(place, have, world[place])
+        missing = model.missing((place, step.action), now.context)
+        if before.place != place or missing or not light.isdisjoint(before.have - have):
+            return None
+        have = _changed(have, before.have, after.have)
+        if after.place == place:
+            world[place] = _changed(now.see, before.see, after.see)
+        place = after.place
+        then = Situation(place, have, world.get(place, after.see))
+        walked.append(step._replace(now=now, then=then))
+    return walked if light.isdisjoint(steps[-1].then.have - have) else None
+
+
+def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:
+    """Return tokens changed as others were."""
+    return tokens if before == after else (tokens - (before - after)) | (after - before)

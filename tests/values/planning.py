@@ -57,14 +57,14 @@ class WholeTrails(Trails):
         if step.reward > 0:
             self._gained.add(key)
 
-    def close(self, kept: Callable[[list[TrailStep]], list[TrailStep]] = lambda steps: steps) -> None:
+    def close(self, versions: Callable[[list[TrailStep]], list[list[TrailStep]]] = lambda steps: [steps]) -> None:
         """End the episode.
 
         Args:
-            kept: Returns what is kept of its steps up to the last gain, besides these themselves.
+            versions: Returns what is kept of its steps up to the last gain, besides these themselves.
         """
         self._gained.clear()
-        with patch.object(trails, "without_loops", kept):
+        with patch.object(trails, "versions", lambda steps, *_: versions(steps) if steps else []):
             super().close()
 
     def from_here(

@@ -190,10 +190,10 @@ def test_what_lies_behind_certain_death_promises_nothing():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_from_nothing_it_reaches_the_optimum_and_leaves_it_only_to_look_elsewhere(seed):
+def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     estimator = GraphEstimator(remembered(), SETTINGS)
     scores = [play(estimator, World(), 12, seed=seed * 100 + episode)[1] for episode in range(12)]
-    assert scores[-4:].count(8) >= 3
+    assert scores[-4:] == [8, 8, 8, 8]
 
 
 def test_who_knows_the_way_to_every_point_explores_no_more():
@@ -268,4 +268,4 @@ def test_the_reason_names_the_plan_and_the_parts_of_q():
     assert decision.why.startswith(
         "The best plan found for the steps left begins with 'north' (tried here 1×)"
     )
-    assert "expected +3.00 spare +1.44 points" in decision.why
+    assert "expected +3.00 spare +0.90 points" in decision.why

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.values.histories import Histories
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
-from tests.values.planning import NUMBERS, WholeTrails
+from tests.values.planning import NUMBERS, WholeTrails, new_model
 
 NONE = frozenset()
 HALL = Situation("hall", NONE, frozenset({"see:troll"}))
@@ -34,9 +36,51 @@ def test_a_fight_won_by_luck_is_sure_only_if_all_before_it_is_done_again():
     trails = WholeTrails()
     fight(2, trails)
     assert best(trails, True) >= 0.8
-    assert best(trails, False) < 0.8  # the first blow of the two did nothing: the second was lucky
+    assert best(trails, False) < 0.7  # the first blow of the two did nothing: the second was lucky
     trails.add(TrailStep(HALL, "look", 0.0, HALL, False, False))
     assert best(trails, True) == 0.0  # luck falls otherwise now
+
+
+def won_at_the_first_blow(fights):
+    """Return how sure a fight is that was won at the first blow, after others were won at the second."""
+    trails, rope = WholeTrails(), frozenset({"have:rope"})
+    for number in range(fights):
+        trails.add(TrailStep(HALL, f"wait {number}", 0.0, HALL, False, False))  # so that luck falls anew
+        fight(2, trails)
+    laden, free = Situation("hall", rope, HALL.see), Situation("hall", rope, NONE)
+    trails.add(TrailStep(laden, "attack troll", 5.0, free, False, False))
+    trails.close()
+    trails.add(TrailStep(laden, "wait", 0.0, laden, False, False))
+    (trail,) = trails.from_here(laden, 9, ("attack troll",))[:1]
+    return trail.sure
+
+
+def test_a_fight_won_at_the_first_blow_is_the_less_sure_the_more_blows_are_known_to_differ():
+    assert won_at_the_first_blow(0) == 1.0
+    # One blow had another result than the blow before it. The prior adds `strength` blows that did not differ.
+    differ = 1.0 / (1.0 + NUMBERS.strength)
+    once = (1.0 + (1.0 - differ) * NUMBERS.strength) / (1.0 + NUMBERS.strength)
+    assert won_at_the_first_blow(1) == pytest.approx(once)
+    assert once > won_at_the_first_blow(2) > won_at_the_first_blow(4) > won_at_the_first_blow(8)
+    assert won_at_the_first_blow(8) < 0.5
+
+
+@pytest.mark.parametrize(("moves", "counted"), [((), True), (("climb",), False), (("climb up",), False)])
+def test_the_luck_of_a_verb_is_neither_counted_nor_used_for_moves(moves, counted):
+    """Who climbs a wall tears off some ivy at times. Elsewhere there is a ladder."""
+    x = new_model()
+    x.moves.update(moves)
+    trails, wall, torn = WholeTrails(x), Situation("wall", NONE, NONE), Situation("wall", frozenset({"have:ivy"}), NONE)
+    for number, then in enumerate((wall, torn, wall)):
+        trails.add(TrailStep(wall, f"wait {number}", 0.0, wall, False, False))  # so that luck falls anew
+        trails.add(TrailStep(wall, "climb", 0.0, then, False, False))
+        trails.close()
+    ladder, loft = Situation("ladder", NONE, NONE), Situation("loft", NONE, NONE)
+    trails.add(TrailStep(ladder, "climb up", 5.0, loft, False, False))
+    trails.close()
+    trails.add(TrailStep(ladder, "wait", 0.0, ladder, False, False))
+    (trail,) = trails.from_here(ladder, 9, ("climb up",))
+    assert (trail.sure < 1.0) == counted
 
 
 def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
@@ -64,7 +108,7 @@ def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
     trails = WholeTrails()
     for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
         trails.add(TrailStep(HALL, action, reward, HALL, died=False, terminated=False))
-    trails.close(lambda lived: lived[2:])  # told without what was in vain
+    trails.close(lambda lived: [lived[2:]])  # told without what was in vain
     trails.add(TrailStep(HALL, "pay", -5.0, HALL, died=False, terminated=False))
     found = trails.from_here(HALL, 9, ("wait",))
     assert [trail.actions for trail in found] == [("wait", "dig")]

@@ -13,19 +13,37 @@ from engine.values.text import Situation
 from tests.values.planning import NUMBERS, new_model, standing
 
 NONE: frozenset[str] = frozenset()
+MOVES: frozenset[str] = frozenset()
 
 
 def tokens(*names):
     return frozenset(names)
 
 
-def test_what_helps_may_itself_become_possible_first():
+def test_who_takes_all_takes_what_is_there():
+    possible = Preconditions(NUMBERS)
+    makers = Makers(NUMBERS, possible, MOVES)
+    there, held = tokens("see:rope", "see:table"), tokens("have:rope", "see:table")
+    possible.see(there, ("take all", "take rope"))
+    possible.see(held, ("take all", "tie rope to table"))
+    possible.see(tokens("see:table"), ("take all",))
+    makers.add("have:rope", "take all", there)
+    assert list(makers.helpers(tokens("have:rope"), there, 0)) == ["take all"]
+    assert list(makers.helpers(tokens("have:rope"), tokens("see:table"), 2)) == []
+    # It lay elsewhere once: either will do.
+    hung = tokens("see:rope@hook")
+    makers.add("have:rope", "take all", hung)
+    possible.see(hung, ("take all",))
+    assert list(makers.helpers(tokens("have:rope"), hung, 0)) == ["take all"]
+
+
+def test_what_came_out_of_nothing_of_its_kind_may_come_again():
     possible, moves = Preconditions(NUMBERS), set[str]()
-    makers = Makers(possible, moves)
+    makers = Makers(NUMBERS, possible, moves)
     possible.see(tokens("see:mailbox"), ("open mailbox",))
     possible.see(tokens("see:leaflet@mailbox"), ("take leaflet",))
-    makers.add("see:leaflet@mailbox", "open mailbox")
-    makers.add("have:leaflet", "take leaflet")
+    makers.add("see:leaflet@mailbox", "open mailbox", tokens("see:mailbox"))
+    makers.add("have:leaflet", "take leaflet", tokens("see:leaflet@mailbox"))
     assert list(makers.helpers(tokens("have:leaflet"), tokens("see:mailbox"), 1)) == ["take leaflet"]
     assert list(makers.helpers(tokens("have:leaflet"), tokens("see:mailbox"), 0)) == []
     moves.add("open mailbox")  # it leads elsewhere, and helps with nothing here

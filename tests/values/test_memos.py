@@ -10,7 +10,7 @@ from engine.values.counts import Memo
 from engine.values.model import Model
 from engine.values.offers import Offers
 from engine.values.paths import Imagined, Paths, Progress, Task
-from engine.values.text import Situation, situation
+from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
 from tests.values.planning import NUMBERS, WholeTrails
@@ -33,7 +33,7 @@ class Wanderer:
             action = self._dice.choice(valid)
             after, reward = self.dungeon.step(action)
             for x in experiences:
-                now, then = situation(state), situation(after)
+                now, then = x.read(state), x.read(after)
                 x.see(now, valid)
                 x.learn(now, action, reward, then, terminated=self.dungeon.done, died=self.dungeon.died)
                 self.met.setdefault(now.place, {})[(now.have, now.see)] = None
@@ -49,6 +49,7 @@ def answers(x, memo, met):
     have, see = list(situations)[-1]
     paths = Paths(x, NUMBERS, Task(Imagined(here, have, {here: see}), 20, Progress()), memo)
     offers = Offers(x, NUMBERS, paths)
+    hands = [next(iter(situations))[0] for situations in met.values()]
     for place, situations in met.items():
         latest = list(situations)[-3:]
         for have, see in [(have, see) for have, _ in latest for _, see in latest]:
@@ -58,6 +59,8 @@ def answers(x, memo, met):
                     paths.enable(at, action, 2),
                     offers.of(at, action, 1.0, sought=False),
                 )
+        for have in hands[-3:]:
+            told[(place, have)] = offers.brings(place, have)
     return told, offers.promises
 
 

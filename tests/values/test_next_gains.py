@@ -32,7 +32,7 @@ def test_the_next_gains_are_the_best_of_all(seed):
         goals = ((key, finder._leg(route, key, NUMBERS.levels)) for key in x.gains)
         found = [further for key, further in goals if further is not None and key in further.gained]
         assert len(found) > NUMBERS.width
-        steps = [route.left - further.left + 1.0 for further in found]
+        steps = [route.left - further.left + NUMBERS.overhead for further in found]
         rates = [(further.value - route.value) / taken for further, taken in zip(found, steps, strict=True)]
         best = sorted(range(len(found)), key=lambda number: -rates[number])
         assert finder._further(route) == [found[number] for number in best[: NUMBERS.width]]

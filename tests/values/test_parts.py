@@ -10,10 +10,11 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
+from engine.values.hazards import Hazards
 from engine.values.knn import KnnEstimator
 from engine.values.preconditions import Preconditions
-from engine.values.text import Situation, situation
-from engine.values.trails import TrailStep, without_loops
+from engine.values.text import Situation
+from engine.values.trails import TrailStep, shortened, versions, without_loops
 from tests.values.planning import NUMBERS, WholeTrails, new_model
 
 NONE: frozenset[str] = frozenset()
@@ -85,7 +86,60 @@ def test_what_an_action_needs_was_there_whenever_it_was_possible_and_never_else(
     # The open door alone was not enough once: no token tells now, and it is as likely as it was.
     c.see(hall | {"see:door=open", "see:ogre"}, ("south",))
     assert c.needs("north") == (frozenset(),)
-    assert c.chance("north", hall) == pytest.approx((1.0 + NUMBERS.doubt) / (3.0 + NUMBERS.doubt))
+    assert c.chance("north", hall) == pytest.approx((1.0 + NUMBERS.possible) / (3.0 + NUMBERS.possible))
+
+
+def lived(way):
+    """Return the experience of walking this way once, its gold worth 5 points, and the steps."""
+    x, steps = new_model(), []
+    for now, action, then in way:
+        x.see(now, (action,))
+        gold = 5.0 * (action == "take gold")
+        x.learn(now, action, gold, then, terminated=False, died=False)
+        steps.append(trail_step(now, action, then, gold))
+    return x, steps
+
+
+def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not(monkeypatch):
+    yard, hall, vault = (
+        at("yard", see=("stone",)),
+        at("hall", see=("key", "ball")),
+        at("vault", see=("gold",)),
+    )
+    key, both = at("hall", have=("key",), see=("ball",)), at("hall", have=("key", "ball"))
+    inside = at("vault", have=("key", "ball"), see=("gold",))
+    rich = at("vault", have=("key", "ball", "gold"))
+    way = [(yard, "east", hall), (hall, "west", yard), (yard, "east", hall), (hall, "take key", key),
+           (key, "take ball", both), (both, "unlock with key", inside), (inside, "take gold", rich)]  # fmt: skip
+    x, steps = lived(way)
+    x.see(hall, ("take key", "take ball", "west"))  # no key in hand, and it cannot be unlocked
+    x.see(key, ("take ball", "unlock with key"))
+    x.see(vault, ("take gold",))
+
+    def actions(*protecting):
+        monkeypatch.setattr(Hazards, "light", frozenset(protecting))
+        return [[step.action for step in version] for version in versions(steps, x)]
+
+    direct = ["east", "take key", "take ball", "unlock with key", "take gold"]
+    assert actions("have:ball") == [direct]
+    assert actions() == [direct, ["east", "take key", "unlock with key", "take gold"]]
+    assert shortened(shortened(steps, x), x) is None
+
+
+@pytest.mark.parametrize("light", [(), ("have:lamp",)])
+def test_a_light_that_was_put_away_at_last_is_in_hand_in_a_shortened_trail_where_it_was(light, monkeypatch):
+    yard, hall, lit = at("yard"), at("hall", see=("lamp",)), at("hall", have=("lamp",))
+    vault, left = at("vault", have=("lamp",), see=("gold",)), at("vault", see=("gold", "lamp"))
+    rich = at("vault", have=("gold",), see=("lamp",))
+    way = [(yard, "north", hall), (hall, "take lamp", lit), (lit, "east", vault), (vault, "drop lamp", left),
+           (left, "take gold", rich)]  # fmt: skip
+    x, steps = lived(way)
+    x.see(hall, ("take lamp", "east"))
+    x.see(vault, ("drop lamp", "take gold"))
+    monkeypatch.setattr(Hazards, "light", frozenset(light))
+    found = shortened(steps, x)
+    assert found is not None
+    assert [step.action for step in found] == ["north", *(["take lamp"] if light else []), "east", "take gold"]
 
 
 def test_an_action_may_be_possible_in_more_than_one_way():
@@ -228,6 +282,25 @@ def test_the_papers_estimates_approach_the_truth_also_when_it_moves(tmp_path, dr
     assert set(value.how) == {jitrl.KNOWN}
 
 
+def test_what_a_step_left_out_would_have_changed_stays_as_it_was():
+    shut, ajar = at("hall", see=("shut door",)), at("hall", see=("open door",))
+    keyed, out = at("hall", have=("key",), see=("open door",)), at("yard", have=("key",))
+    rich = at("yard", have=("key", "gold"))
+    way = [
+        (shut, "open door", ajar),
+        (ajar, "take key", keyed),
+        (keyed, "out", out),
+        (out, "take gold", rich),
+    ]
+    x, steps = lived(way)
+    x.see(ajar, ("take key", "out"))
+    x.see(shut, ("open door", "take key"))  # but not out of it
+    x.see(at("hall", have=("key",), see=("shut door",)), ("open door",))
+    x.see(at("yard"), ("take gold",))
+    found = shortened(steps, x)
+    assert [step.action for step in found] == ["open door", "out", "take gold"]
+
+
 def test_who_ran_into_a_wall_has_not_left():
     x, dark = new_model(), at("cellar", see=("dark",))
     x.moves.update(("north", "south"))
@@ -272,16 +345,3 @@ def test_what_was_taken_elsewhere_says_little_of_what_its_class_brings():
 
     assert rate(10) > 0.6 * rate(1)
     assert rate(100) > 0.4 * rate(1)
-
-
-def test_the_dark_is_no_news_in_the_next_room():
-    x = new_model()
-    for number in range(9):
-        lit = State("", (f"place:room {number}#{number}", "have:lamp=lit"))
-        dark = State("", (f"place:darkness#{number}", "have:lamp"))
-        x.see(situation(lit), ("extinguish lamp",))
-        x.learn(situation(lit), "extinguish lamp", 0.0, situation(dark), terminated=False, died=False)
-        x.see(situation(dark), ("light lamp",))
-    assert (
-        x.yields.rate("extinguish") / x.staleness("extinguish lamp") < 0.15
-    )  # new in the first room alone
