@@ -28,8 +28,6 @@ STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
     "settling": ("", _SHARES),
 }
 """By setting: its symbol, and the values that a key or a slider stops at."""
-LEVERS = ("beta", "k", "lam", "alpha", "r")
-"""The settings that some running session follows."""
 RECORDING = "This is a recording: its settings cannot be changed. K shows what others would have done."
 ELSEWHERE = "Another process plays this session, so its settings cannot be changed here."
 OVER = "The session is over, so its settings cannot be changed. K shows what others would have done."

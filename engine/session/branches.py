@@ -43,7 +43,6 @@ from engine.session.store import Origin, SavedSession
 from engine.settings import Settings
 
 if TYPE_CHECKING:
-    from engine.memory import Memory
     from engine.memory.scope import Scope
     from engine.records import Episode
 

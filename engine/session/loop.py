@@ -9,12 +9,11 @@ import contextlib
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.agents.base import Turn
-from engine.agents.jitrl import JitrlAgent
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
@@ -31,7 +30,6 @@ from engine.records import (
     Resumed,
     SessionEnded,
     SessionStarted,
-    SettingsChanged,
     Stepped,
     TakenBack,
     Tally,
@@ -102,8 +100,7 @@ class Session:
         self._ahead: Lookahead | None = None
         self._steering: Steering
         self._beginnings = Beginnings(self.control.check, self._warn)
-        self._changes: dict[str, Any] = {}
-        """The settings that a person has changed, by name."""
+        self._changes: levers.Changes
         self._uids: set[str] = set()
         """Those of its episodes."""
         self._replay: Replay
@@ -171,6 +168,7 @@ class Session:
             given=self._model,
         )
         self._settings = parts.settings
+        self._changes = levers.Changes(parts.settings)
         self.control.on_stop(parts.memory.hurry)
         if isinstance(parts.environment, Discreet):
             self._teller.secrets = parts.environment.secrets
@@ -231,7 +229,7 @@ class Session:
         if not past:
             self._tell(started)
             return None
-        self._follow_changes(parts, None, levers.in_force(event for _, event in past))
+        self._changes.follow(parts.agent, levers.in_force(event for _, event in past), 0, 0)
         self._emit(started)
         self._teller.begun = True
         for _, event in past:
@@ -420,27 +418,16 @@ class Session:
             parts, self._saved.recording, at, decision, changed, warn=self._warn, check=self.control.check
         )
 
-    def _follow_changes(self, parts: Parts, live: Live | None, changes: Mapping[str, Any] | None = None) -> bool:
-        """Follow the settings that a person changed; return whether there are any.
-
-        Args:
-            live: The running episode; None to tell nothing.
-            changes: By name; None for those that the person has given since the last call.
-        """
-        changes = self.control.changes() if changes is None else changes
-        if not changes or not isinstance(parts.agent, JitrlAgent):
-            return False
+    def _follow_changes(self, parts: Parts, live: Live) -> bool:
+        """Follow the settings that the person changed since the last call; return whether there are any."""
         try:
-            settings = levers.changed(self._settings, {**self._changes, **changes})
+            told = self._changes.follow(parts.agent, self.control.changes(), live.number, len(live.steps))
         except UsageError as error:
             self._warn(str(error))
             return False
-        before = {name: self._changes.get(name, getattr(self._settings, name, None)) for name in changes}
-        self._changes |= changes
-        parts.agent.change(settings)
-        if live is not None:
-            self._tell(SettingsChanged(live.number, len(live.steps), dict(self._changes), before))
-        return True
+        if told is not None:
+            self._tell(told)
+        return told is not None
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

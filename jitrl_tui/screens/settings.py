@@ -15,10 +15,11 @@ from textual.widgets.option_list import Option
 
 from engine.environments import profile
 from engine.errors import JitrlError, UsageError
+from engine.session.levers import LEVERS
 from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
-from jitrl_tui.levers import LEVERS, STOPS
+from jitrl_tui.levers import STOPS
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import Found, config, schema, use, used
 from jitrl_tui.screens import dialogs, helping

@@ -40,7 +40,6 @@ class _Routine:
     asks: frozenset[int]
     words: frozenset[int]
     calls: frozenset[int]
-    arguments: frozenset[tuple[int, int]]
     sets: frozenset[int]
     counts: frozenset[int]
     changes: bool
@@ -273,8 +272,8 @@ class Handlers:
         found: dict[int, set[int]] = {}
         for action, routines in closures.items():
             for routine in routines:
-                for at, argument in routine.arguments:
-                    callee = self._routine(at)
+                for at, local, is_variable, argument in routine.passed:
+                    callee = self._routine(at) if local == 1 and not is_variable else None
                     if callee is not None and callee.performs and 0 < argument <= self.highest:
                         found.setdefault(action, set()).add(argument)
         return found
@@ -310,7 +309,6 @@ class Handlers:
         asks: set[int] = set()
         words: set[int] = set()
         calls: set[int] = set()
-        arguments: set[tuple[int, int]] = set()
         sets: set[int] = set()
         counts: set[int] = set()
         reads: set[int] = set()
@@ -341,8 +339,6 @@ class Handlers:
                     at_called = self._story.unpack(operands[0][1])
                     passed |= {(at_called, local, *operand) for local, operand in enumerate(operands[1:], 1)}
                     calls.add(at_called)
-                    if len(operands) > 1 and not operands[1][0]:
-                        arguments.add((at_called, operands[1][1]))
             elif opcode == _STORE and operands and not operands[0][0]:
                 if operands[0][1] in self._variables:
                     performs = True
@@ -360,7 +356,6 @@ class Handlers:
             frozenset(asks),
             frozenset(words),
             frozenset(calls),
-            frozenset(arguments),
             frozenset(sets),
             frozenset(counts),
             changes,
