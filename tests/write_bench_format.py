@@ -28,7 +28,7 @@ A run of a benchmark is a folder in `saves/bench/`. `python -m tests.write_bench
 | `report/` | written by `jitrl bench report` |
 
 Lines are JSON objects in UTF-8. A last line without its newline is ignored, and so are unknown fields. A `?` after a
-type means that the field may be missing. Null and "" stand for what is unknown or does not exist. A run of a later
+name means that the field may be missing. Null and "" stand for what is unknown or does not exist. A run of a later
 format is refused. [bench.md](bench.md) says what an arm and a cell are. A cell is played in *legs*: sessions on one
 task each.
 
@@ -59,7 +59,7 @@ MANIFEST = {
     "spent": ("object", "`usd`, `tokens` and `minutes` so far"),
     "stopped": ("text", "why the run was stopped"),
 }
-"""Fields of a manifest: type and meaning."""
+"""Fields of a manifest: type and meaning. Those with a question mark may be missing."""
 
 CELL = {
     "arm": ("text", "name of the arm"),
@@ -86,7 +86,7 @@ CELL = {
         "what its model was trained with: `episodes`, `environment_steps`, `prompt_tokens`, `completion_tokens`, "
         "`processor_s`",
     ),
-    "overruled": ("whole number?", "steps that a person chose from another process"),
+    "overruled": ("integer?", "steps that a person chose from another process"),
 }
 """Fields of a cell in the manifest: type and meaning."""
 
@@ -116,7 +116,10 @@ def page() -> str:
 
 
 def _fields(fields: dict[str, tuple[str, str]]) -> str:
-    return "".join(f"| `{name}` | {kind} | {meaning} |\n" for name, (kind, meaning) in fields.items())
+    return "".join(
+        f"| `{name}`{'?' * kind.endswith('?')} | {kind.rstrip('?')} | {meaning} |\n"
+        for name, (kind, meaning) in fields.items()
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ A recording is the file `events.jsonl` in the folder of a session, `saves/sessio
 without the game and without the model. `python -m tests.write_formats` writes this page from the code.
 
 Each line is one JSON object in UTF-8: an event. Its field `event` is the name of one of the events below, `at` is
-Unix time in seconds. A `?` after a type means that the field may be missing. Null and "" stand for what is unknown or
+Unix time in seconds. A `?` after a name means that the field may be missing. Null and "" stand for what is unknown or
 does not exist; a cost is null if a price is not known. A last line without its newline is ignored, and so are unknown
 events and fields. [schemas/recording.json](schemas/recording.json) is a JSON Schema of a line (`python -m
 tests.write_schemas`).
@@ -72,7 +72,7 @@ a trace: the agent's span holds one for each step, and that has the calls of the
 Logits, values and probabilities are those of the recording ([formats.md](formats.md)), with all digits; `v_shown`,
 `q_shown` and `a_shown` are those of the screens. What does not exist is empty in CSV and null elsewhere. In CSV, a
 text that a spreadsheet would take for a formula begins with an apostrophe. Columns of JitRL's update (`n` to `beta`,
-`z_prime`, `v_shown` to `unit`) are empty in decisions without one. A `?` after a type means that the field may be
+`z_prime`, `v_shown` to `unit`) are empty in decisions without one. A `?` after a name means that the field may be
 missing. `python -m tests.write_formats` writes this page from the code.
 """
 
@@ -127,8 +127,8 @@ def table(cls: type[Any]) -> list[str]:
     lines = [f"### {cls.__name__}", "", about(cls), "", "| field | type | meaning |", "|---|---|---|"]
     for spec in dataclasses.fields(cls):
         needed = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
-        kind = spelt(hints[spec.name]) + ("" if needed else "?")
-        lines.append(f"| `{spec.name}` | {kind} | {known.get(spec.name, '')} |".replace("  |", " |"))
+        name = f"`{spec.name}`" + ("" if needed else "?")
+        lines.append(f"| {name} | {spelt(hints[spec.name])} | {known.get(spec.name, '')} |".replace("  |", " |"))
     return [*lines, ""] if dataclasses.fields(cls) else [*lines[:3], ""]
 
 

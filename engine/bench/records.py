@@ -88,12 +88,12 @@ class EpisodeRow:
         scores: Score after each step.
         changed: Decisions in which the update of the logits changed the action.
         entries: Steps remembered in the scope after the episode.
-        added: Number of them that the episode added.
+        added: Those that the episode added.
         calls: Model calls by purpose, cached ones included.
         prompt_tokens: Tokens of all prompts, cached ones included.
         completion_tokens: Tokens of all replies, likewise.
         cost_usd: US dollars for these calls. A reply from the cache costs what it cost when bought.
-        answers: Fields of [Tally](formats.md#tally) that do not depend on cache or network.
+        answers: Counts of `engine.records.Tally`, without those that depend on cache or network.
         hits: Remembered steps that decisions used.
         hits_other: Those that came from other tasks.
         order: Number of the episode in its cell, from 1, in the order of commits to memory.

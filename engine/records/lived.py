@@ -51,7 +51,7 @@ class Observation:
         changed: Whether the last action changed the world.
         scene: The description without beings that move about on their own, if that differs. States are made from it.
         room: Distinguishes places of the same name.
-        marks: Attributes of carried things that differ from the start, as `THING=N`: such as that of a lamp that is on.
+        marks: Attributes of carried things that differ from the start, as `THING=N`, for example of a lamp that is on.
         failed: The environment raised an error, hung or was lost at the last action, and did not take it.
     """
 
