@@ -20,8 +20,8 @@ from tests.arena.made_runs import games
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")
 KINDS = {
-    "text": str, "whole number": int, "number": (int, float), "true or false": bool, "list": list, "object": dict,
-    "null": type(None), "true": bool, "false": bool,
+    "text": str, "integer": int, "number": (int, float), "boolean": bool, "list": list, "object": dict,
+    "null": type(None),
 }  # fmt: skip
 SECTIONS = write_schemas.fields()
 
@@ -30,7 +30,7 @@ def documented(command: str) -> dict[str, tuple[type, ...]]:
     """Return the fields that the page has for a command, each with the types that it may have."""
     found = {}
     for name, kind, _ in SECTIONS[command]:
-        words = re.split(r", | or (?!false)", kind.strip())
+        words = re.split(r", | or ", kind.strip())
         types = [KINDS[word] for word in words]
         found[name] = tuple(one for each in types for one in (each if isinstance(each, tuple) else (each,)))
     return found

@@ -21,15 +21,16 @@ A run of a benchmark is a folder in `saves/bench/`. `python -m tests.write_bench
 
 | file | what it is |
 |---|---|
-| `manifest.json` | what is played, with what, and how far it is: see below |
+| `manifest.json` | what is played, with what, and how far it is |
 | `episodes.jsonl` | a line for each finished episode. Equal seeds and replies give equal bytes |
-| `timings.jsonl` | a line for each finished episode: what it took. It differs from run to run |
-| `cells/NAME/` | a cell: its sessions with their recordings, its memory, its own `episodes.jsonl` and `timings.jsonl` |
-| `report/` | written by `jitrl bench report`: see below |
+| `timings.jsonl` | the same: what it took. It differs from run to run |
+| `cells/NAME/` | a cell: its sessions, its memory, its own `episodes.jsonl` and `timings.jsonl` |
+| `report/` | written by `jitrl bench report` |
 
-Lines are JSON objects in UTF-8. A last line without its newline is ignored, and so are unknown fields. An optional
-field may be missing. A run of a later format is refused. [bench.md](bench.md) says what an arm and a cell are. A cell
-is played in *legs*: sessions on one task each.
+Lines are JSON objects in UTF-8. A last line without its newline is ignored, and so are unknown fields. A `?` after a
+name means that the field may be missing. Null and "" stand for what is unknown or does not exist. A run of a later
+format is refused. [bench.md](bench.md) says what an arm and a cell are. A cell is played in *legs*: sessions on one
+task each.
 
 ## manifest.json
 
@@ -38,57 +39,54 @@ is played in *legs*: sessions on one task each.
 """
 
 MANIFEST = {
-    "format": ("whole number", "the number above. It grows when a field changes its name or its meaning"),
+    "format": ("integer", "the number above. It grows when a field changes its name or meaning"),
     "name": ("text", "name of the run"),
     "suite": ("text", "name of the suite"),
     "title": ("text", "title of the suite"),
     "created": ("number", "Unix time in seconds"),
     "command": ("text", "the command that began the run"),
     "games": ("text or null", "additional folder with stories"),
-    "memory": ("text", 'address of the server that has the memories of the cells, "" if they lie in their folders'),
+    "memory": ("text", 'server with the memories of the cells, "" if they lie in their folders'),
     "tasks": ("object", "the tasks of the plan, each with the group that it is reported in"),
     "train": ("object", "its training tasks, likewise"),
     "versions": ("object of text", "versions of packages"),
     "code": ("object of text", "digests of the folders of the engine"),
     "machine": ("object", "`system`, `cpu`, `cores`, `memory_gb`, `python`"),
-    "plan": ("object", "the suite: the keys of its TOML file, with everything from the command line"),
-    "cells": ("object", "the cells by name: see below"),
-    "on": ("text, optional", 'where it was played last: "local", "ray", "ray:auto" or "ray://HOST:PORT"'),
-    "nodes": ("object, optional", "with Ray: the machines that could play, as `machine`, by name"),
-    "spent": ("object", "`usd`, `tokens` and `minutes` so far; `usd` is null if a price is not known"),
-    "stopped": ("text", 'why the run was stopped, "" if it was not'),
+    "plan": ("object", "the suite: keys of its TOML file, and what the command line changed"),
+    "cells": ("object", "the cells by name"),
+    "on": ("text?", 'where it was played last: "local", "ray", "ray:auto" or "ray://HOST:PORT"'),
+    "nodes": ("object?", "with Ray: the machines that could play, as `machine`, by name"),
+    "spent": ("object", "`usd`, `tokens` and `minutes` so far"),
+    "stopped": ("text", "why the run was stopped"),
 }
-"""Fields of a manifest: type and meaning."""
+"""Fields of a manifest: type and meaning. Those with a question mark may be missing."""
 
 CELL = {
     "arm": ("text", "name of the arm"),
     "agent": ("text", "the method"),
-    "model": ("text", 'the model, "" if the agent needs none'),
-    "seed": ("whole number", "seed of the cell"),
-    "workers": ("whole number", "number of sessions that share its memory and take their steps in turn"),
-    "experience": (
-        "text",
-        '"sequential", or "asynchronous, N workers, step-locked"; see [scale.md](scale.md#which-experiment-it-is)',
-    ),
+    "model": ("text", "the model, if the agent needs one"),
+    "seed": ("integer", "seed of the cell"),
+    "workers": ("integer", "sessions that share its memory and take their steps in turn"),
+    "experience": ("text", "see [scale.md](scale.md#which-experiment-it-is)"),
     "tasks": ("list of text", "names of its environments"),
     "state": ("text", '"waiting", "running", "stopped", "failed" or "finished"'),
-    "error": ("text", 'why it failed, "" if it did not'),
+    "error": ("text", "why it failed"),
     "settings": ("object", "the settings in effect"),
-    "node": ("text, optional", 'with Ray: the machine that played it, "" for a process of the machine of the command'),
-    "reading": ("text, optional", "how logits are read from the model"),
-    "replaced": ("list of text, optional", "settings that the model cannot follow, and what replaced them"),
-    "prompts": ("object of text, optional", "digests of the prompts"),
-    "stories": ("object of text, optional", "digests of the stories"),
+    "node": ("text?", 'with Ray: the machine that played it, otherwise ""'),
+    "reading": ("text?", "how logits are read from the model"),
+    "replaced": ("list of text?", "settings that the model cannot follow, and what replaced them"),
+    "prompts": ("object of text?", "digests of the prompts"),
+    "stories": ("object of text?", "digests of the stories"),
     "base": (
-        "text, optional",
+        "text?",
         "the model that its trained model was made from",
     ),
     "training": (
-        "object, optional",
+        "object?",
         "what its model was trained with: `episodes`, `environment_steps`, `prompt_tokens`, `completion_tokens`, "
         "`processor_s`",
     ),
-    "overruled": ("whole number, optional", "steps that a person chose from another process"),
+    "overruled": ("integer?", "steps that a person chose from another process"),
 }
 """Fields of a cell in the manifest: type and meaning."""
 
@@ -103,8 +101,8 @@ _REPORT = f"""## report/
 
 The CSV files have the columns
 {", ".join(f"`{one}`" for one in HEAD)}.
-`part` is a part of the arm, such as a size of memory. `low` and `high` are the ends of the 95 % interval, `n` is the
-number of seeds or tasks that were averaged, `of` the number that was planned. Shares lie between 0 and 1.
+`part` is a part of the arm, such as a size of memory. `low` and `high` are the ends of the 95 % interval. `n` seeds or
+tasks were averaged of `of` that were planned. Shares lie between 0 and 1.
 """
 
 
@@ -118,7 +116,10 @@ def page() -> str:
 
 
 def _fields(fields: dict[str, tuple[str, str]]) -> str:
-    return "".join(f"| `{name}` | {kind} | {meaning} |\n" for name, (kind, meaning) in fields.items())
+    return "".join(
+        f"| `{name}`{'?' * kind.endswith('?')} | {kind.rstrip('?')} | {meaning} |\n"
+        for name, (kind, meaning) in fields.items()
+    )
 
 
 if __name__ == "__main__":

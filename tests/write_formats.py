@@ -24,7 +24,7 @@ FILE = Path(__file__).resolve().parents[1] / "docs" / "formats.md"
 EXPORT = FILE.with_name("export.md")
 
 _NAMES = {
-    str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any value", type(None): "null",
+    str: "text", int: "integer", float: "number", bool: "boolean", Any: "any value", type(None): "null",
 }  # fmt: skip
 
 _HEAD = """# Recordings: format {number}
@@ -33,13 +33,14 @@ A recording is the file `events.jsonl` in the folder of a session, `saves/sessio
 without the game and without the model. `python -m tests.write_formats` writes this page from the code.
 
 Each line is one JSON object in UTF-8: an event. Its field `event` is the name of one of the events below, `at` is
-Unix time in seconds. A last line without its newline is ignored. [schemas/recording.json](schemas/recording.json) is a
-JSON Schema of a line (`python -m tests.write_schemas`).
+Unix time in seconds. A `?` after a name means that the field may be missing. Null and "" stand for what is unknown or
+does not exist; a cost is null if a price is not known. A last line without its newline is ignored, and so are unknown
+events and fields. [schemas/recording.json](schemas/recording.json) is a JSON Schema of a line (`python -m
+tests.write_schemas`).
 
-The first event is always SessionStarted, and its `format` is the number above. It grows when a field changes its name
-or its meaning. A reader ignores events and fields that it does not know; an optional field may be missing. Formats 1
-and {number} are read, later ones are refused. Format 1 had `done`, `won` and `died` in place of `terminated`,
-`truncated` and `outcome`, and the fields of Update in Decision itself.
+The first event is SessionStarted. Its `format` is the number above, which grows when a field changes its name or
+meaning. Formats 1 and {number} are read, later ones are refused. Format 1 had `done`, `won` and `died` in place of
+`terminated`, `truncated` and `outcome`, and the fields of Update in Decision itself.
 
 ## Events
 """
@@ -57,8 +58,8 @@ jitrl export last -o session.eval                          # a log of Inspect
 jitrl export last --to openinference -o spans.json         # spans of OpenTelemetry
 ```
 
-`--to datasets` writes the rows in the layout of Hugging Face datasets: a new folder with a card (`README.md`, which has
-the types of the columns) and `data/train.parquet`, or `data/train.jsonl` where pyarrow is not installed.
+`--to datasets` writes the layout of Hugging Face datasets: a new folder with a card (`README.md`, with the types of the
+columns) and `data/train.parquet`, or `data/train.jsonl` where pyarrow is not installed.
 
 `--to inspect` writes a log of [Inspect](https://inspect.aisi.org.uk), as `.eval` or `.json`; for a benchmark's run a
 folder with a log for each session. The game is the only sample, and each finished episode an epoch of it: what was
@@ -66,13 +67,13 @@ shown are the messages of the user, what was done those of the assistant. `inspe
 inspect_ai 0.3.285 and datasets 5.2.
 
 `--to openinference` writes spans of OpenTelemetry (OTLP as JSON) with the attributes of OpenInference. Each episode is
-a trace: the agent's span holds one for each step, and that has the calls of the model and the action. Prompts are
-among the attributes.
+a trace: the agent's span holds one for each step, and that has the calls of the model, with prompts, and the action.
 
 Logits, values and probabilities are those of the recording ([formats.md](formats.md)), with all digits; `v_shown`,
-`q_shown` and `a_shown` are those of the screens. What does not exist is empty in CSV and null elsewhere. In CSV, a text
-that a spreadsheet would take for a formula begins with an apostrophe. `python -m tests.write_formats` writes this page
-from the code.
+`q_shown` and `a_shown` are those of the screens. What does not exist is empty in CSV and null elsewhere. In CSV, a
+text that a spreadsheet would take for a formula begins with an apostrophe. Columns of JitRL's update (`n` to `beta`,
+`z_prime`, `v_shown` to `unit`) are empty in decisions without one. A `?` after a name means that the field may be
+missing. `python -m tests.write_formats` writes this page from the code.
 """
 
 _PART = "object with `part`: [Update](#update), [Basis](#basis) or an unknown one"
@@ -126,8 +127,8 @@ def table(cls: type[Any]) -> list[str]:
     lines = [f"### {cls.__name__}", "", about(cls), "", "| field | type | meaning |", "|---|---|---|"]
     for spec in dataclasses.fields(cls):
         needed = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
-        kind = spelt(hints[spec.name]) + ("" if needed else ", optional")
-        lines.append(f"| `{spec.name}` | {kind} | {known.get(spec.name, '')} |".replace("  |", " |"))
+        name = f"`{spec.name}`" + ("" if needed else "?")
+        lines.append(f"| {name} | {spelt(hints[spec.name])} | {known.get(spec.name, '')} |".replace("  |", " |"))
     return [*lines, ""] if dataclasses.fields(cls) else [*lines[:3], ""]
 
 

@@ -25,8 +25,8 @@ PAGE = FOLDER.parent / "json.md"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _WORDS = {
-    "text": "string", "whole number": "integer", "number": "number", "true or false": "boolean", "true": "boolean",
-    "false": "boolean", "list": "array", "object": "object", "null": "null",
+    "text": "string", "integer": "integer", "number": "number", "boolean": "boolean", "list": "array",
+    "object": "object", "null": "null",
 }  # fmt: skip
 
 
@@ -75,7 +75,8 @@ def _hinted(hint: Any) -> dict[str, Any]:
 def fields() -> dict[str, list[tuple[str, str, str]]]:
     """Return the fields of what commands print (name, type, meaning) by the command, as docs/json.md lists them.
 
-    A row that has "the fields of `x`" stands for those, too; a section with "the fields of `jitrl X`" for those of X.
+    "object of T" stands for an object with free keys and for its values. A row that has "the fields of `x`" stands for
+    those, too; a section with "the fields of `jitrl X`" for those of X.
     """
     page = PAGE.read_text(encoding="utf-8")
     found: dict[str, list[tuple[str, str, str]]] = {}
@@ -86,7 +87,10 @@ def fields() -> dict[str, list[tuple[str, str, str]]]:
             (prefix + row[0].removeprefix("[]."), *row[1:]) for row in (found[other[1]] if other else ())
         ]
         for name, kind, meaning in re.findall(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]*)", section, re.MULTILINE):
-            found[command].append((name, kind, meaning.strip()))
+            _, free, values = kind.strip().partition("object of ")
+            found[command].append((name, "object" if free else kind, meaning.strip()))
+            if free:
+                found[command].append((name + "{...}", values, meaning.strip()))
             if same := re.search(r"the fields of `([^`]+)`", meaning):
                 rows = [row for row in found[command] if row[0].startswith(f"{same[1]}.")]
                 found[command] += [(name + row[0].removeprefix(same[1]), *row[1:]) for row in rows]
@@ -100,7 +104,7 @@ def outputs() -> dict[str, Any]:
         root: dict[str, Any] = {}
         for name, kind, meaning in rows:
             made = _put(root, re.findall(r"\[\]|\{\.\.\.\}|[^.\[\]{}]+", name), needed="*sometimes*" not in meaning)
-            words = [_WORDS[word] for word in re.split(r", | or (?!false)", kind.strip())]
+            words = [_WORDS[word] for word in re.split(r", | or ", kind.strip())]
             made["type"] = list(dict.fromkeys(words)) if len({*words}) > 1 else words[0]
             made["description"] = meaning
         found[command] = root

@@ -35,8 +35,7 @@ A value is taken from the first of these that has it:
 6. the default
 
 `jitrl config show` prints every value with its source, `jitrl config diff` those that are not the default. `,` opens
-the settings screen. A session keeps the settings that it began with. Benchmarks are not changed by the config file or
-by variables.
+the settings screen. A session keeps the settings that it began with. Benchmarks ignore config file and variables.
 
 ```sh
 jitrl config set model gemini/gemini-2.5-flash    # checked, and written to the config file
@@ -62,9 +61,8 @@ beta = 4
 watch.step_once = "ctrl+n"
 ```
 
-A mistake in the file is told with the nearest valid name. `jitrl watch`, `play` and `run` refuse such a file; other
-commands go on without what is wrong. What jitrl remembers is in `state.json` in the platform's folder for states; it
-may be deleted at any time.
+`jitrl watch`, `play` and `run` refuse a file with a mistake, and tell the nearest valid name; other commands go on
+without what is wrong. What jitrl remembers is in `state.json` in the platform's folder for states; it may be deleted.
 
 ## All settings
 
@@ -82,8 +80,7 @@ The name of an action is its name in the table `[keys]`. A key is a character, o
 
 _TRAINING = """## Settings of training
 
-`jitrl train grpo` and `jitrl train sft` have a flag for each of these settings. The config file and variables do not
-change them.
+`jitrl train grpo` and `jitrl train sft` have a flag for each. The config file and variables do not change them.
 """
 
 

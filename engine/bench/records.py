@@ -72,7 +72,7 @@ class EpisodeRow:
         cell: Name of the cell.
         arm: Name of the row in tables.
         agent: The method.
-        model: The model, "" if the agent needs none.
+        model: The model, if the agent needs one.
         task: Full name of the environment.
         group: Column in tables.
         seed: Seed of the cell.
@@ -80,28 +80,26 @@ class EpisodeRow:
         leg: Number of its session in the cell, from 0.
         episode: Number within its session, from 1.
         score: Score at the end.
-        max_score: Highest score there is, None if it is not known.
-        steps: Number of actions taken.
+        max_score: Highest possible score.
+        steps: Actions taken.
         terminated: The task itself ended the episode.
         truncated: A limit ended it.
         outcome: "won", "lost" or "".
         scores: Score after each step.
         changed: Decisions in which the update of the logits changed the action.
         entries: Steps remembered in the scope after the episode.
-        added: Number of them that the episode added.
-        calls: Model calls by purpose, those answered from the cache included.
-        prompt_tokens: Tokens of all prompts, those answered from the cache included.
-        completion_tokens: Tokens of all replies, those from the cache included.
-        cost_usd: US dollars for these calls. A reply from the cache counts with what it cost when it was bought.
-            None if a price is not known.
-        answers: What became of the model's answers, by the names of `engine.records.Tally`, without those that
-            depend on the cache or on the network.
+        added: Those that the episode added.
+        calls: Model calls by purpose, cached ones included.
+        prompt_tokens: Tokens of all prompts, cached ones included.
+        completion_tokens: Tokens of all replies, likewise.
+        cost_usd: US dollars for these calls. A reply from the cache costs what it cost when bought.
+        answers: Counts of `engine.records.Tally`, without those that depend on cache or network.
         hits: Remembered steps that decisions used.
-        hits_other: Number of them that came from other tasks.
-        order: Number of the episode in its cell, from 1, in the order in which they were committed to memory.
-        overruled: Steps whose action a person chose, from another process.
+        hits_other: Those that came from other tasks.
+        order: Number of the episode in its cell, from 1, in the order of commits to memory.
+        overruled: Steps that a person chose, from another process.
         failed: Actions at which the environment failed.
-        ended_by: "person" if a person ended it, "failure" if the environment failed, "" otherwise.
+        ended_by: "person" if a person ended it, "failure" if the environment failed.
     """
 
     cell: str
@@ -148,13 +146,12 @@ class TimingRow:
         wall_s: Duration in seconds.
         model_s: Seconds that model calls took.
         retrieval_s: Seconds that retrieval from memory took.
-        retrievals: Number of retrievals.
-        paid_usd: US dollars that were paid. Replies from the cache cost nothing. None if a price is not known.
-        paid_tokens: Tokens that were paid. Replies from the cache count nothing.
-        cached: Number of calls that were answered from the cache.
-        retries: Number of calls that were repeated.
-        processor_s: Processor seconds of the process that played it, and of those that it started. A model on a server
-            has none here.
+        retrievals: Retrievals from memory.
+        paid_usd: US dollars paid. Replies from the cache cost nothing.
+        paid_tokens: Tokens paid.
+        cached: Calls answered from the cache.
+        retries: Repeated calls.
+        processor_s: Processor seconds of the process that played it, and of those that it started.
     """
 
     cell: str
@@ -218,8 +215,8 @@ class Ended:
         leg: Number of the session in the cell, from 0.
         episode: Number within the session, from 1.
         score: Score at the end.
-        max_score: Highest score there is, None if it is not known.
-        steps: Number of actions taken.
+        max_score: Highest possible score.
+        steps: Actions taken.
         paid_tokens: Tokens that the episode was charged.
         paid_usd: US dollars that it cost.
         wall_s: Duration in seconds.

@@ -26,10 +26,10 @@ class ModelCall:
         reply: The raw reply, or a list of the scores if actions were scored directly.
         prompt_tokens: Tokens of the prompt.
         completion_tokens: Tokens of the reply.
-        cost_usd: US dollars that were paid; 0.0 for local models and the cache, None if no price is known.
+        cost_usd: US dollars that were paid; 0 for local models and the cache.
         latency_s: Seconds of wall time.
         cached: Whether the reply came from the cache on disk, at no cost.
-        retries: Number of failed attempts before the reply.
+        retries: Failed attempts before the reply.
         price_usd: US dollars that the reply cost when it was bought.
         estimated: Whether the tokens are estimated, because the server does not count them.
     """
@@ -100,10 +100,9 @@ class Candidate:
         z: Logit z(s, a). It is 0.0 (neutral) for actions that only memory proposes (Algorithm 1, step 3).
         source: "llm", "memory", "both", "valid" (added by an estimator), or "random" (drawn because neither the model
             nor memory proposed anything).
-        confidence: Verbalized confidence, 0 to 100; None if the model gave none.
-        logprob: Log-likelihood from which the logit was computed, nats (setting `length_penalty`); None if there is
-            none.
-        reason: The model's reason, "" if it gave none.
+        confidence: Verbalized confidence, 0 to 100.
+        logprob: Log-likelihood that the logit was computed from, nats (setting `length_penalty`).
+        reason: The model's reason.
     """
 
     action: str
@@ -143,7 +142,7 @@ class Proposal:
         calls: The model calls made for it.
         note: A sentence for the screen if something unusual happened, otherwise "".
         dropped: Number of the model's options that were not valid actions.
-        best: The candidate that the model called the best, "" if it named none.
+        best: The candidate that the model called the best.
         again: Number of calls made because an earlier answer was unusable.
         missing: Whether the model gave no usable answer. Candidates then come from elsewhere.
     """
@@ -198,7 +197,7 @@ class PlanAccount:
         steps: Steps of the plan up to the first thing never done, or to its last gain; 0 if there is no plan.
         tries: The actions never done that the plan hopes for, each with its place if it is another one.
         spare: Points that steps left over are counted with. They are part of the term "discovery".
-        left: Points between the present score and the maximum, None if there is no known maximum.
+        left: Points between the present score and the maximum.
         now: How often each candidate was tried in the running episode; part of N.
         remembered: Number of remembered steps that plans could be made of.
     """
@@ -247,8 +246,8 @@ class Update:
         beta: The beta that was used.
         without_memory: The action that the model alone would have taken (setting `unremembered`).
         equation: The update of the chosen action, written out with its numbers.
-        draw: The random number in [0, 1) that the action was chosen with, None if it is not known.
-        best: The candidate that the model called the best, "" if it named none.
+        draw: The random number in [0, 1) that the action was chosen with.
+        best: The candidate that the model called the best.
     """
 
     neighbours: tuple[Neighbour, ...]
@@ -270,8 +269,8 @@ class BasisItem:
     Attributes:
         text: The text.
         origin: Its origin, for people: "episode 3", "imported:NAME".
-        weight: Its weight, None if it has none.
-        uid: Uid of the kept record that it was taken from, "" if there is none.
+        weight: Its weight.
+        uid: Uid of the kept record that it was taken from.
     """
 
     text: str
@@ -336,7 +335,7 @@ class Decision:
         provenance: "agent" or "human".
         why: The reason, one sentence.
         calls: The model calls that gave the candidates.
-        note: The rule that was applied because something was missing, otherwise "".
+        note: The rule that was applied because something was missing.
         tally: Counts of model calls and of unusable answers.
         parts: Additions of the method.
         by: Who let it be carried out: "agent" (nobody was asked), "person", or "rule" (what a person ordered before).

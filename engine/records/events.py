@@ -25,21 +25,20 @@ class SessionStarted:
         seed: Seed of the run.
         profile: Name of the profile that the settings began with.
         settings: All settings by name, as plain JSON values.
-        episodes: Number of episodes to play.
+        episodes: Episodes to play.
         steps: Step limit of an episode.
-        memory_entries: Number of steps remembered in this scope at the start.
-        next_entry: Entry number of the first step remembered after the start; lower ones were there before. None in
-            older recordings.
+        memory_entries: Steps remembered in this scope at the start.
+        next_entry: Entry number of the first step remembered after the start; lower ones were there before.
         resumed: Whether the session goes on that was recorded before this event.
         reading: How logits are read: "verbalized", "token" (log-probabilities of index tokens), "string" (likelihoods
             of the actions), or "" without a model.
         replaced: A sentence for each setting that could not be followed.
         format: Number of the format; 1 if it is missing.
-        memory: Who may use its memory: "own", "shared" (all sessions with the saves folder), "server" (all that know
-            the address), or "" in older recordings.
+        memory: Who may use its memory: "own", "shared" (all sessions with the saves folder), or "server" (all that
+            know the address).
         workers: Sessions that play with this memory in turn; 1 if it plays alone.
         worker: Its number among them, from 1.
-        episodes_before: Number of episodes remembered in this scope at the start; None in older recordings.
+        episodes_before: Episodes remembered in this scope at the start.
     """
 
     session: str
@@ -71,11 +70,10 @@ class EpisodeStarted:
         episode: Episode within the session, from 1.
         seed: Seed that the environment was reset with.
         observation: The first observation.
-        uid: Unique id of the episode, also in memory; "" in old recordings.
-        next_entry: Entry number of the first step remembered after this; lower ones were there. None in older
-            recordings.
-        remembered_as: Number of the episode in memory, unless another session stores one before; None if it is not
-            remembered, and in older recordings.
+        uid: Unique id of the episode, also in memory.
+        next_entry: Entry number of the first step remembered after this.
+        remembered_as: Number of the episode in memory, unless another session stores one before; null if it is not
+            remembered.
     """
 
     episode: int
@@ -148,7 +146,7 @@ class Stepped:
         reward: Change of the environment's score.
         provenance: Who chose the action: "agent" or "human".
         tokens: Model tokens of the episode so far, input plus output.
-        cost_usd: US dollars for the episode so far, None if a price is not known.
+        cost_usd: US dollars for the episode so far.
     """
 
     episode: int
@@ -173,7 +171,7 @@ class PageShown:
         task: The task in words.
         width: Width of the browser's window in CSS pixels.
         height: Height of the browser's window in CSS pixels.
-        snapshot: Name of the file with the accessibility snapshot, "" if it was not stored.
+        snapshot: Name of the file with the accessibility snapshot.
         picture: Name of the JPEG file.
         traffic: Name of the HAR file with the requests since the previous page.
     """
@@ -197,10 +195,10 @@ class TakenBack:
     Attributes:
         episode: Episode within the session, from 1.
         action: The action that was undone.
-        step: Number of steps of the episode that remain.
+        step: Steps of the episode that remain.
         observation: The observation after undoing.
         tokens: Model tokens of the episode so far, including those of undone steps.
-        cost_usd: The same in US dollars, None if a price is not known.
+        cost_usd: The same in US dollars.
     """
 
     episode: int
@@ -218,23 +216,23 @@ class EpisodeEnded:
     Attributes:
         episode: Episode within the session, from 1.
         score: Score at the end.
-        max_score: Highest score there is, None if it is not known.
-        steps: Number of actions taken.
+        max_score: Highest possible score.
+        steps: Actions taken.
         terminated: The task itself ended it.
         truncated: The session's step limit or the environment cut it off.
         outcome: "won", "lost" or "", as in `Observation`.
         rewards: r_t of the evaluator.
         returns: G_t for the session's discount.
-        memory_entries: Number of steps remembered in this scope now.
-        entries_added: Number of them that this episode added.
+        memory_entries: Steps remembered in this scope now.
+        entries_added: Those that this episode added.
         tokens: Model tokens of the episode, input plus output.
-        cost_usd: US dollars for the episode, None if a price is not known.
+        cost_usd: US dollars for the episode.
         wall_s: Duration in seconds.
-        flips: Number of decisions that JitRL's update changed, broken ties apart (`Decision.changed`).
+        flips: Decisions that JitRL's update changed, broken ties apart.
         tally: What became of the model's answers.
-        retrievals: Number of retrievals from memory.
+        retrievals: Retrievals from memory.
         retrieval_s: Seconds that they took.
-        ended_by: "person" if a person ended it, "failure" if the environment failed, "" otherwise.
+        ended_by: "person" if a person ended it, "failure" if the environment failed.
         processor_s: Processor seconds of this process and of those that it started.
         failed: Actions at which the environment failed.
     """
@@ -269,7 +267,7 @@ class Notice:
     Attributes:
         level: "info", "warning" or "error". An error stops the session.
         message: A sentence.
-        kind: Name of the error's class in `engine.errors`, "" if it was none.
+        kind: The error's class in `engine.errors`.
     """
 
     level: str
@@ -309,8 +307,8 @@ class Steered:
         accepted: Whether the session did it.
         message: What it does, or why it was refused, a sentence.
         episode: Episode within the session, from 1; 0 before the first.
-        step: Number of steps of the episode that were decided or taken before it.
-        action: The action of "overrule", "" otherwise.
+        step: Steps of the episode decided or taken before it.
+        action: The action of "overrule".
     """
 
     command: str
@@ -327,8 +325,8 @@ class SettingsChanged:
     """A person changed settings of the session. Decisions that are made after it are made with them.
 
     Attributes:
-        episode: Number of the episode within the session, from 1; 0 before the first.
-        step: Number of steps of the episode that were taken before it.
+        episode: Episode within the session, from 1; 0 before the first.
+        step: Steps taken in the episode before it.
         settings: By name, all settings that were changed since the session began, with their values from now on.
         before: Those that change now, with the values that they had.
     """
@@ -345,9 +343,9 @@ class SessionEnded:
 
     Attributes:
         finished: Whether all episodes were played. If not, the session can be resumed.
-        episodes: Number of episodes played.
-        average: Mean score of the episodes, 0.0 if none was played.
-        final: Score of the last episode, 0.0 if none was played.
+        episodes: Episodes played.
+        average: Mean score of the episodes, 0 if none was played.
+        final: Score of the last episode, likewise.
         others: Episodes that other sessions stored in this scope meanwhile, as far as they were seen.
     """
 

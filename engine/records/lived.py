@@ -16,9 +16,9 @@ class EnvironmentInfo:
         name: Name in the catalogue, or the stem of the story's file name.
         title: Title for people.
         scope: Key of the memory that belongs to this environment (a game; a site and page pattern).
-        max_score: Highest reachable score, None if unknown.
+        max_score: Highest possible score.
         source: Its origin: a path, or a URL.
-        digest: md5 of the story file, "" if there is no file.
+        digest: md5 of the story file.
         repeatable: Whether an episode's actions may be repeated from its beginning, to resume it or to undo a step.
     """
 
@@ -38,22 +38,20 @@ class Observation:
     Attributes:
         text: The output for the last action.
         description: The output that the command "look" would give now; costs no move.
-        inventory: The printed inventory, "" if unknown.
-        place: Name of the room or the regularised page, "" if unknown.
+        inventory: The printed inventory.
+        place: Name of the room, or pattern of the page.
         score: Score so far, in the game's own points.
-        max_score: Highest reachable score, None if unknown.
-        moves: Number of moves that the game has counted.
+        max_score: Highest possible score.
+        moves: Moves that the game has counted.
         terminated: The task itself ended the episode, by success or failure. Once True, it stays True.
         truncated: The episode was cut off from outside the task, but not by the session's step limit. Once True, it
             stays True.
         outcome: "won", "lost" (by death or otherwise), or "" for neither, or if the environment does not say.
-        world_hash: Hash of the world's state, used as a key of caches; "" if unknown.
+        world_hash: Hash of the world's state, a key of caches.
         changed: Whether the last action changed the world.
-        scene: The description without beings that move about on their own (such as a thief), from which states are
-            made; "" if it is the same as `description`.
-        room: Distinguishes places of the same name (two forests, any two dark rooms); 0 if unknown.
-        marks: Changed attributes of carried things: `THING=N`, where N is an attribute that differs from the start,
-            such as that of a lamp that is on.
+        scene: The description without beings that move about on their own, if that differs. States are made from it.
+        room: Distinguishes places of the same name.
+        marks: Attributes of carried things that differ from the start, as `THING=N`, for example of a lamp that is on.
         failed: The environment raised an error, hung or was lost at the last action, and did not take it.
     """
 
@@ -94,7 +92,7 @@ class State:
         tokens: T(s), distinct and sorted. The Jaccard similarity compares these.
         history: Hierarchical context `[SUMMARY] [PROGRESS] [LOCATION]`.
         history_tokens: T(history), distinct and sorted.
-        place: Name of the place, "" if unknown.
+        place: Name of the place.
     """
 
     text: str

@@ -17,7 +17,7 @@ class CandidateRow:
     """One candidate of a decision that was carried out. Steps that were taken back are left out.
 
     Attributes:
-        cell: Name of the cell in a run of a benchmark, "" for a session.
+        cell: Name of the cell of a benchmark, "" for a session.
         session: Name of the session.
         game: Name of the environment.
         agent: Name of the method.
@@ -26,29 +26,29 @@ class CandidateRow:
         episode: Episode within the session, from 1.
         step: Step within the episode, from 0.
         state: The abstracted state in words.
-        candidate: Index of the candidate in its decision, from 0; -1 for an action that a person typed.
+        candidate: Its index in the decision, from 0; -1 for an action that a person typed.
         action: The candidate.
         source: Who proposed it: "llm", "memory", "both", "valid" or "random"; "human" if a person typed it.
-        confidence: Verbalized confidence, 0 to 100; none if the model gave none.
-        n: Number of remembered steps that took it; none without an update.
-        v: V(s); none without an update.
-        q: Q(s, a); none without an update.
-        a: Advantage A(s, a) = Q - V; none without an update.
-        a_normalised: The advantage as it is added to the logit, before β; none without an update.
-        beta: β of this decision; none without an update.
+        confidence: Verbalized confidence, 0 to 100.
+        n: Remembered steps that took it.
+        v: V(s).
+        q: Q(s, a).
+        a: Advantage A(s, a) = Q - V.
+        a_normalised: The advantage as it is added to the logit, before β.
+        beta: β of this decision.
         z: Logit before the update.
-        z_prime: Logit after the update; none without an update.
+        z_prime: Logit after the update.
         prior: Probability before the update.
         pi: Probability after the update.
         chosen: Whether it was carried out.
         by: Who chose: "agent" or "human".
-        reward: Change of the environment's score with this step, whichever candidate was carried out.
-        judged: The evaluator's reward of the step; none before the episode has ended.
-        g: Discounted return of the step; none before the episode has ended.
-        v_shown: V(s) as screens show it: at most what is left to gain; none without an update.
+        reward: Change of the score with this step, whichever candidate was carried out.
+        judged: The evaluator's reward of the step, once the episode has ended.
+        g: Discounted return of the step, likewise.
+        v_shown: V(s) as screens show it: at most what is left to gain.
         q_shown: Q(s, a) as screens show it, likewise.
         a_shown: A(s, a) as screens show it, likewise.
-        unit: What the shown values are: "points", "novelty" or "return G"; none without an update.
+        unit: What the shown values are: "points", "novelty" or "return G".
     """
 
     cell: str
