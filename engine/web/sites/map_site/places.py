@@ -93,13 +93,13 @@ SORTS = (
     Sort("amenity=fast_food", 5, _owner("Kitchen"), _EVENING, _FOOD),
     Sort("amenity=pub", 6, lambda rng, town: f"{rng.choice(THINGS)} and {rng.choice(THINGS)}", _EVENING, _ACCESS),
     Sort("amenity=pharmacy", 4, _thing("Pharmacy"), _SHOP, _ACCESS),
-    Sort("amenity=bank", 3, lambda rng, town: f"{rng.choice(('Varland', 'River', 'Guild'))} Bank {town}", _OFFICE,
+    Sort("amenity=bank", 3, lambda rng, town: f"{rng.choice(SURNAMES)} and {rng.choice(SURNAMES)} Bank", _OFFICE,
          {"atm": ("yes", "no")}),
     Sort("amenity=doctors", 4, lambda rng, town: f"Dr {rng.choice(SURNAMES)}", _OFFICE, _ACCESS),
     Sort("amenity=dentist", 3, lambda rng, town: f"{rng.choice(SURNAMES)} Dental Practice", _OFFICE, _ACCESS),
     Sort("amenity=school", 3, lambda rng, town: f"{rng.choice(SURNAMES)} School"),
     Sort("amenity=kindergarten", 2, _thing("Kindergarten")),
-    Sort("amenity=fuel", 2, lambda rng, town: f"{rng.choice(('Norvo', 'Petrel', 'Quickfill'))} {town}", ("24/7",)),
+    Sort("amenity=fuel", 2, _thing("Filling Station"), ("24/7", "Mo-Su 06:00-23:00")),
     Sort("amenity=parking", 3, _thing("Car Park"), (), {"fee": ("yes", "no"), "capacity": ("40", "80", "120", "260")}),
     Sort("amenity=place_of_worship", 2, lambda rng, town: f"{rng.choice(WORDS)} Chapel"),
     Sort("tourism=hotel", 4, _sign("Hotel"), (), {**_ACCESS, "stars": ("2", "3", "4", "5"),
@@ -159,7 +159,7 @@ def _tags(
     key, _, value = sort.key.partition("=")
     name = sort.name(rng, town)
     while name in names:
-        name = sort.name(rng, town) if rng.random() < 0.9 else f"{name} {len(names)}"
+        name = sort.name(rng, town)
     names.add(name)
     phone = ""
     while not phone or phone in phones:

@@ -16,14 +16,14 @@ MODES = {"car": "motorcar", "bicycle": "bicycle", "foot": "foot"}
 TIMEOUT_S = waits.SITE_ANSWER.seconds
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
-_HIGHWAYS = ("motorway", "trunk", "primary", "secondary", "tertiary", "unclassified", "residential", "service", "track",
+HIGHWAYS = ("motorway", "trunk", "primary", "secondary", "tertiary", "unclassified", "residential", "service", "track",
              "cycleway", "path", "steps", "ferry")  # fmt: skip
 SPEEDS = {
     "motorcar": (110, 100, 80, 65, 45, 40, 30, 20, 0, 0, 0, 0, 0),
     "bicycle": (0, 0, 16, 16, 16, 16, 16, 14, 12, 16, 12, 0, 0),
     "foot": (0, 0, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0),
 }
-"""Kilometres per hour on each of _HIGHWAYS; 0 where one may not go."""
+"""Kilometres per hour on each of HIGHWAYS; 0 where one may not go."""
 _TURNS = ((20, "Continue on"), (45, "Bear {} onto"), (120, "Turn {} onto"), (180, "Turn sharp {} onto"))
 
 
@@ -137,7 +137,7 @@ def _compass(one: tuple[float, float], other: tuple[float, float]) -> str:
 def _profiles() -> str:
     parts = []
     for mode, speeds in SPEEDS.items():
-        rows = list(zip(_HIGHWAYS, speeds, strict=True))
+        rows = list(zip(HIGHWAYS, speeds, strict=True))
         fast = "".join(f'<speed highway="{name}" kph="{speed}"/>' for name, speed in rows)
         liked = "".join(f'<preference highway="{name}" percent="{100 * (speed > 0)}"/>' for name, speed in rows)
         properties = "".join(

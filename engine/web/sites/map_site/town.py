@@ -19,7 +19,7 @@ PATH_M = 45.0
 """From the middle of the river to the paths on its banks."""
 AVENUE_M, STREET_M = 100.0, 120.0
 """From one avenue (along the river) to the next, and from one street (across it) to the next."""
-LOT_M, SETBACK_M = 30.0, 15.0
+LOT_M, SETBACK_M, CORNER_M = 25.0, 15.0, 25.0
 EMPTY = 0.2
 """Share of lots without a house."""
 
@@ -206,9 +206,9 @@ def _houses(
         length = math.dist(one, other)
         if not there or one[1] * other[1] < 0:
             continue
-        count = int((length - 2 * SETBACK_M) / LOT_M) + 1
+        count = int((length - 2 * CORNER_M) / LOT_M) + 1
         for step in range(count):
-            part = (SETBACK_M + 10 + step * LOT_M) / length
+            part = (CORNER_M + step * LOT_M) / length
             for side in (-1, 1):
                 spot = (
                     one[0] + (other[0] - one[0]) * part + side * SETBACK_M * (one[0] == other[0]),
