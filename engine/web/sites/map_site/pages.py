@@ -30,7 +30,7 @@ def page(title: str, content: str, view: Mapping[str, Any] | None = None, query:
 <button type="button" id="where" title="Show the address of the map's centre">Where is this?</button>
 <a href="/directions">Find directions</a></header>
 <main><section id="sidebar" aria-label="Results">{content}</section>
-<section id="side" aria-label="Map"><div id="map"></div><p id="state" role="status"></p>
+<section id="side" aria-label="Map"><div id="map"></div><div id="bar"></div><p id="state" role="status"></p>
 <ul id="menu" aria-label="Menu of this point" hidden></ul></section></main>
 <script type="application/json" id="view">{data}</script>
 <script src="/leaflet/leaflet.js"></script><script src="/static/map.js"></script></body></html>

@@ -20,7 +20,7 @@ HIGHWAYS = ("motorway", "trunk", "primary", "secondary", "tertiary", "unclassifi
              "cycleway", "path", "steps", "ferry")  # fmt: skip
 SPEEDS = {
     "motorcar": (110, 100, 80, 65, 45, 40, 30, 20, 0, 0, 0, 0, 0),
-    "bicycle": (0, 0, 16, 16, 16, 16, 16, 14, 12, 16, 12, 0, 0),
+    "bicycle": (0, 0, 12, 13, 15, 15, 15, 14, 12, 18, 12, 0, 0),
     "foot": (0, 0, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0),
 }
 """Kilometres per hour on each of HIGHWAYS; 0 where one may not go."""
@@ -103,7 +103,9 @@ def read(rows: list[list[str]]) -> Route | None:
     metres = minutes = 0.0
     steps: list[Step] = []
     for number, row in enumerate(rows[1:], 1):
-        length, road = float(row[4]) * 1000, row[10].strip() or "unnamed road"
+        length, road = float(row[4]) * 1000, row[10].strip() or "road"
+        if road[0].islower():  # It has no name.
+            road = f"the {road}"
         metres += length
         minutes += float(row[5])
         if steps and steps[-1].text.endswith(f" {road}"):

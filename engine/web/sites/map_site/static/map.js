@@ -135,7 +135,14 @@ function along(pen, text, line) {
 
 const view = JSON.parse(document.getElementById("view").textContent);
 const map = L.map("map", { minZoom: 6, maxZoom: 19, zoomSnap: 1, fadeAnimation: false, zoomAnimation: false, attributionControl: false });
-new Tiles({ keepBuffer: 1 }).addTo(map);
+// A bar moves while tiles are drawn; so who waits for a page to come to rest waits for them.
+const bar = document.getElementById("bar");
+let moving = null;
+function loading(now) {
+  if (moving) moving.cancel();
+  moving = now ? bar.animate([{ width: "0" }, { width: "100%" }], { duration: 5000 }) : null;
+}
+new Tiles({ keepBuffer: 1 }).on("loading", () => loading(true)).on("load", () => loading(false)).addTo(map);
 document.querySelector(".leaflet-map-pane").setAttribute("aria-hidden", "true"); // Lists beside the map say the same.
 L.control.scale({ imperial: false, position: "bottomleft" }).addTo(map);
 
