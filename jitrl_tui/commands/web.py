@@ -17,7 +17,7 @@ from jitrl_tui.output import note
 if TYPE_CHECKING:
     from engine.web.sites.manager import Sites, Status
 
-SITES = ("shop", "fossil", "encyclopedia", "map", "miniwob")
+SITES = ("shop", "fossil", "encyclopedia", "forum", "map", "miniwob")
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

@@ -1,9 +1,10 @@
 """Plays scripted solutions over HTTP, as a list of small steps:
 
-["get", URL], ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its group is the answer), ["count", PATTERN] (how
-often it is there is the answer), ["answer", TEXT]. An empty list does nothing at all. Over several pages:
-["sum", PATTERN, URLS] (how often it is there in all), ["least", PATTERN, URLS] (the name of the page with the smallest
-distance or time), ["total", PATTERN, URLS, UNIT, SIGN] (the first distance or time and the others, with that sign).
+["get", URL], ["follow", PATTERN] (its group is the URL), ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its
+group is the answer), ["count", PATTERN] (how often it is there is the answer), ["answer", TEXT]. An empty list does
+nothing at all. Over several pages: ["sum", PATTERN, URLS] (how often it is there in all), ["least", PATTERN, URLS] (the
+name of the page with the smallest distance or time), ["total", PATTERN, URLS, UNIT, SIGN] (the first distance or time
+and the others, with that sign).
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
     for step in steps:
         if step[0] == "get":
             client.get(render(step[1], urls))
+        elif step[0] == "follow":
+            found = re.search(step[1], html.unescape(client.text), re.DOTALL)
+            assert found, f"{client.url} has no {step[1]!r}"
+            client.get(found[1])
         elif step[0] == "submit":
             fields, form, button = [*step[1:], *("", "")][:3]
             client.submit(fields, form=form, button=button)
@@ -118,7 +123,7 @@ def borrow(saves: Path, folder: Path) -> Path:
 
 def borrowable(saves: Path) -> bool:
     """Return whether everything that tests of the sites need is there."""
-    return verified_python(saves) is not None and built("shop", saves)
+    return verified_python(saves) is not None and built("shop", saves) and built("forum", saves)
 
 
 def built(site: str, saves: Path) -> bool:

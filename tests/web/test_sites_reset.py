@@ -55,6 +55,7 @@ def elsewhere(web: Path) -> dict[str, str]:
     [
         ("shop", (32, 46), ("/search/?q=backpack", "/catalogue/eider-backpack-133_28/", "/catalogue/")),
         ("fossil", (11, 19), ("/rptview?rn=1", "/wiki?name=Setup", "/timeline")),
+        ("forum", (128, 133), ("/", "/category/25/weather/", "/topic/active/")),
     ],
     indirect=["sites"],
 )
