@@ -1,7 +1,10 @@
 """Plays scripted solutions over HTTP, as a list of small steps:
 
-["get", URL], ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its group is the answer), ["count", PATTERN] (how
-often it is there is the answer), ["answer", TEXT]. An empty list does nothing at all.
+["get", URL], ["follow", PATTERN] (its group is the URL), ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its
+group is the answer), ["count", PATTERN] (how often it is there is the answer), ["answer", TEXT]. An empty list does
+nothing at all. Over several pages: ["sum", PATTERN, URLS] (how often it is there in all), ["least", PATTERN, URLS] (the
+name of the page with the smallest distance or time), ["total", PATTERN, URLS, UNIT, SIGN] (the first distance or time
+and the others, with that sign).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +25,19 @@ from engine.web.tasks.scoring import Outcome, Scorer, Verdict, verified_python
 from engine.web.tasks.suites import WebTask, render
 
 HOW = (
-    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (280 MB from the package "
+    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (300 MB from the package "
     "index), or once with: jitrl web up --install, then jitrl web down"
 )
 """Why tests of the sites are left out, for `pytest -rs`."""
-SOLUTIONS = Path(__file__).with_name("solutions.json")
+UNITS = {"m": 1.0, "km": 1000.0, "min": 1.0, "h": 60.0}
+SOLUTIONS = Path(__file__).with_name("solutions")
 LOGINS = {key: login for site in SITES.values() for key, login in site.logins.items()}
 
 
 def solutions() -> dict[int, dict[str, Any]]:
     """Return task number to its right and its wrong steps."""
-    return {item["task_id"]: item for item in json.loads(SOLUTIONS.read_text())}
+    files = sorted(SOLUTIONS.glob("*.json"))
+    return {item["task_id"]: item for file in files for item in json.loads(file.read_text())}
 
 
 def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
@@ -48,6 +54,10 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
     for step in steps:
         if step[0] == "get":
             client.get(render(step[1], urls))
+        elif step[0] == "follow":
+            found = re.search(step[1], html.unescape(client.text), re.DOTALL)
+            assert found, f"{client.url} has no {step[1]!r}"
+            client.get(found[1])
         elif step[0] == "submit":
             fields, form, button = [*step[1:], *("", "")][:3]
             client.submit(fields, form=form, button=button)
@@ -58,11 +68,26 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
             answer = " ".join(found[1].split())
         elif step[0] == "count":
             answer = str(len(re.findall(step[1], html.unescape(client.text))))
+        elif step[0] == "sum":
+            answer = str(sum(len(re.findall(step[1], html.unescape(client.get(render(url, urls))))) for url in step[2]))
+        elif step[0] == "least":
+            found = {name: _amount(client.get(render(url, urls)), step[1]) for name, url in step[2].items()}
+            answer = min(found, key=found.__getitem__)
+        elif step[0] == "total":
+            first, *rest = (_amount(client.get(render(url, urls)), step[1]) for url in step[2])
+            answer = f"{(first + step[4] * sum(rest)) / UNITS[step[3]]:.1f} {step[3]}"
         elif step[0] == "answer":
             answer = step[1]
         else:
             raise ValueError(f"unknown step {step}")
     return Outcome(answer, client.url, client.entries)
+
+
+def _amount(page: str, pattern: str) -> float:
+    """Return the distance or time that a page has, in metres or minutes."""
+    found = re.search(pattern, html.unescape(page))
+    assert found, f"there is no {pattern!r}"
+    return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+) (km|min|m|h)\b", found[1]))
 
 
 def trial(
@@ -71,7 +96,8 @@ def trial(
     """Play the `which` ("right" or "wrong") solution of a task and judge it; puts changed sites back."""
     urls = sites.urls()
     try:
-        return scorer.score(task, play(task, known[task.number][which], urls))
+        done = play(task, known[task.number][which], urls)
+        return scorer.score(task, replace(done, databases=sites.state()))
     finally:
         if task.kind == "mutate":
             keys = set(task.sites)
@@ -97,7 +123,7 @@ def borrow(saves: Path, folder: Path) -> Path:
 
 def borrowable(saves: Path) -> bool:
     """Return whether everything that tests of the sites need is there."""
-    return verified_python(saves) is not None and built("shop", saves)
+    return verified_python(saves) is not None and built("shop", saves) and built("forum", saves)
 
 
 def built(site: str, saves: Path) -> bool:
