@@ -11,6 +11,7 @@ import pytest
 
 from engine.paths import saves_folder
 from engine.web.browser.snapshot import parse
+from engine.web.opening import open_web
 from engine.web.sites.client import Client
 from engine.web.sites.forum import Forum
 from engine.web.sites.forum_data import AGENT, board
@@ -106,3 +107,13 @@ def test_search_finds_a_topic_and_links_without_a_text_have_a_name(forum: Sites)
     assert f"/topic/{topic.id}/{topic.slug}/" in found
     assert AGENT in found
     assert "ariaLabel" in found
+
+
+@needs_forum
+def test_a_browser_is_signed_in_and_the_link_of_a_forum_in_a_list_of_topics_leads_there(
+    forum: Sites, browser_path: str
+) -> None:
+    """Spirit's own script opens the topic instead."""
+    with closing(open_web("web:local-119", forum.saves, {})) as environment:
+        assert f"<link[{AGENT}]>" in environment.reset(1).description
+        assert "/category/23/railways/" in environment.step("click(<link[Railways]>)").description
