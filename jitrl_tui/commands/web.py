@@ -109,17 +109,20 @@ def _status(args: argparse.Namespace) -> int:
 def _doctor(args: argparse.Namespace) -> int:
     """Tell for each site what is missing and how to get it, else how large its data are."""
     from engine.web.sites.manager import Sites
+    from engine.web.sites.site import size_of, venv_python
     from jitrl_tui.commands.doctor import Check, show, web
 
-    saves, checks = saves_folder(args.saves), []
-    sites = Sites(saves)
+    saves = saves_folder(args.saves)
+    sites, packages = Sites(saves), venv_python(saves).parent.parent
+    found = f"{size_of(packages) / 1e6:.0f} MB in {packages}" if packages.is_dir() else "none yet"
+    checks = [Check("packages", "ok", found)]
     for status in sites.status(args.sites):
-        size = sites.size(status.name)
+        size = size_of(sites.folder(status.name))
         data = f"data {size / 1e6:.1f} MB" if size else "its data are made at the first start"
         where = f" at {status.url}" if status.url else ""
         bad = status.state in ("missing", "failing")
         checks.append(Check(status.name, "warn" if bad else "ok", f"{status.state}{where}, {data}", status.note))
-    return show([*checks, *web(args)], args.json)
+    return show([*checks, *(check for check in web(args) if check.name != "local sites")], args.json)
 
 
 def _show(found: tuple[Status, ...], as_list: bool) -> None:

@@ -49,7 +49,7 @@ def test_right_solutions_score_one_and_wrong_ones_nothing(sites: Sites, scorer: 
         assert right.score == 1.0, (task.id, right.why)
         assert wrong.score == 0.0, task.id
         assert wrong.why
-    assert tried >= 4
+    assert tried >= 3
 
 
 def test_nothing_done_is_wrong_not_an_error(scorer: Scorer) -> None:

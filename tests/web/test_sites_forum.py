@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.paths import saves_folder
+from engine.web.browser.snapshot import parse
+from engine.web.opening import open_web
 from engine.web.sites.client import Client
 from engine.web.sites.forum import Forum
 from engine.web.sites.forum_data import AGENT, board
@@ -73,6 +75,12 @@ def test_a_state_is_right_wrong_or_cannot_be_told(tmp_path: Path) -> None:
     assert state.check([wanted | {"query": "DELETE FROM soup RETURNING name"}], {"reddit": file})[0] is None
 
 
+def test_characters_of_picture_fonts_are_no_part_of_names() -> None:
+    page = parse('- link "\uf086 share (2)" [ref=e1]:\n  - text: \uf086\n  - text: share\n- link "All \uf078" [ref=e2]')
+    assert [node.label for node in page.nodes if node.ref] == ["link[share]", "link[All]"]
+    assert [node.value for node in page.nodes if node.role == "text"] == ["share"]
+
+
 @needs_forum
 def test_right_solutions_score_one_and_wrong_ones_nothing(forum: Sites) -> None:
     """One task of each kind; `python -m tests.bench.soak_sites --sites forum` plays all."""
@@ -91,9 +99,21 @@ def test_right_solutions_score_one_and_wrong_ones_nothing(forum: Sites) -> None:
 @needs_forum
 def test_search_finds_a_topic_and_links_without_a_text_have_a_name(forum: Sites) -> None:
     client, base = Client(), forum.urls()["reddit"]
+    form = client.get(base + Forum.logins["reddit"].path)
+    assert all(f">{label}:</label>" in form for label in Forum.logins["reddit"].labels)  # as the browser fills them in
     client.login(base, Forum.logins["reddit"])
     topic = board().topics[700]
     found = client.get(f"{base}/search/?q={topic.title.replace(' ', '+')}")
     assert f"/topic/{topic.id}/{topic.slug}/" in found
     assert AGENT in found
     assert "ariaLabel" in found
+
+
+@needs_forum
+def test_a_browser_is_signed_in_and_the_link_of_a_forum_in_a_list_of_topics_leads_there(
+    forum: Sites, browser_path: str
+) -> None:
+    """Spirit's own script opens the topic instead."""
+    with closing(open_web("web:local-119", forum.saves, {})) as environment:
+        assert f"<link[{AGENT}]>" in environment.reset(1).description
+        assert "/category/23/railways/" in environment.step("click(<link[Railways]>)").description

@@ -95,6 +95,10 @@ def test_links_and_buttons_of_one_bar_stand_in_one_row():
     assert any("1·Dashboard" in row and "┤2 Catalogue├" in row and "3·Reports" in row for row in rows)
 
 
+def test_a_counter_that_actions_leave_out_is_drawn():
+    assert "like (2)" in draw(parse('- link "like (2)" [ref=e1] [box=0,0,80,20]'), 78, 22).text
+
+
 def test_numbers_do_not_depend_on_the_size_and_can_be_spoken():
     page = parse(SHOP)
     assert [i.number for i in draw(page, 20, 5).items] == [i.number for i in draw(page, 200, 60).items]

@@ -28,6 +28,8 @@ _NAME = re.compile(r'\s+("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
 _ATTRIBUTE = re.compile(r"\s+\[([\w-]+)(?:=([^\]]*))?\]")
 _KEY = re.compile(r"- (?:'((?:[^']|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^'\"].*?))(?::(?: (.*))?)?$", re.DOTALL)
 _COUNTER = re.compile(r"\s*\(\s*\d+(?:[.,]\d+)*\s*(?:items?|new|unread|results?)?\s*\)\s*$", re.IGNORECASE)
+_PICTURE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd] ?")
+"""Characters for private use: fonts of pictures have them, and a name with one could not be typed or read."""
 PLAIN = frozenset({
     "generic", "listitem", "row", "cell", "paragraph", "article", "group", "figure", "img", "strong", "emphasis",
     "code", "term", "definition", "heading", "columnheader", "rowheader", "text",
@@ -152,7 +154,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
     """
     cut = len(text) > LONGEST_PAGE
     text, url, title = text[:LONGEST_PAGE], clipped(url, LONGEST_ADDRESS), clipped(title, LONGEST_TITLE)
-    text, url, title = encodable(text), encodable(url), encodable(title)
+    text, url, title = _PICTURE.sub("", encodable(text)), encodable(url), encodable(title)
     nodes: list[Node] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
     iframes: dict[int, tuple[float, float]] = {}
@@ -170,6 +172,8 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         if key.startswith("/"):
             if parent >= 0 and key == "/url":
                 nodes[parent] = replace(nodes[parent], url=value)
+            continue
+        if key == "text" and not value:
             continue
         node = replace(_element(key, value), depth=len(above), parent=parent)
         if node.secret or node.ref in secret or (parent >= 0 and nodes[parent].secret):

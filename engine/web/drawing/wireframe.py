@@ -215,7 +215,7 @@ def _control(
 ) -> _Piece:
     node = item.node
     x, top, centre = at
-    name, value = " ".join(plain_name(node.name).split()), " ".join(node.value.split())
+    name, value = " ".join(node.name.split()), " ".join(node.value.split())
     tag = f"{item.number}"
     if node.role in TYPED or node.role in SELECTED:
         if is_secret(node) and value:

@@ -34,7 +34,7 @@ class Encyclopedia:
             return "the kiwix-serve program is not here; get it with: apt install kiwix-tools"
         python = venv_python(saves)
         if not any((python.parent.parent / "lib").glob("python3*/site-packages/libzim*")):
-            return "the encyclopedia's packages are not here; get them with: jitrl web up --install"
+            return "the encyclopedia's packages are not here; get them with: jitrl web up encyclopedia --install"
         return ""
 
     def build(self, folder: Path, saves: Path) -> None:

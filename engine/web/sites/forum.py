@@ -26,7 +26,7 @@ class Forum:
     logins: Mapping[str, Login] = {
         "reddit": Login(
             "/user/login/", {"username": data.AGENT, "password": data.PASSWORD},
-            {"Username or Email": data.AGENT, "Password": data.PASSWORD}, "",
+            {"Username": data.AGENT, "Password": data.PASSWORD}, "",
         )
     }  # fmt: skip
     health = "/user/login/"

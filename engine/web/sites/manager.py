@@ -230,10 +230,9 @@ class Sites:
                 found.update(status.urls)
         return found
 
-    def size(self, name: str) -> int:
-        """Return how many bytes the data of a site take, original and live; 0 if there are none yet."""
-        folder = self._web / "sites" / name
-        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    def folder(self, name: str) -> Path:
+        """Return the folder with the data of a site, original and live; it may not exist."""
+        return self._web / "sites" / name
 
     def close(self) -> None:
         """Stop the sites that this object started with `stay=False`; calling this twice is safe."""
@@ -349,10 +348,10 @@ class Sites:
         return f"127.0.0.1:{server.port}"
 
     def _live(self, copy: _Copy) -> Path:
-        return self._web / "sites" / copy.site.name / f"live{copy.ending}"
+        return self.folder(copy.site.name) / f"live{copy.ending}"
 
     def _pristine(self, site: Site) -> Path:
-        folder = self._web / "sites" / site.name / f"pristine-{VERSION}"
+        folder = self.folder(site.name) / f"pristine-{VERSION}"
         if folder.is_dir():
             return folder
         self._say(f"making the data of {site.title}, once, about {site.build_s} s")

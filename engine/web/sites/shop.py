@@ -42,7 +42,7 @@ class Shop:
         python = venv_python(saves)
         if any((python.parent.parent / "lib").glob("python3*/site-packages/oscar")):
             return ""
-        return "the shop's packages are not here; get them with: jitrl web up --install"
+        return "the shop's packages are not here; get them with: jitrl web up shop --install"
 
     def build(self, folder: Path, saves: Path) -> None:
         """Create the database and the search index; this takes about half a minute.

@@ -110,6 +110,11 @@ def restore(original: Path, live: Path) -> None:
             os.replace(part, target)
 
 
+def size_of(folder: Path) -> int:
+    """Return how many bytes the files in a folder take; 0 if there is no such folder."""
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def web_folder(saves: Path) -> Path:
     """Return the folder of all web data in the saves folder; it is created if missing."""
     return ensure_folder(saves / "web")
