@@ -250,7 +250,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
     def compose(self) -> ComposeResult:
         """Lay out the window."""
         box = self.box("what if: no model is asked, nothing is played, nothing changes")
-        go_on = "a apply from now on · b in a branch" if self._runs else "b go on with these"
+        go_on = "a apply · b branch" if self._runs else "b branch"
         box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 as it was · {go_on} · Tab list · Esc")
         with box, Horizontal(id="halves"):
             with Vertical(id="left"):
