@@ -32,6 +32,7 @@ from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
+from jitrl_tui.screens.running import RunningScreen
 from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.session_files import SessionFiles
@@ -157,8 +158,9 @@ class JitrlApp(Host):
 
     def action_leave(self) -> None:
         """End the app properly from any screen, without a question."""
-        screen = self.watching
-        if screen is None or not screen.source.live:
+        runs = (screen for screen in self.screen_stack if isinstance(screen, RunningScreen) and screen.goes_on())
+        screen = next(runs, None)
+        if screen is None:
             self.leave_now()
         else:
             screen.leave_properly()

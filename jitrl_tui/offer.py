@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import BadFile, JitrlError
 from jitrl_tui.facts import Facts, facts
+from jitrl_tui.memories import KnownMemory
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -81,6 +82,21 @@ class BenchRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RaceRow:
+    """A race that was run.
+
+    Attributes:
+        racers: Names of its racers.
+        finished: Whether all of them have played all episodes.
+    """
+
+    name: str
+    game: str
+    racers: Sequence[str]
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """Everything on the home screen.
 
@@ -96,6 +112,8 @@ class Offer:
     missing: Sequence[str] = ()
     benches: Sequence[BenchRow] = ()
     message: str = ""
+    races: Sequence[RaceRow] = ()
+    memories: Sequence[KnownMemory] = ()
 
     @property
     def unfinished(self) -> list[SessionRow]:
@@ -164,4 +182,17 @@ def find_benches(saves: Path) -> list[BenchRow]:
         states = [cell["state"] for cell in manifest["cells"].values()]
         changed = os.stat(folder / MANIFEST).st_mtime
         rows.append(BenchRow(folder, str(manifest.get("title", "")), states.count("finished"), len(states), changed))
+    return rows
+
+
+def find_races(saves: Path) -> list[RaceRow]:
+    """Return the races that were run, the newest first."""
+    from engine.session import race as races
+
+    rows = []
+    for name in races.saved(saves):
+        with contextlib.suppress(JitrlError):  # it is damaged, or one of its sessions was deleted
+            race = races.load(saves, name)
+            finished = all(racer.session.finished() for racer in race.racers)
+            rows.append(RaceRow(name, race.game, [racer.name for racer in race.racers], finished))
     return rows

@@ -105,7 +105,7 @@ def test_a_trial_and_influence_end_with_one_sentence_and_nothing_is_stored(tmp_p
     saved, _ = play(tmp_path)
     with whatif.opened(saved.folder, tmp_path) as recorded:
         entries = len(recorded.scope)
-        made = [(one.recorded, n.entry) for one in recorded.again(recorded.settings, from_memory=True)
+        made = [(one.recorded, n.entry) for one in recorded.again(from_memory=True)
                 for n in one.now.update.neighbours if one.episode == 2 and n.entry >= 0]  # fmt: skip
         at, hit = (2, made[-1][0].step), made[-1][1]
         relive = GraphEstimator._relive
@@ -124,7 +124,7 @@ def test_a_trial_and_influence_end_with_one_sentence_and_nothing_is_stored(tmp_p
                 work()
         failing(monkeypatch, "value", {1})
         with pytest.raises(EstimatorError, match="KeyError: 'place:pantry'"):
-            whatif.what_if(recorded, recorded.settings, from_memory=True)
+            whatif.what_if(recorded, from_memory=True)
         assert len(recorded.scope) == entries
 
 

@@ -70,10 +70,12 @@ def test_the_decision_that_waits_and_all_later_ones_are_made_with_the_changed_se
             assert len(decision.update.neighbours) <= 1
             assert all(near.similarity >= 0.9 for near in decision.update.neighbours)
     with whatif.opened(saved.folder, tmp_path) as again:
-        outcome = whatif.what_if(again, again.settings, from_memory=True)
+        outcome = whatif.what_if(again, from_memory=True)
         assert (outcome.differing, outcome.moved, outcome.unlike) == ((), 0, 0)
-        other = dataclasses.replace(again.settings, beta=3.0)
-        assert all(one.now.update.beta == 3.0 for one in again.again(other))
+        for beta in (3.0, 2.0):  # 2 is what the session began with
+            assert all(one.now.update.beta == beta for one in again.again({"beta": beta}))
+        assert again.settings_at(HERE) == again.settings_at() == dataclasses.replace(settings, **changes)
+        assert again.settings_at((HERE[0], HERE[1] - 1)) == settings
 
 
 def test_a_change_while_the_session_runs_counts_from_the_next_decision(tmp_path):
@@ -114,10 +116,33 @@ def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(tmp_path)
         branch = branches.branch(tmp_path, saved, at, episodes=2)
         _, events = run(branch, tmp_path)
         assert {e.decision.update.beta for e in only(events, Decided) if place(e) >= at} == {beta}
-    other = branches.branch(tmp_path, saved, HERE, episodes=2, settings=dataclasses.replace(KNN, k=1))
+    other = branches.branch(tmp_path, saved, HERE, episodes=2, settings=dataclasses.replace(KNN, beta=0.5, k=1))
     told = [event for _, event in recording.read(other.recording)]
     assert levers.in_force(told) == {"beta": 0.5, "k": 1}
     assert sum(isinstance(event, Stepped) for event in told) == 12 + HERE[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes"),
+    [
+        (GRAPH, {"curiosity": 9.0, "prior_weight": 0.0, "selection": "first"}),
+        (KNN, {"gamma": 0.9, "history_weight": 0.9}),
+    ],
+)
+def test_a_branch_with_other_settings_is_made_again_with_those_in_force_at_each_step(tmp_path, settings, changes):
+    saved, _ = played(tmp_path, settings, {"beta": 0.5})
+    other = dataclasses.replace(settings, beta=0.5, **changes)
+    branch = branches.branch(tmp_path, saved, HERE, settings=other)
+    run(branch, tmp_path)
+    with whatif.opened(branch.folder, tmp_path) as again:
+        assert again.settings_at() == other
+        assert again.settings_at((1, 0)) == settings
+        outcome = whatif.what_if(again, from_memory=True)
+        assert (outcome.differing, outcome.moved, outcome.unlike) == ((), 0, 0)
+        undone = whatif.what_if(again, {name: getattr(settings, name) for name in changes}, from_memory=True)
+        assert undone.differing or undone.moved
+    before = branches.branch(tmp_path, branch, (1, 3))
+    assert before.config.settings == settings
 
 
 def test_a_value_that_is_not_allowed_changes_nothing(tmp_path):

@@ -47,7 +47,7 @@ def test_with_unchanged_settings_every_recorded_decision_comes_out_exactly(which
     with whatif.opened(saved.folder, saves) as recorded:
         assert len(recorded) >= 36
         for from_memory in (True, False):
-            outcome = whatif.what_if(recorded, recorded.settings, from_memory=from_memory)
+            outcome = whatif.what_if(recorded, from_memory=from_memory)
             assert outcome.decisions == len(recorded)
             assert (outcome.differing, outcome.moved, outcome.unlike or 0) == ((), 0, 0)
 
@@ -59,7 +59,7 @@ def test_what_was_decided_before_a_step_that_was_taken_back_is_made_again_too(tm
     _, events = run(saved, tmp_path, taking_back(5))
     carried_out = {(event.episode, event.step) for event in events if isinstance(event, Stepped)}
     with whatif.opened(saved.folder, tmp_path) as again:
-        made = list(again.again(again.settings, from_memory=True))
+        made = list(again.again(from_memory=True))
         assert [(one.episode, one.recorded.step) for one in made] == sorted(carried_out)
         assert all(one.same for one in made)
 
@@ -81,7 +81,7 @@ def test_the_first_choice_that_would_differ_is_the_one_at_which_a_run_with_these
     elsewhere = played(tmp_path, other)
     as_played = [e.decision for _, e in recording.read(elsewhere.folder) if isinstance(e, Decided)]
     with whatif.opened(saved.folder, saves) as recorded:
-        again = list(recorded.again(other))
+        again = list(recorded.again(changes))
     first = next(n for n, one in enumerate(again) if one.differs)
     assert 0 < first < len(again) - 1
     for n in range(first + 1):
@@ -92,7 +92,7 @@ def test_the_first_choice_that_would_differ_is_the_one_at_which_a_run_with_these
 def test_a_changed_memory_gives_the_numbers_of_a_memory_that_was_changed(tmp_path, knn):
     saves, saved = knn
     with whatif.opened(saved.folder, saves) as recorded:
-        last = [one for one in recorded.again(recorded.settings) if one.recorded.update.neighbours][-1]
+        last = [one for one in recorded.again() if one.recorded.update.neighbours][-1]
         at = (last.episode, last.recorded.step)
         hits = last.recorded.update.neighbours
         tried = whatif.trial(recorded, at, lens=Lens(without=frozenset({hits[0].entry})))
@@ -112,7 +112,7 @@ def test_a_changed_memory_gives_the_numbers_of_a_memory_that_was_changed(tmp_pat
 def test_influence_is_the_difference_that_each_hit_makes(knn):
     saves, saved = knn
     with whatif.opened(saved.folder, saves) as recorded:
-        last = [one for one in recorded.again(recorded.settings) if one.recorded.update.neighbours][-1]
+        last = [one for one in recorded.again() if one.recorded.update.neighbours][-1]
         at = (last.episode, last.recorded.step)
         ranked = whatif.influence(recorded, at)
         base = whatif.trial(recorded, at, lens=Lens()).now
@@ -130,17 +130,16 @@ def test_without_its_memory_a_recording_still_tells_what_needs_none(tmp_path, kn
     alone.write_bytes(saved.recording.read_bytes())
     with whatif.opened(alone, tmp_path) as recorded, whatif.opened(saved.folder, saves) as whole:
         assert recorded.scope is None
-        changed = dataclasses.replace(recorded.settings, beta=0.1, k=2)
-        one, other = (list(r.again(changed)) for r in (recorded, whole))
+        one, other = (list(r.again({"beta": 0.1, "k": 2})) for r in (recorded, whole))
         assert [a.now for a in one] == [a.now for a in other]
         with pytest.raises(UsageError, match="not at hand"):
-            whatif.what_if(recorded, dataclasses.replace(recorded.settings, gamma=0.9))
+            whatif.what_if(recorded, {"gamma": 0.9})
 
 
 def test_a_setting_whose_effect_needs_the_model_is_refused(knn):
     saves, saved = knn
     with whatif.opened(saved.folder, saves) as recorded, pytest.raises(UsageError, match="candidates"):
-        whatif.what_if(recorded, dataclasses.replace(recorded.settings, candidates=5))
+        whatif.what_if(recorded, {"candidates": 5})
 
 
 def test_another_agents_recording_is_refused(tmp_path):

@@ -172,6 +172,10 @@ class Replayed(Agent, Protocol):
         """Whether it has to be told."""
         ...
 
+    def change(self, settings: Settings) -> None:
+        """Follow these settings from now on, in which a person has changed some (`engine.session.levers`)."""
+        ...
+
     def decided(self, turn: Turn, decision: Decision, rng: np.random.Generator) -> None:
         """Note what the agent decided then, whether or not it was carried out.
 

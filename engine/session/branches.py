@@ -40,7 +40,7 @@ from engine.records import (
 from engine.session import levers, notes, orders, recording
 from engine.session import store as sessions
 from engine.session.store import Origin, SavedSession
-from engine.settings import Settings
+from engine.settings import Settings, known
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
@@ -164,8 +164,8 @@ def branch(
         shared: Whether it uses the memory of `source` instead, with all that is there now. For the agent, the branch
             begins now (`SessionStarted.next_entry`).
         episodes: Number of the last episode to play; None for that of the source.
-        settings: What it goes on with; None for the settings of the source. What differs is told in its recording
-            and in a note, at the step where it begins.
+        settings: What it goes on with; None for the settings in force at the step. What differs is told in its
+            recording and in a note, at the step where it begins.
 
     Raises:
         UsageError: The source has no such step, or the step is within an episode on a site that is not reset.
@@ -175,12 +175,16 @@ def branch(
     events = until(source, at)
     _refuse_what_happens_once(events)
     config = source.config
+    base = levers.began_with(config.settings, (event for _, event in events))
+    changes = _changes(source, at)
+    then = known({**dataclasses.asdict(base), **changes})
+    wanted = settings or then
     last = episodes if episodes is not None else max(config.episodes, at[0] if at is not None else 1)
     which = (f"own:{source.name}" if config.memory == "own" else config.memory) if shared else "own"
     origin = None if at is None else Origin(source.name, *at)
     new = sessions.create(
         saves,
-        dataclasses.replace(config, episodes=last, memory=which, settings=settings or config.settings),
+        dataclasses.replace(config, episodes=last, memory=which, settings=wanted),
         "watch" if source.kind == "run" else source.kind,
         origin,
     )
@@ -196,10 +200,9 @@ def branch(
         if (source.folder / orders.FILE_NAME).is_file():
             shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
         past = list(_own(events, new, next_entry))
-        differs = _differing(config.settings, new.config.settings)
-        then = levers.in_force(event for _, event in past)
-        changes = {**_changes(source, at), **differs}
-        before = {name: then.get(name, getattr(config.settings, name, None)) for name in changes}
+        changes = {**changes, **_differing(then, wanted)}
+        told = levers.in_force(event for _, event in past)
+        before = {name: told.get(name, getattr(base, name, None)) for name in changes}
         before = {name: value for name, value in before.items() if value != changes[name]}
         if before:
             past.append((past[-1][0], SettingsChanged(*_place(past), changes, before)))

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.records import Decided, Event, SettingsChanged, Stepped
-from engine.settings import Settings
+from engine.records import Decided, Decision, Event, SessionStarted, SettingsChanged, Stepped
+from engine.settings import Settings, known
 from engine.values import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LEVERS = ("beta", "k", "lam", "alpha", "r")
 """The settings that a running session follows. All but the first are of neighbours."""
+_NAMES = frozenset(one.name for one in dataclasses.fields(Settings)) - {"estimator"}
+"""Settings that may change on the way of a session: in a branch also those that are no levers."""
 
 
 def levers(settings: Settings) -> tuple[str, ...]:
@@ -57,6 +59,41 @@ def in_force(events: Iterable[Event], at: tuple[int, int] | None = None) -> Mapp
         elif reached and isinstance(event, Stepped):
             break
     return found
+
+
+def began_with(settings: Settings, events: Iterable[Event]) -> Settings:
+    """Return the settings that a recorded session began with; those that it does not name are as in `settings`."""
+    started = next(event for event in events if isinstance(event, SessionStarted))
+    return known({**dataclasses.asdict(settings), **started.settings})
+
+
+class InForce:
+    """The settings in force at each decision of a recording.
+
+    Args:
+        settings: Those that its session began with.
+        events: Of the recording, oldest first.
+
+    Attributes:
+        changes: What a person had changed of them at the end, by name.
+    """
+
+    def __init__(self, settings: Settings, events: Iterable[Event]) -> None:
+        self._settings = settings
+        self.changes: Mapping[str, Any] = {}
+        self._then: dict[int, Mapping[str, Any]] = {}
+        """By the identity of a decision, which is not hashable: what was changed when it was made."""
+        for event in events:
+            if isinstance(event, SettingsChanged):
+                now = known(event.settings)
+                self.changes = {name: getattr(now, name) for name in event.settings if name in _NAMES}
+            elif isinstance(event, Decided) and self.changes:
+                self._then[id(event.decision)] = self.changes
+
+    def at(self, decision: Decision | None) -> Settings:
+        """Return those at a decision of these events; for None, those at the end."""
+        then = self.changes if decision is None else self._then.get(id(decision), {})
+        return dataclasses.replace(self._settings, **then)
 
 
 class Changes:

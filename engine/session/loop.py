@@ -225,11 +225,12 @@ class Session:
         """Show what the recording holds, and bring the environment to where it ends."""
         started = session_started(self._saved, parts, resumed=bool(past))
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
-        self._replay = Replay(parts.agent, started, View(parts.scope), self._uids)
+        told = [event for _, event in past]
+        in_force = levers.InForce(levers.began_with(parts.settings, told), told) if past else None
+        self._replay = Replay(parts.agent, started, View(parts.scope), self._uids, in_force)
         if not past:
             self._tell(started)
             return None
-        self._changes.follow(parts.agent, levers.in_force(event for _, event in past), 0, 0)
         self._emit(started)
         self._teller.begun = True
         for _, event in past:
@@ -250,7 +251,9 @@ class Session:
             self.control.check()
             whole = episode is not left
             self._replay.tell(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
-        return None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
+        live = None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
+        self._changes.follow(parts.agent, levers.in_force(told), 0, 0)
+        return live
 
     def _repeat(self, parts: Parts, account: Account, steps: Iterable[Taken]) -> Live:
         """Take steps of an episode again from its beginning: it was left after them, or a later one is taken back.

@@ -18,8 +18,8 @@ from engine.errors import UsageError
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
 from engine.memory.view import View
-from engine.records import Decided, Decision, Event, SessionStarted, SettingsChanged
-from engine.session import levers
+from engine.records import Decided, Decision, Event, SessionStarted
+from engine.session.levers import InForce
 from engine.session.past import Past, episodes
 from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
 from engine.session.replay import Question, Replay
@@ -117,14 +117,7 @@ class RecordedRun:
         self.episodes = list(episodes(event for _, event in told))
         # By the identity of a decision, which is not hashable: when it was made.
         self._times = {id(event.decision): at for at, event in told if isinstance(event, Decided)}
-        self._changes: dict[int, Mapping[str, Any]] = {}
-        """By the identity of a decision: what a person had changed of the settings."""
-        self._changed_last: Mapping[str, Any] = {}
-        for _, event in told:
-            if isinstance(event, SettingsChanged):
-                self._changed_last = event.settings
-            elif isinstance(event, Decided):
-                self._changes[id(event.decision)] = self._changed_last
+        self._in_force = InForce(self.settings, (event for _, event in told))
         if next(self._decisions(), None) is None:
             raise UsageError("nothing was decided in this recording")
 
@@ -144,36 +137,45 @@ class RecordedRun:
         """Whether the estimator follows a plan through the run, so that all earlier decisions have to be made again."""
         return ESTIMATORS.find(self.settings.estimator).replayed
 
-    def needs_memory(self, settings: Settings) -> bool:
-        """Return whether memory has to be asked anew for these settings."""
-        changed = self.changed(settings) - _POLICY
-        if self.settings.estimator != "knn" or settings.estimator != "knn":
+    def settings_at(self, at: tuple[int, int] | None = None) -> Settings:
+        """Return the settings in force at a step, by its episode and step; None for those in force at the end."""
+        found = None
+        if at is not None:
+            takes = (take for past in self.episodes if past.started.episode == at[0] for take in past.takes)
+            for decided in (one for take in takes for one in (*(step.decided for step in take.steps), take.decided)):
+                found = decided if decided is not None and decided.step == at[1] else found
+        return self._in_force.at(found)
+
+    def needs_memory(self, changes: Mapping[str, Any]) -> bool:
+        """Return whether memory has to be asked anew with these changes of settings."""
+        changed = set(self.changed(changes)) - _POLICY
+        then, now = self.settings, dataclasses.replace(self.settings, **changes)
+        if then.estimator != "knn" or now.estimator != "knn":
             return bool(changed)
-        now, then = settings, self.settings
         if now.k <= then.k and now.r >= then.r and not then.keep_above:
-            changed -= {"k", "r"} - set(self._changed_last)  # the neighbours are among the recorded ones
+            changed -= {"k", "r"} - set(self._in_force.changes)  # the neighbours are among the recorded ones
         return bool(changed - _VALUES)
 
-    def changed(self, settings: Settings) -> set[str]:
-        """Return the names of the settings that differ from the recorded ones.
+    def changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of some changes of settings that make a difference anywhere in the run, by name.
 
         Raises:
             UsageError: The effect of one of them cannot be computed from a recording.
         """
-        names = {
-            spec.name for spec in dataclasses.fields(Settings)
-            if getattr(settings, spec.name) != getattr(self.settings, spec.name)
+        found = {
+            name: value for name, value in changes.items()
+            if name in self._in_force.changes or value != getattr(self.settings, name)
         }  # fmt: skip
-        if out := sorted(names - CHANGEABLE):
+        if out := sorted(found.keys() - CHANGEABLE):
             raise UsageError(
                 f"{out[0]} cannot be changed after the run: its effect needs the model or the environment. "
                 f"These can be: {', '.join(sorted(CHANGEABLE))}"
             )
-        return names
+        return found
 
     def again(
         self,
-        settings: Settings,
+        changes: Mapping[str, Any] | None = None,
         *,
         lens: Lens | None = None,
         at: tuple[int, int] | None = None,
@@ -183,7 +185,7 @@ class RecordedRun:
         """Make the decisions again, oldest first.
 
         Args:
-            settings: The settings to decide with.
+            changes: Settings to decide with, by name. All others are those that were in force at each decision.
             lens: Changes of memory: what it lacks, and corrections. None for memory as it was at each step.
             at: Episode and step of the only decision to yield; None for all.
             from_memory: Whether memory is asked anew; None for only if the settings or the lens demand it.
@@ -192,12 +194,12 @@ class RecordedRun:
         Raises:
             UsageError: Memory has to be asked and is not at hand, or a setting cannot be changed.
         """
-        for _, one in self.with_agent(settings, lens=lens, at=at, from_memory=from_memory, check=check):
+        for _, one in self.with_agent(changes or {}, lens=lens, at=at, from_memory=from_memory, check=check):
             yield one
 
     def with_agent(
         self,
-        settings: Settings,
+        changes: Mapping[str, Any],
         *,
         lens: Lens | None = None,
         at: tuple[int, int] | None = None,
@@ -207,7 +209,7 @@ class RecordedRun:
         """Yield the same, each decision with the agent that has just made it."""
         asks = from_memory
         if asks is None:
-            asks = self.needs_memory(settings) or (
+            asks = self.needs_memory(changes) or (
                 lens is not None and not (self.scope is None and not self.plans)
             )
         if asks and self.scope is None:
@@ -218,7 +220,8 @@ class RecordedRun:
         if self.scope is not None:
             self.scope.refresh()
         view = View(self.scope) if asks and self.scope is not None else None
-        agent = self._agent(settings, view, lens)
+        changes = self.changed(changes)
+        agent = self._agent(changes, view, lens)
         begun = dataclasses.replace(self.started, next_entry=self._begin())
         replay = Replay(agent, begun, view, {past.started.uid for past in self.episodes})
         whole = at is None or (asks and agent.replayed)
@@ -236,18 +239,19 @@ class RecordedRun:
                 check()
                 if view is not None:
                     view.lens = self._lens(past, asked.recorded, lens)
-                agent.change(self._settings_of(asked, settings))
+                agent.change(self._settings_of(asked, changes))
                 now = agent.again(asked)
                 if wanted:
                     yield agent, Again(number, asked.recorded, now, asked.carried_out)
                     if at is not None:
                         return
 
-    def _agent(self, settings: Settings, view: View | None, lens: Lens | None) -> RecordedAgent:
+    def _agent(self, changes: Mapping[str, Any], view: View | None, lens: Lens | None) -> RecordedAgent:
         """Return an agent that decides again; with a view, from memory as it was when the session began."""
+        settings = dataclasses.replace(self.settings, **changes)
         if view is None:
             lens = lens or CLEAR
-            anew = not self.plans and bool(self.changed(settings) - _POLICY or lens is not CLEAR)
+            anew = not self.plans and bool(changes.keys() - _POLICY or lens is not CLEAR)
             return RecordedAgent(RecordedEstimator(settings, lens, anew), settings)
         begin, first = self._begin(), next(iter(self._times.values()), CLEAR.until)
         view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
@@ -256,15 +260,10 @@ class RecordedRun:
         except Exception as error:
             raise failure(error) from error
 
-    def _settings_of(self, asked: Question, settings: Settings) -> Settings:
-        """Return what a decision is made again with: `settings`, and what a person had changed of those of the run.
-
-        A change of the person does not count where `settings` differs from what the run began with.
-        """
+    def _settings_of(self, asked: Question, changes: Mapping[str, Any]) -> Settings:
+        """Return what a decision is made again with: what was in force then, with changes."""
         waits = asked.stands and not asked.carried_out
-        changes = self._changed_last if waits else self._changes.get(id(asked.recorded), {})
-        mine = self.changed(settings)
-        return levers.changed(settings, {name: value for name, value in changes.items() if name not in mine})
+        return dataclasses.replace(self._in_force.at(None if waits else asked.recorded), **changes)
 
     def _begin(self) -> int:
         """Return the number of the first entry that was remembered after the session began."""

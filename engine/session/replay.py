@@ -16,6 +16,7 @@ from engine.errors import BadFile
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.view import View, corrected
 from engine.records import Decision, Episode, Observation, SessionStarted, State
+from engine.session.levers import InForce
 from engine.session.live import taken
 from engine.session.past import Past, Take
 from engine.session.sharing import place
@@ -53,9 +54,14 @@ class Replay:
         started: The beginning of the session, with `next_entry`.
         view: The memory as the agent sees it; None if that is not at hand.
         own: Uids of the session's own episodes. The session adds new ones.
+        in_force: The settings that decisions are told with; None for those that the agent has.
     """
 
-    def __init__(self, agent: Agent, started: SessionStarted, view: View | None, own: Collection[str]) -> None:
+    def __init__(
+        self, agent: Agent, started: SessionStarted, view: View | None, own: Collection[str],
+        in_force: InForce | None = None,
+    ) -> None:  # fmt: skip
+        self._in_force = in_force
         self._agent, self._started, self._view, self._own = agent, started, view, own
         self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
         self._begin = self._since = started.next_entry or 0
@@ -70,13 +76,17 @@ class Replay:
         first = self._view.scope.first_entry(past.started.uid) if self._view is not None else None
         if past.ended is None or first is None or first >= self._begin:
             for asked in self.episode(past, forgotten=False):
-                self._replayed.decided(asked.turn, asked.recorded, asked.rng)
+                self._decided(self._replayed, asked)
 
     def decided(self, episode: int, decision: Decision, seen: Observation) -> None:
         """Tell the agent one of its decisions, when its step is taken again."""
         if self._replayed is not None:
-            asked = self._asked(episode, decision, seen)
-            self._replayed.decided(asked.turn, asked.recorded, asked.rng)
+            self._decided(self._replayed, self._asked(episode, decision, seen))
+
+    def _decided(self, agent: Replayed, asked: Question) -> None:
+        if self._in_force is not None:
+            agent.change(self._in_force.at(asked.recorded))
+        agent.decided(asked.turn, asked.recorded, asked.rng)
 
     def others(self, before: int | None) -> None:
         """Tell the agent what other sessions stored below an entry number, and was not told yet; nothing for None."""

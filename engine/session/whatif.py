@@ -23,7 +23,6 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.live import Parts
 from engine.session.recorded import Again, RecordedRun
-from engine.settings import Settings
 from engine.settings.address import is_address
 from engine.values.knn import least_similarity
 
@@ -33,7 +32,7 @@ class Outcome:
     """What a whole recorded run would have chosen with other settings.
 
     Attributes:
-        changed: The changed settings by name, each with its recorded and its new value.
+        changed: The changed settings by name, each with the value that was in force last and its new one.
         decisions: Number of decisions that were made again.
         differing: Those whose choice would be another, oldest first.
         moved: Number of decisions whose choice is the same and whose policy is another.
@@ -79,7 +78,7 @@ class Influence:
 
 def what_if(
     run: RecordedRun,
-    settings: Settings,
+    changes: Mapping[str, Any] | None = None,
     *,
     from_memory: bool | None = None,
     checks: bool = True,
@@ -88,6 +87,7 @@ def what_if(
     """Make all decisions of a run again with other settings.
 
     Args:
+        changes: The other settings, by name.
         from_memory: Whether memory is asked anew; None for only if the settings demand it.
         checks: Whether to make them with the recorded settings, too, where memory is asked, and count those that are
             not as recorded.
@@ -96,10 +96,9 @@ def what_if(
     Raises:
         UsageError: A setting cannot be changed after the run, or the memory of the run is not at hand.
     """
-    changed = {
-        name: (getattr(run.settings, name), getattr(settings, name)) for name in sorted(run.changed(settings))
-    }
-    asks = run.needs_memory(settings) if from_memory is None else from_memory
+    last, changes = run.settings_at(), changes or {}
+    changed = {name: (getattr(last, name), value) for name, value in sorted(run.changed(changes).items())}
+    asks = run.needs_memory(changes) if from_memory is None else from_memory
     total, done = len(run) * (2 if asks and changed and checks else 1), 0
 
     def check() -> None:
@@ -107,10 +106,10 @@ def what_if(
         progress(done, total)
         done += 1
 
-    made = list(run.again(settings, from_memory=asks, check=check))
+    made = list(run.again(changes, from_memory=asks, check=check))
     unlike = None
     if asks and (checks or not changed):
-        base = list(run.again(run.settings, from_memory=True, check=check)) if changed else made
+        base = list(run.again(from_memory=True, check=check)) if changed else made
         unlike = sum(not one.same for one in base)
     return Outcome(
         changed=changed,
@@ -152,7 +151,7 @@ def trial(
     run: RecordedRun,
     at: tuple[int, int],
     *,
-    settings: Settings | None = None,
+    changes: Mapping[str, Any] | None = None,
     lens: Lens | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Again | None:
@@ -160,11 +159,10 @@ def trial(
 
     Args:
         at: Number of its episode, and its step.
-        settings: None for those of the run.
+        changes: Settings to make it with, by name. All others are those that were in force.
         lens: Changes of memory; None for memory as it was then.
     """
-    chosen = run.settings if settings is None else settings
-    return next(run.again(chosen, lens=lens, at=at, check=check), None)
+    return next(run.again(changes, lens=lens, at=at, check=check), None)
 
 
 def nearest(
@@ -174,12 +172,13 @@ def nearest(
 
     The step is None if the decision is not in the recording, or nothing is remembered that could be compared.
     """
-    alone = dataclasses.replace(run.settings, k=1, r=0.0, relax=0.0)
-    if alone.retrieval == "hybrid":  # there, r is the least Jaccard similarity of the states, whatever ranks them
-        alone = dataclasses.replace(alone, retrieval="jaccard", history_weight=0.0)
-    made = trial(run, at, settings=alone, lens=lens, check=check)
+    settings = run.settings_at(at)
+    alone: dict[str, Any] = {"k": 1, "r": 0.0, "relax": 0.0}
+    if settings.retrieval == "hybrid":  # there, r is the least Jaccard similarity of the states, whatever ranks them
+        alone |= {"retrieval": "jaccard", "history_weight": 0.0}
+    made = trial(run, at, changes=alone, lens=lens, check=check)
     found = made.now.update.neighbours if made is not None and made.now.update is not None else ()
-    return (found[0] if found else None), least_similarity(run.settings, at[1])
+    return (found[0] if found else None), least_similarity(settings, at[1])
 
 
 def influence(
@@ -239,7 +238,7 @@ def decide_again(
         run = RecordedRun(recording.read(recorded), parts.scope, live=True)
         asks = changed == "memory" or not run.plans
         lens = CLEAR if asks else None
-        found = next(run.with_agent(run.settings, lens=lens, at=at, from_memory=asks, check=check), None)
+        found = next(run.with_agent({}, lens=lens, at=at, from_memory=asks, check=check), None)
     except JitrlError as error:
         warn(f"the decision could not be made again with the changed {changed}: {error}; {error.remedy}")
         return decision

@@ -65,6 +65,10 @@ class GraphEstimator(Estimator):
         for first, episode in episodes:
             self._relive(episode, first)
 
+    def change(self, settings: Settings) -> None:
+        """Use other values of curiosity and prior_weight from now on."""
+        self._settings = settings
+
     @property
     def learnt(self) -> dict[str, Any]:
         """All that it has become by learning, to make another one of."""

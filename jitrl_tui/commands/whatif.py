@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -43,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
     saves = saves_folder(args.saves)
     path = recorded(saves, args.recording)
     with whatif.opened(path, saves) as recorded:
-        settings = dataclasses.replace(recorded.settings, **dict(change(text) for text in args.changes))
+        changes = dict(change(text) for text in args.changes)
         asks = True if not args.changes and recorded.scope is not None else None
-        outcome = whatif.what_if(recorded, settings, from_memory=asks, progress=_progress)
+        outcome = whatif.what_if(recorded, changes, from_memory=asks, progress=_progress)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     if args.json:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
 
 
+LEAST_ROWS = 5
+"""Rows that a pane keeps of its share, the frame included, however little it shows."""
+
+
 class Panes(Container):
     """The stage on one side, the other panes on the other side or below. Arrangements only hide and show panes.
 
@@ -41,6 +45,7 @@ class Panes(Container):
         self._stage = next(kind.name for kind in self._stages if not kind.web)
         self._front = next(kind.name for kind in kinds if kind.place != "stage")
         self._zoomed: str | None = None
+        self._needed: dict[str, int] = {}
         self._layout = Layout("", (), ())
         self._web = False
         self._wanted = "auto"
@@ -130,6 +135,14 @@ class Panes(Container):
         for name, pane in self._panes.items():
             how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=remembered)
             pane.update(present if isinstance(pane, Transcript) else view, choice, how)
+        self._give_away()
+
+    def _give_away(self) -> None:
+        """Give rows that panes with equal shares do not fill to the last of them. What a pane once had, it keeps."""
+        for name in [name for name in self._layout.shown if self._layout.rows(self._kinds[name]) is None][:-1]:
+            pane = self._panes[name]
+            self._needed[name] = max(self._needed.get(name, 0), pane.virtual_size.height + 2, LEAST_ROWS)
+            pane.styles.max_height = None if self._zoomed else self._needed[name]
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
@@ -144,6 +157,7 @@ class Panes(Container):
             pane.display = name in visible
             pane.set_class(name in layout.tabs, "-tab")
         for name in (*layout.shown, *layout.tabs):
+            self._panes[name].styles.max_height = None
             self._panes[name].styles.height = None if self._zoomed else layout.rows(self._kinds[name])
         self.query_one("#others").display = self._zoomed not in [kind.name for kind in self._stages]
         sharing = [kind for kind in self._stages if kind in present]

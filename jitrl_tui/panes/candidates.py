@@ -114,13 +114,15 @@ def _short(value: float) -> str:
 
 
 def _opinion(decision: Decision, index: int) -> str:
-    """Return what the model said of a candidate: a confidence, or a log-likelihood."""
+    """Return what the model said of a candidate: a confidence, or a log-likelihood; "" if it says neither of any."""
     candidate = decision.candidates[index]
     if candidate.confidence is not None:
         return f"conf {candidate.confidence:.0f}"
     if candidate.logprob is not None:
         return f"ln p {signed(candidate.logprob)}"
-    return "ln p –" if any(one.logprob is not None for one in decision.candidates) else "conf –"
+    if any(one.logprob is not None for one in decision.candidates):
+        return "ln p –"
+    return "conf –" if any(one.confidence is not None for one in decision.candidates) else ""
 
 
 def _tone(value: float) -> str:
@@ -204,7 +206,8 @@ def _chain(decision: Decision, index: int) -> list[tuple[str, str]]:
             candidate.z, update.beta, update.advantage_normalised[index], update.z_prime[index]
         )
     shown = (f"z ({candidate.z:.2f})", MUTED) if hits.is_neutral(candidate) else (f"z {z}", "")
-    parts = [(_opinion(decision, index), MUTED), shown]
+    said = _opinion(decision, index)
+    parts = [(said, MUTED), shown] if said else [shown]
     if update is not None and not hits.says_nothing(update):
         tone = _tone(update.advantage_normalised[index])
         parts += [(f"+{update.beta:g}·Ã {scaled}", tone), (f"z′ {z_prime}", STRONG)]

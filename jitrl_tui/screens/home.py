@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -34,29 +34,42 @@ from jitrl_tui.widgets.lines import ACCENT, MUTED
 from jitrl_tui.widgets.options import Entry, Options
 from jitrl_tui.widgets.sections import Sections
 
-if TYPE_CHECKING:
-    pass
-
 SECTIONS = {
-    "resume": "resume", "start": "start a game", "web": "web tasks", "recordings": "recordings", "benches": "benches"
+    "resume": "resume", "start": "watch", "web": "web", "recordings": "recordings", "benches": "benches",
+    "play": "play", "race": "race", "memories": "memory",
 }  # fmt: skip
 """Titles by name."""
-_FORM = ("start", "web")
-"""Sections with the form: something is started there."""
+_TITLES = {
+    "start": "watch an agent learn a game", "web": "web tasks", "benches": "runs of benchmarks",
+    "play": "play a game yourself; the agent advises, and learns from you",
+    "race": "race: memory against none, both from the beginning", "memories": "memories",
+}  # fmt: skip
+"""Longer titles, over the list."""
+_DOES = {
+    "start": ("watch", "watch it learn {}"), "web": ("watch", "watch it learn {}"),
+    "play": ("play", "play {} yourself"), "race": ("race", "race static against jitrl on {}"),
+}  # fmt: skip
+"""What Enter does in a section where something is started: in a word, and as a sentence with the game."""
+_FORM = tuple(_DOES)
+"""Sections with the form."""
 _SESSIONS = ("resume", "recordings")
 _PREVIEW = 100
 """Columns from which the marked session is shown beside the list."""
 _FIRST = (
-    "It plays, remembers each step, and plays better from episode to episode. Nothing is downloaded and nothing costs.",
-    "space pauses, o takes an action of your own, e explains each number. p lets you play it yourself.",
+    "It plays, remembers each step, and gets better at it. Nothing is downloaded, and nothing costs.",
+    "While it plays, space pauses, o takes another action than it wants, and e explains each number.",
+    "6 lets you play a game yourself, 7 shows how much memory helps.",
 )
-"""Sentences for who has played nothing yet."""
+"""Sentences below the games for who has played nothing yet."""
 _EMPTY = {
     "resume": "There is nothing to resume. 2 starts a game.",
     "start": "No games were found; see --games DIR.",
     "web": "There are no web tasks.",
     "recordings": "Nothing was played yet. 2 starts a game.",
     "benches": "There are no runs of benchmarks. `jitrl bench quick` makes one in a minute or two.",
+    "play": "No games were found; see --games DIR.",
+    "race": "No games were found; see --games DIR.",
+    "memories": "Nothing is remembered yet: an episode is remembered when it ends.",
 }
 
 
@@ -161,7 +174,7 @@ class HomeScreen(Screen[int]):
         form.turn_to("web" if name == "web" else "game")
         form.describe("")
         self._arrange()
-        self.listing.border_title = Content(SECTIONS[name])
+        self.listing.border_title = Content(_TITLES.get(name, SECTIONS[name]))
         self._fill()
         self.call_after_refresh(self._fill)  # the list has its width only now
 
@@ -205,7 +218,7 @@ class HomeScreen(Screen[int]):
         if offer is None:
             return {}
         numbers = {"resume": len(offer.unfinished), "recordings": len(offer.sessions), "benches": len(offer.benches)}
-        return {name: f" {count}" for name, count in numbers.items()}
+        return {name: f" {count}" for name, count in numbers.items() if count}
 
     def _rows(self, name: str, width: int) -> list[Option]:
         """Return the rows of a section. Ids are the section and what the row is."""
@@ -213,8 +226,18 @@ class HomeScreen(Screen[int]):
         if offer is None:
             return [Option(Content.styled("looking for games and sessions …", MUTED), disabled=True)]
         above: list[Option] = []
-        if name == "start":
-            rows = [Option(home_rows.game_line(game, width), id=f"start:{game.name}") for game in offer.games]
+        below: list[Option] = []
+        if name in ("start", "play", "race"):
+            rows = [
+                Option(home_rows.game_line(game, width, played(offer.sessions, game.name)), id=f"start:{game.name}")
+                for game in offer.games
+            ]
+            if name == "start" and not offer.sessions:
+                below = [Option(Content.styled(f"\n{text}"), disabled=True) for text in _FIRST]
+            if name == "race":
+                rows += [Option(home_rows.race_line(row, width), id=f"race:{row.name}") for row in offer.races]
+        elif name == "memories":
+            rows = [Option(home_rows.memory_line(one, width), id=f"memory:{one.folder}") for one in offer.memories]
         elif name == "web":
             rows = [Option(home_rows.web_line(row, width), id=row.name) for row in offer.web]
             above = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
@@ -222,11 +245,14 @@ class HomeScreen(Screen[int]):
             rows = [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
         else:
             sessions = home_rows.ordered(offer.unfinished if name == "resume" else offer.sessions, self._sort)
-            rows = [Option(home_rows.session_line(row, width), id=f"{name}:{row.saved.name}") for row in sessions]
+            rows = [
+                Option(home_rows.session_line(row, width, depth), id=f"{name}:{row.saved.name}")
+                for row, depth in sessions
+            ]
             above = [Option(home_rows.session_head(width, self._sort), disabled=True)] if rows else []
         words = self.query_one("#filter", Input).value.lower().split()
         kept = [row for row in rows if all(word in f"{row.id} {row.prompt}".lower() for word in words)]
-        return [*above, *kept] if kept else []
+        return [*above, *kept, *below] if kept else []
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say what Enter does with the highlighted row."""
@@ -238,8 +264,7 @@ class HomeScreen(Screen[int]):
         task = next((row for row in offer.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
-            first = () if offer.sessions or self.has_class("-short") else _FIRST
-            self._say("\n".join([f"Press Enter to watch it learn {game.title or game.name}.", *first]))
+            self._say(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
             self._say(f"Press Enter to watch it learn {task.name}.")
@@ -248,12 +273,20 @@ class HomeScreen(Screen[int]):
             self.query_one(Preview).show(session)
             about = "" if self.query_one(Preview).display else home_rows.session_about(session)
             self._say(f"Press Enter to {does}.\n{about}".strip())
+        elif option.startswith("memory:"):
+            self._say("Press Enter to search, edit, forget, merge and compare what it has.")
         elif option:
-            self._say("Press Enter to look at this run.")
+            self._say(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
+
+    def _looks(self, option: str) -> str:
+        unfinished = self._offer is not None and any(
+            option == f"race:{row.name}" and not row.finished for row in self._offer.races
+        )
+        return "go on with" if unfinished else "look at"
 
     def _show_keys(self) -> None:
         keys = keymap.footer([key for key in self.key_table if self._fits(key)])
-        does = {"resume": "resume", "start": "watch", "web": "watch"}.get(self._section, "look")
+        does = "resume" if self._section == "resume" else _DOES.get(self._section, ("look", ""))[0]
         first = next(key for key in self.key_table if key.action == "begin")
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
         self.query_one(KeyBar).show([(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys])
@@ -263,7 +296,7 @@ class HomeScreen(Screen[int]):
         if key.action == "change":
             return self._section == "resume"
         if key.action == "play":
-            return self._section in _FORM
+            return self._section in ("start", "web")
         return key.action not in ("rename", "delete", "sort") or self._section in _SESSIONS
 
     # ----------------------------------------------------------------------------------------- actions
@@ -324,8 +357,13 @@ class HomeScreen(Screen[int]):
         elif self._section == "benches":
             row = next(row for row in self._offer.benches if option.id == f"bench:{row.folder.name}")
             self._guarded(lambda: self._actions.bench(row), self.app.push_screen)
+        elif option.id.startswith("memory:"):
+            self._guarded(lambda: self._actions.memory(Path(option.id[7:])), self.app.push_screen)
+        elif option.id.startswith("race:"):
+            row = next(row for row in self._offer.races if option.id == f"race:{row.name}")
+            self._guarded(lambda: self._actions.raced(row), self.app.switch_screen)
         else:
-            self._start(option.id.removeprefix("start:"))
+            self._start(option.id.removeprefix("start:"), play=self._section == "play")
 
     def action_play(self) -> None:
         """Play one episode of the highlighted game or web task by hand."""
@@ -339,10 +377,12 @@ class HomeScreen(Screen[int]):
 
     def _start(self, game: str, *, play: bool = False) -> None:
         def make() -> Screen[int]:
+            screen: Screen[int]
             config = self.query_one(HowForm).config(game, self._games)
             if play:
                 config = dataclasses.replace(config, episodes=1)
-            screen = self._actions.begin(config, play=play)
+            race = self._section == "race"
+            screen = self._actions.race(config) if race else self._actions.begin(config, play=play)
             used().remembered.keep({GAME: game, "session.model": config.model, "session.profile": config.profile})
             return screen
 
@@ -414,3 +454,8 @@ class HomeScreen(Screen[int]):
 
     def _say(self, text: str) -> None:
         self.query_one("#message", Static).update(Content(text))
+
+
+def played(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
+    """Return the sessions of a game, the one played last first."""
+    return [row for row in sessions if row.saved.config.game == game]

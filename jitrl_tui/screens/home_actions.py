@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,22 @@ from typing import TYPE_CHECKING
 from engine.errors import UsageError
 from engine.session import changing
 from engine.session import store as sessions
-from jitrl_tui import ready
-from jitrl_tui.offer import BenchRow, Offer, find_benches, find_games, find_sessions, find_web
+from jitrl_tui import memories, ready
+from jitrl_tui.offer import (
+    BenchRow,
+    Offer,
+    RaceRow,
+    find_benches,
+    find_games,
+    find_races,
+    find_sessions,
+    find_web,
+)
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.bench import BenchScreen
 from jitrl_tui.screens.cell_recording import RecordingScreen
+from jitrl_tui.screens.race import RaceScreen
+from jitrl_tui.screens.running import KEPT
 from jitrl_tui.screens.watch import WatchScreen
 
 if TYPE_CHECKING:
@@ -30,6 +42,14 @@ class StoredBenchScreen(BenchScreen):
         """Go back."""
         self.source.stop()
         self.dismiss()
+
+
+class OpenedRaceScreen(RaceScreen):
+    """A race that was begun or opened on the home screen. Leaving it goes back there."""
+
+    def action_leave(self) -> None:
+        """Go back, after a question if the race is being run."""
+        self.ask_to_leave(f"The race stops here. {KEPT}", "leave", self.app.go_home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +72,7 @@ class StoredHome:
         problems = used().problems
         return Offer(
             games, find_sessions(self.saves), web, missing, find_benches(self.saves),
-            problems[0] if problems else message,
+            problems[0] if problems else message, find_races(self.saves), memories.known(self.saves),
         )  # fmt: skip
 
     def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:
@@ -60,8 +80,8 @@ class StoredHome:
         ready.check_game(config, self.saves)
         return self.watch(sessions.create(self.saves, config, "play" if play else "watch"))
 
-    def memory(self) -> MemoryScreen:
-        """Return a screen with the shared memory. Leaving it goes back.
+    def memory(self, folder: Path | None = None) -> MemoryScreen:
+        """Return a screen with a memory; None for the shared one. Leaving it goes back.
 
         Raises:
             UsageError: Nothing is remembered yet.
@@ -70,13 +90,33 @@ class StoredHome:
         from engine.memory.opening import open_memory
         from jitrl_tui.screens.memory import MemoryScreen
 
-        folder = self.saves / "memory"
+        folder = self.saves / "memory" if folder is None else folder
         memory = open_memory(folder, self.saves, follow=False, rules=scope_rules) if folder.is_dir() else None
         if memory is None or not memory.scopes():
             if memory is not None:
                 memory.close()
             raise UsageError("Nothing is remembered yet: an episode is remembered when it ends.")
         return MemoryScreen(memory, "", self.saves, close=True)
+
+    def race(self, config: SessionConfig) -> RaceScreen:
+        """Begin a race of an agent against the model alone, each with a memory of its own, and return its screen."""
+        from engine.session import race as races
+        from jitrl_tui.race_source import LiveRace
+
+        ready.check_game(config, self.saves)
+        agents = ("static", config.agent if config.agent != "static" else "jitrl")
+        arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in agents]
+        race = races.create(self.saves, arms)
+        return OpenedRaceScreen(LiveRace(race, self.saves), race, self.saves, delay=_delay())
+
+    def raced(self, row: RaceRow) -> RaceScreen:
+        """Return the screen of a race that was run: it goes on, or is shown again if it is finished."""
+        from engine.session import race as races
+        from jitrl_tui.race_source import LiveRace, RecordedRace
+
+        race = races.load(self.saves, row.name)
+        source = RecordedRace(race) if row.finished else LiveRace(race, self.saves)
+        return OpenedRaceScreen(source, race, self.saves, delay=_delay())
 
     def go_on(self, saved: SavedSession) -> WatchScreen:
         """Return the screen of a saved session."""
@@ -109,3 +149,9 @@ class StoredHome:
         plan = folders.planned(row.folder)
         info = BenchInfo(row.folder.name, plan.suite.title, plan.cells, folder=row.folder)
         return StoredBenchScreen(StoredBench(info))
+
+
+def _delay() -> float:
+    """Return the seconds between two steps that the user has set."""
+    speed = used().value("app.speed")
+    return 1.0 / speed if speed > 0 else 0.0

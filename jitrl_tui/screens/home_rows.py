@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from textual.content import Content
@@ -14,7 +14,8 @@ from engine.errors import JitrlError
 from engine.records import Stepped
 from engine.settings import differences
 from jitrl_tui.facts import last_steps
-from jitrl_tui.offer import BenchRow, GameRow, SessionRow, WebRow
+from jitrl_tui.memories import KnownMemory
+from jitrl_tui.offer import BenchRow, GameRow, RaceRow, SessionRow, WebRow
 from jitrl_tui.output import one_line
 from jitrl_tui.view import points, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, STRONG, LinePane, fit, wrap
@@ -28,16 +29,17 @@ _WITH_CURVE = 90
 """Columns from which rows of sessions have them."""
 
 
-def game_line(game: GameRow, width: int) -> Content:
-    """Return the row of a game."""
+def game_line(game: GameRow, width: int, sessions: Sequence[SessionRow] = ()) -> Content:
+    """Return the row of a game: its points, and what was played of it, the session played last first."""
     note = f"{points(game.max_score)} points" if game.max_score else ""
     mark = "shipped" if game.shipped else "yours"
-    room = max(8, width - 24)
-    return Content.assemble(
-        (fit(game.title or game.name, room), STRONG),
-        (f"{note:>12}", ""),
-        (f"  {mark:<8}", ""),
-    )
+    played = ""
+    if width >= _WITH_CURVE // 2:
+        best = max((row.facts.best for row in sessions if row.facts.best is not None), default=None)
+        bars = sparkline(sessions[0].facts.scores, _CURVE) if sessions else ""
+        played = f"{bars:>{_CURVE}}  {'best ' + points(best) if best is not None else '':<9}"
+    room = max(8, width - 24 - len(played))
+    return Content.assemble((fit(game.title or game.name, room), STRONG), (f"{note:>12}", ""), f"  {mark:<8}", played)
 
 
 SORTS: Mapping[str, Callable[[SessionRow], Any]] = {
@@ -50,9 +52,24 @@ SORTS: Mapping[str, Callable[[SessionRow], Any]] = {
 the game or the model, the best score first."""
 
 
-def ordered(rows: Sequence[SessionRow], sort: str) -> list[SessionRow]:
-    """Return sessions in one of `SORTS`."""
-    return sorted(rows, key=SORTS[sort])
+def ordered(rows: Sequence[SessionRow], sort: str) -> list[tuple[SessionRow, int]]:
+    """Return sessions in one of `SORTS`, each with the number of sessions that it is branched from.
+
+    In the first order branches follow the session that they come from. In others none has such a number.
+    """
+    inner = {row.saved.name for row in rows}
+    below: dict[str, list[SessionRow]] = {}
+    for row in sorted(rows, key=SORTS[sort]):
+        origin = row.saved.origin
+        branched = sort == next(iter(SORTS)) and origin is not None and origin.session in inner
+        below.setdefault(origin.session if branched and origin is not None else "", []).append(row)
+
+    def tree(name: str, depth: int) -> Iterator[tuple[SessionRow, int]]:
+        for row in below.get(name, ()):
+            yield row, depth
+            yield from tree(row.saved.name, depth + 1)
+
+    return list(tree("", 0))
 
 
 def session_head(width: int, sort: str) -> Content:
@@ -75,14 +92,19 @@ def _sizes(width: int) -> tuple[int, ...]:
     return (game, fixed[0], left - game, *fixed[1:], name)
 
 
-def session_line(row: SessionRow, width: int) -> Content:
-    """Return the row of a session: what is played, by whom, how far it is, its scores, and when it changed last."""
+def session_line(row: SessionRow, width: int, depth: int = 0) -> Content:
+    """Return the row of a session: what is played, by whom, how far it is, its scores, and when it changed last.
+
+    Args:
+        depth: How many sessions above it it is branched from.
+    """
+    branch = "  " * (depth - 1) + "└ " if depth else ""
     config, facts = row.saved.config, row.facts
     scores = "–"
     if facts.average is not None and facts.last is not None and facts.best is not None:
         scores = f"{points(facts.last)}/{facts.average:.1f}/{points(facts.best)}"
     texts = (
-        config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{row.episode}/{config.episodes}", scores,
+        branch + config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{row.episode}/{config.episodes}", scores,
         sparkline(facts.scores, _CURVE), when(facts.changed), row.saved.name,
     )  # fmt: skip
     cells = [fit(text, size) if size else "" for text, size in zip(texts, _sizes(width), strict=True)]
@@ -124,6 +146,22 @@ def bench_line(row: BenchRow, width: int) -> Content:
         (fit(row.folder.name, name), STRONG), " " + fit(row.title, room - name), " ",
         f"{state:>14}", "  ", when(row.changed),
     )  # fmt: skip
+
+
+def race_line(row: RaceRow, width: int) -> Content:
+    """Return the row of a race that was run."""
+    state = "finished" if row.finished else "goes on"
+    room = max(20, width - 10)
+    name = room // 2
+    racers = f"{row.game.rsplit('/', 1)[-1]}: {' against '.join(row.racers)}"
+    return Content.assemble((fit(racers, name), STRONG), " " + fit(row.name, room - name), f"{state:>9}")
+
+
+def memory_line(memory: KnownMemory, width: int) -> Content:
+    """Return the row of a memory."""
+    room = max(20, width - 26)
+    cells = f"{memory.size / 1000:>10,.0f} kB  {when(memory.changed):>11}"
+    return Content.assemble((fit(memory.title, room), STRONG), cells)
 
 
 def when(at: float) -> str:

@@ -44,7 +44,11 @@ def sliders_of(settings: Settings) -> tuple[str, ...]:
 
 
 class Sliders(LinePane):
-    """One slider for each setting. Up and down choose one, left and right change it."""
+    """One slider for each setting. Up and down choose one, left and right change it.
+
+    Args:
+        before: The settings at first.
+    """
 
     BINDINGS: ClassVar = [
         Binding("up,k", "choose(-1)", show=False),
@@ -66,12 +70,21 @@ class Sliders(LinePane):
         self._at = 0
 
     @property
+    def changes(self) -> dict[str, Any]:
+        """The settings that are not as at first, by name."""
+        return {name: getattr(self.now, name) for name in self.names if self.unlike(name)}
+
+    def unlike(self, name: str) -> bool:
+        """Return whether a setting is not as at first."""
+        return bool(getattr(self.now, name) != getattr(self.before, name))
+
+    @property
     def name_at(self) -> str:
         """The chosen setting."""
         return self.names[self._at]
 
     def stops(self, name: str) -> list[float | str]:
-        """Return the values that a slider stops at, the recorded and the present one among them."""
+        """Return the values that a slider stops at, those at first and now among them."""
         values = {*STOPS[name][1], getattr(self.before, name), getattr(self.now, name)}
         return list(STOPS[name][1]) if name == "selection" else sorted(values, key=float)
 
@@ -88,8 +101,8 @@ class Sliders(LinePane):
                 ("▸ " if at == self._at else "  ", ACCENT),
                 (fit(label, 16), STRONG if at == self._at else ""),
                 (bar, NAME), (rest, FAINT),
-                (f" {shown(value):>6}", HUMAN if value != before else ""),
-                (f" was {shown(before)}" if value != before else "", MUTED),
+                (f" {shown(value):>6}", HUMAN if self.unlike(name) else ""),
+                (f" was {shown(before)}" if self.unlike(name) else "", MUTED),
             )  # fmt: skip
             lines.append(line.truncate(width))
         return lines
@@ -144,11 +157,11 @@ class Sliders(LinePane):
         self.app.push_screen(NumberDialog(name, meaning, value, wrong), given)
 
     def action_reset(self) -> None:
-        """Give the chosen setting its recorded value."""
+        """Give the chosen setting its first value."""
         self.change(self.name_at, getattr(self.before, self.name_at))
 
     def action_reset_all(self) -> None:
-        """Give all settings their recorded values."""
+        """Give all settings their first values."""
         self.now = self.before
         self.renew()
         self.post_message(self.Changed())
@@ -195,7 +208,7 @@ class GoOn:
     """An answer of the window: settings to go on with.
 
     Attributes:
-        changes: What differs from the settings of the run, by name.
+        changes: What differs from the settings in force, by name.
         branch: Whether to go on from the choice on show, in a new session, and not in the running one.
     """
 
@@ -237,18 +250,18 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
     def compose(self) -> ComposeResult:
         """Lay out the window."""
         box = self.box("what if: no model is asked, nothing is played, nothing changes")
-        go_on = "a apply from now on · b in a branch" if self._runs else "b go on with these"
-        box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 as recorded · {go_on} · Tab list · Esc")
+        go_on = "a apply · b branch" if self._runs else "b branch"
+        box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 as it was · {go_on} · Tab list · Esc")
         with box, Horizontal(id="halves"):
             with Vertical(id="left"):
-                yield Sliders(self._run.settings)
+                yield Sliders(self._run.settings_at(self._place))
                 yield _Decision()
             with Vertical(id="right"):
                 yield Static(id="told", markup=False)
                 yield RowList("choices", self._row, lambda width: "ep/step  was → would be")
 
     def on_mount(self) -> None:
-        """Make the decisions again with the recorded settings."""
+        """Make the decisions again as they were recorded."""
         self.query_one(Sliders).focus()
         self.set_interval(0.25, self._tell)
         self._again()
@@ -279,17 +292,17 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         self._again()
 
     def _again(self) -> None:
-        settings, run, place, first = self.query_one(Sliders).now, self._run, self._place, self._unlike is None
+        changes, run, place, first = self.query_one(Sliders).changes, self._run, self._place, self._unlike is None
         self._outcome, self._problem = None, ""
         self.query_one(RowList).message = ""
         self.query_one(RowList).show(0)
 
         def work(told: Callable[[int, int], None]) -> tuple[Again | None, Outcome]:
-            one = whatif.trial(run, place, settings=settings, check=lambda: told(0, 0))
+            one = whatif.trial(run, place, changes=changes, check=lambda: told(0, 0))
             told(0, 0)  # raises if the window was closed
             self.app.call_later(self._show, one)
             asks = True if first and run.scope is not None else None
-            return one, whatif.what_if(run, settings, from_memory=asks, checks=first, progress=told)
+            return one, whatif.what_if(run, changes, from_memory=asks, checks=first, progress=told)
 
         def finished(result: tuple[Again | None, Outcome]) -> None:
             one, self._outcome = result
@@ -352,11 +365,13 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
 
     def action_go_on(self, branch: bool) -> None:
         """Go on with these settings: from the choice on show, in a new session, or in the running one."""
-        before, now = self._run.settings, self.query_one(Sliders).now
-        changes = {name: getattr(now, name) for name in STOPS if getattr(now, name) != getattr(before, name)}
-        fixed = [name for name in changes if name not in levers(before)]
-        if not changes:
-            self.notify("These are the settings of the run: change one first.", severity="warning")
+        sliders, in_force = self.query_one(Sliders), self._run.settings_at()
+        now = sliders.now
+        changes = {name: getattr(now, name) for name in sliders.names if getattr(now, name) != getattr(in_force, name)}
+        fixed = [name for name in changes if name not in levers(in_force)]
+        if not (sliders.changes if branch else changes):
+            said = "of this choice" if branch else "in force"
+            self.notify(f"These are the settings {said}: change one first.", severity="warning")
         elif not branch and not self._runs:
             self.notify("The session does not run: b goes on with these in a branch.", severity="warning")
         elif not branch and fixed:

@@ -34,10 +34,12 @@ class Sections(Widget):
 
     def _parts(self) -> list[tuple[str, str, str]]:
         """Return name, key and title of each section, as they are drawn."""
-        return [
-            (name, f" {key} ", f"[{title}] " if name == self._open else f" {title}  ")
-            for name, key, title in self._sections
+        parts = [
+            (name, f" {key} ", f"[{title}]" if name == self._open else title) for name, key, title in self._sections
         ]
+        room = self.size.width - sum(cell_len(key + title) for _, key, title in parts)
+        gap = " " * max(0, min(2, room // max(1, len(parts))))
+        return [(name, key, title + gap) for name, key, title in parts]
 
     def render(self) -> Content:
         """Return the line."""

@@ -210,7 +210,7 @@ def test_a_recorded_worker_decides_the_same_when_it_is_told_again(run):
         scope = memory.scope(memory.scopes()[0])
         for events in run.recordings("graph, two"):
             told = RecordedRun(events, scope)
-            again = list(told.again(told.settings, from_memory=True))
+            again = list(told.again(from_memory=True))
             assert len(again) == 12
             assert all(one.same for one in again)
 

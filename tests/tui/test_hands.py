@@ -30,6 +30,7 @@ from jitrl_tui.screens.whatif import Sliders, WhatIfScreen
 from jitrl_tui.widgets.rows import RowList
 from tests.memory.lives import make_episode
 from tests.playing import run
+from tests.test_levers import KNN, played
 from tests.tui.driving import settled, until
 from tests.tui.screen_text import screen_text
 
@@ -258,7 +259,7 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
             beta = window.query_one(Sliders).now.beta
             assert beta < SETTINGS.beta
             with whatif.opened(folder, folder.parent.parent) as run_:
-                same = whatif.what_if(run_, dataclasses.replace(run_.settings, beta=beta))
+                same = whatif.what_if(run_, {"beta": beta})
             assert len(same.differing) == len(window.outcome.differing) > 0
             assert same.sentence in " ".join(screen_text(pilot.app).split())
             await pressed(pilot, "0")
@@ -437,3 +438,20 @@ def test_what_is_kept_while_a_session_waits_is_used_for_the_decision_that_waits(
     asyncio.run(go())
     with whatif.opened(saved.folder, tmp_path) as again:
         assert again.episodes
+
+
+def test_the_sliders_begin_at_the_settings_in_force(tmp_path):
+    saved, _ = played(tmp_path, KNN, {"beta": 0.5})
+
+    async def go():
+        async with watching(saved.folder) as (pilot, _):
+            await pressed(pilot, "K")
+            await until(pilot, lambda: isinstance(pilot.app.screen, WhatIfScreen))
+            await pressed(pilot)
+            sliders, window = pilot.app.screen.query_one(Sliders), pilot.app.screen
+            assert (sliders.now.beta, sliders.changes, window.outcome.differing) == (0.5, {}, ())
+            await pressed(pilot, *["right"] * 5)
+            assert sliders.changes == {"beta": KNN.beta}  # what the session began with
+            assert set(window.outcome.changed) == {"beta"}
+
+    asyncio.run(go())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from engine.memory import Memory
 from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
-from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.app import JitrlApp, _watch, home_screen
 from jitrl_tui.facts import Facts
 from jitrl_tui.offer import BenchRow, GameRow, Offer, SessionRow, WebRow
 from jitrl_tui.preferences import used
@@ -24,7 +26,9 @@ from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
+from jitrl_tui.screens.home_rows import ordered, session_line
 from jitrl_tui.screens.memory import MemoryScreen
+from jitrl_tui.screens.race import RaceScreen
 from jitrl_tui.screens.watch import WatchScreen
 from tests.memory.lives import make_episode
 from tests.tui import stream
@@ -133,7 +137,7 @@ def test_the_method_is_told_and_what_it_needs_that_the_model_has_not():
             async def form() -> str:
                 """Return the words of the form on the right."""
                 text = await settled(pilot)
-                rows = [line.split("│┃")[-1].split("││")[-1] for line in text.splitlines()]
+                rows = [re.split("│┃|││|┃│", line)[-1] for line in text.splitlines()]
                 return " ".join(" ".join(rows).replace("┃", " ").replace("│", " ").split())
 
             text = await form()
@@ -380,7 +384,7 @@ def test_a_game_is_played_by_hand_and_memory_is_looked_at_from_here(tmp_path):
             await until(pilot, lambda: "Nothing is remembered yet" in screen_text(app))
             form = app.screen.query_one(HowForm)
             form.query_one("#model", Input).value = "prior/verbs"
-            await pilot.press("p")
+            await pilot.press("6", "enter")
             await until(pilot, lambda: app.watching is not None and app.watching.view.pending)
             assert app.watching.view.started.episodes == 1
             await pilot.press(*"look", "enter")
@@ -397,10 +401,44 @@ def test_a_game_is_played_by_hand_and_memory_is_looked_at_from_here(tmp_path):
     async def look():
         async with JitrlApp(lambda: HomeScreen(home), saves=tmp_path).run_test(size=(140, 45)) as pilot:
             await until(pilot, lambda: "Press Enter" in screen_text(pilot.app))
-            await pilot.press("m")
+            await pilot.press("8")
+            await until(pilot, lambda: "shared memory" in screen_text(pilot.app))
+            await pilot.press("enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, MemoryScreen))
             await until(pilot, lambda: "game/test" in screen_text(pilot.app))
             await pilot.press("q")
             await until(pilot, lambda: isinstance(pilot.app.screen, HomeScreen))
 
     asyncio.run(look())
+
+
+def test_a_race_is_begun_left_and_gone_on_with_from_here(tmp_path):
+    home = StoredHome(tmp_path, lambda saved: _watch(saved, tmp_path))
+    app = JitrlApp(lambda: home_screen(tmp_path, None), saves=tmp_path)
+
+    async def go():
+        async with app.run_test(size=(140, 45)) as pilot:
+            await until(pilot, lambda: "Press Enter to watch it learn" in screen_text(app))
+            app.screen.query_one(HowForm).query_one("#model", Input).value = "prior/verbs"
+            await pilot.press("7", "enter")
+            await until(pilot, lambda: isinstance(app.screen, RaceScreen) and "score" in screen_text(app))
+            await pilot.press("q", "enter")
+            await until(pilot, lambda: isinstance(app.screen, HomeScreen))
+            await pilot.press("7")
+            await until(pilot, lambda: "pantry: static against jitrl" in screen_text(app))
+            await pilot.press("end")
+            await until(pilot, lambda: "Press Enter to go on with this race" in screen_text(app))
+
+    asyncio.run(go())
+    (row,) = home.load().races
+    assert (row.game, row.racers, row.finished) == ("pantry", ["static", "jitrl"], False)
+
+
+def test_branches_stand_below_the_session_that_they_come_from(tmp_path):
+    rows = sessions_in(tmp_path)
+    origin = sessions.Origin(rows[2].saved.name, 1, 0)
+    rows[0] = dataclasses.replace(rows[0], saved=dataclasses.replace(rows[0].saved, origin=origin))
+    names = [row.saved.name for row in rows]
+    found = [(row.saved.name, depth) for row, depth in ordered(rows, "changed")]
+    assert found == [(names[1], 0), (names[2], 0), (names[0], 1)]
+    assert f"└ {rows[0].saved.config.game}" in session_line(rows[0], 100, 1).plain

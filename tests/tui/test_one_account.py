@@ -172,7 +172,7 @@ def test_a_neutral_logit_is_told_from_an_opinion():
 def test_numbers_read_from_the_opinion_to_the_new_logit_from_left_to_right():
     for width in (36, 50, 100):
         text = " ".join(panes(decision(left=12.0), width=width)[0].partition("▸")[2].partition("○")[0].split())
-        signs = ["N ", "Q̂ ", "V̂ ", "Â ", "conf –", "→ z +0.0000", "→ +20·Ã +0.6364", "→ z′ +12.73", "→ 30%", "→ 100%"]
+        signs = ["N ", "Q̂ ", "V̂ ", "Â ", "z +0.0000", "→ +20·Ã +0.6364", "→ z′ +12.73", "→ 30%", "→ 100%"]
         places = [text.index(sign) for sign in signs]
         assert places == sorted(places)
 
