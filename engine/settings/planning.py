@@ -27,8 +27,9 @@ class PlanNumbers(Group):
     """What the estimator believes before it has seen anything, and how far and wide plans are searched."""
 
     # What things are worth
-    new_place: float = setting(4.0, "points that discovering a place is worth", 0.0, 1e3)
-    new_thing: float = setting(1.0, "points that discovering any other new word is worth", 0.0, 1e3)
+    new_place: float = setting(
+        4.0, "points that discovering a place is worth; any other new word is worth 1", 0.0, 1e3
+    )
     death_cost: float = setting(
         2.0, "points that dying costs beyond what the rest of the plan is worth; 8 was worse on ten dungeons", 0.0, 1e3
     )
@@ -104,9 +105,8 @@ class PlanNumbers(Group):
     strength: float = setting(2.0, "occasions on which a step came as it was, added to those counted", 0.0, 1e3)
     continuations: int = setting(4, "continuations kept of one history: the best by what they still gained", 0, 1e6)
     as_before: float = setting(
-        4.0, "times that luck is taken to have fallen as before, before any was counted", 0.0, 1e3
+        4.0, "times that luck is taken to have fallen as before, for each that it fell otherwise", 0.0, 1e3
     )
-    otherwise: float = setting(1.0, "times that luck is taken to have fallen otherwise, before any was", 0.0, 1e3)
 
     # Search
     overhead: float = setting(
@@ -115,16 +115,12 @@ class PlanNumbers(Group):
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
     width: int = setting(2, "gains considered from each of them", 1, 1e6)
     levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
-    depth: int = setting(30, "gains added to a route at most", 0, 1e6)
     shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(
         0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0
     )
     look_around: int = setting(3, "steps kept free for looking around where an untried move may lead", 0, 1e6)
-    sure: float = setting(
-        0.5, "probability of all points left above which nothing else is looked for", 0.0, 1.0
-    )
 
     # Looking on when nothing new is gained
     parts: int = setting(4, "parts of an episode of which some, or all, may be left for discoveries", 1, 1e3)

@@ -105,7 +105,7 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
+        return points >= task.to_gain and 2.0 * likely >= task.to_gain and 2.0 * route.success >= 1.0
 
     def _with_detours(self, route: Route, paths: Paths, offers: Offers) -> Plan:
         """Return the plan that spends what a route leaves free on detours."""
@@ -154,10 +154,7 @@ class Router:
         trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
         found = [self.nowhere, *map(self.follow, trails)]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
-        for _ in range(self._n.depth):
-            longer = [further for route in beam for further in self._further(route)]
-            if not longer:
-                break
+        while longer := [further for route in beam for further in self._further(route)]:
             unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
