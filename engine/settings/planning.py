@@ -47,9 +47,6 @@ class PlanNumbers(Group):
         64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
     )
     clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-    kinds: int = setting(
-        8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
-    )
     helped: int = setting(2, "levels of actions at a place that may come first there to make another possible", 0, 8)
     helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
 
@@ -90,11 +87,8 @@ class PlanNumbers(Group):
     carry: float = setting(
         0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
     )
-    carry_places: int = setting(4, "places where a thing never was that count for fetching it", 0, 1e6)
-    sources: int = setting(4, "places considered where a thing was taken or made", 1, 1e6)
 
     # Replay
-    trails: int = setting(8, "trails that are followed from a situation", 1, 1e6)
     kept_trails: int = setting(
         24, "trails kept from one situation: the best by what they still gained", 0, 1e6
     )
@@ -103,7 +97,6 @@ class PlanNumbers(Group):
         0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
     )
     strength: float = setting(2.0, "occasions on which a step came as it was, added to those counted", 0.0, 1e3)
-    continuations: int = setting(4, "continuations kept of one history: the best by what they still gained", 0, 1e6)
     as_before: float = setting(
         4.0, "times that luck is taken to have fallen as before, for each that it fell otherwise", 0.0, 1e3
     )
@@ -112,8 +105,14 @@ class PlanNumbers(Group):
     overhead: float = setting(
         2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
     )
+    breadth: int = setting(
+        4,
+        "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice as "
+        "many trails",
+        2,
+        1e6,
+    )
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
-    width: int = setting(2, "gains considered from each of them", 1, 1e6)
     levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
     shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
@@ -123,7 +122,6 @@ class PlanNumbers(Group):
     look_around: int = setting(3, "steps kept free for looking around where an untried move may lead", 0, 1e6)
 
     # Looking on when nothing new is gained
-    parts: int = setting(4, "parts of an episode of which some, or all, may be left for discoveries", 1, 1e3)
     trust: float = setting(20.0, "points that a kind of plan is taken to have promised and brought at first", 0.0, 1e6)
 
     # Following plans

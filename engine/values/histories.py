@@ -101,7 +101,7 @@ class Histories:
                 known = self._after[history]
                 known.append((best, number, index))
                 known.sort(reverse=True)
-                del known[self._n.continuations :]
+                del known[self._n.breadth :]
         self._now, self._passed = 0, []
 
     def continued(self) -> Iterator[tuple[int, int]]:

@@ -147,7 +147,7 @@ class Offers:
         m, places = self._m, len(self._m.places)
         uses = dict.fromkeys(m.hazards.light, self._light_worth)
         for token in m.sources:
-            unknown = min(places - m.bringing.places[token], self._n.carry_places)
+            unknown = min(places - m.bringing.places[token], self._n.breadth)
             use = min(self._light_worth, self._n.carry * self._curiosity * m.bringing.opens(token) * unknown)
             if use > self._n.least and not is_held(token):  # how things are packed makes no new thing
                 uses.setdefault(token, use)
@@ -164,7 +164,7 @@ class Offers:
         for token, sources in self._m.sources.items():
             if token not in self._uses:
                 continue
-            for place, action in itertools.islice(sources, self._n.sources):
+            for place, action in itertools.islice(sources, self._n.breadth):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
             # What brought it about by being done to it elsewhere may be possible here: a lamp can be lit anywhere.

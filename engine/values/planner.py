@@ -203,7 +203,7 @@ class Router:
         """Return `route` with each of the best next known gains added, and with each as good that ends the game."""
         if route.ends:
             return []
-        reached, width = self._paths.reach(route.at, route.left), self._n.width
+        reached, width = self._paths.reach(route.at, route.left), self._n.breadth // 2
         ways = self._ways.of(route.at.place)  # to where the known ways are shut, too
         steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
@@ -317,7 +317,7 @@ class Router:
         """Return the route with something fetched at its end, None if it is not known how."""
         if token in route.at.have:
             return route
-        sources = itertools.islice(self._m.sources.get(token, ()), self._n.sources)
+        sources = itertools.islice(self._m.sources.get(token, ()), self._n.breadth)
         legs = (self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed)
         found = (further for further in legs if further is not None and token in further.at.have)
         return max(found, key=lambda route: route.left, default=None)

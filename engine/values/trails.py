@@ -181,7 +181,7 @@ class Trails:
                 part = self._episodes[number][index : index + steps]
                 exact += self._parts(part, gained, self.histories.repeat_probability)
         # Trails that are wrong about what is needed must not crowd out those that count on nothing but luck.
-        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-self._n.trails :])
+        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-2 * self._n.breadth :])
         chosen = {trail.actions: trail for trail in sorted(best, key=_worth)}
         return sorted(chosen.values(), key=_worth, reverse=True)
 
