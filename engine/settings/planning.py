@@ -51,8 +51,6 @@ class PlanNumbers(Group):
     helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
 
     # Effects
-    occasions: int = setting(24, "latest occasions of an action at a place that are kept", 1, 1e6)
-    looks: int = setting(24, "latest looks of a place that are kept", 1, 1e6)
 
     least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)
     possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
@@ -89,9 +87,6 @@ class PlanNumbers(Group):
     )
 
     # Replay
-    kept_trails: int = setting(
-        24, "trails kept from one situation: the best by what they still gained", 0, 1e6
-    )
     alike: float = setting(0.7, "similarity of what is seen above which a trail begins here", 0.0, 1.0)
     unlikely: float = setting(
         0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
@@ -105,6 +100,7 @@ class PlanNumbers(Group):
     overhead: float = setting(
         2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
     )
+    kept: int = setting(24, "occasions, looks and trails that are kept: the latest, or the best", 1, 1e6)
     breadth: int = setting(
         4,
         "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice as "

@@ -148,9 +148,9 @@ class Trails:
                 if best > 0.0:
                     known = at[now.place].setdefault(now.have, [])
                     known.append((-best, index, -number))
-                    if len(known) > self._n.kept_trails:
+                    if len(known) > self._n.kept:
                         known.sort()
-                        del known[self._n.kept_trails :]
+                        del known[self._n.kept :]
 
     def lose(self) -> None:
         """Take note that a step is not known: what was done before it and after it are parts that nothing joins."""
@@ -171,7 +171,7 @@ class Trails:
         found_at = (self._at, self._said_at) if self._m.edits else (self._at,)
         at = itertools.chain.from_iterable(found.get(now.place, {}).items() for found in found_at)
         known = sorted(begun for have, begins in at if have <= now.have for begun in begins)
-        for _, index, number in known[: 2 * self._n.kept_trails]:
+        for _, index, number in known[: 2 * self._n.kept]:
             begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
                 found += self._parts(self._episodes[-number][index : index + steps], gained)
