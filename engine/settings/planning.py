@@ -56,7 +56,9 @@ class PlanNumbers(Group):
     possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
 
     # Hazards
-    unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
+    doubt: float = setting(
+        2.0, "occasions of what is believed at first that are added to those counted", 0.0, 1e3
+    )
     unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
@@ -66,7 +68,6 @@ class PlanNumbers(Group):
     first: float = setting(
         2.0, "points expected of trying an action of a class that was never tried", 0.0, 1e3
     )
-    first_tries: float = setting(2.0, "tries that this is worth", 0.0, 1e3)
     again: float = setting(
         0.3, "share of novelty of an action that was tried here in another situation", 0.0, 1.0
     )
@@ -78,10 +79,6 @@ class PlanNumbers(Group):
     opening: float = setting(
         0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
     )
-    opening_tries: float = setting(4.0, "things brought that this is worth", 0.0, 1e3)
-    opening_own: float = setting(
-        2.0, "things brought that what holds of all is worth beside a thing's own record", 0.0, 1e3
-    )
     carry: float = setting(
         0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
     )
@@ -91,7 +88,6 @@ class PlanNumbers(Group):
     unlikely: float = setting(
         0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
     )
-    strength: float = setting(2.0, "occasions on which a step came as it was, added to those counted", 0.0, 1e3)
     as_before: float = setting(
         4.0, "times that luck is taken to have fallen as before, for each that it fell otherwise", 0.0, 1e3
     )

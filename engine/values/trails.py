@@ -221,8 +221,8 @@ class Trails:
                 break
             outcomes = self._outcomes.get((step.now, step.action)) or Counter()
             luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
-            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
-            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.strength)
+            otherwise = luck.rate(0.0, self._n.doubt) if luck is not None else 0.0
+            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.doubt)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break
