@@ -47,8 +47,6 @@ class PlanNumbers(Group):
         64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
     )
     clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-    helped: int = setting(2, "levels of actions at a place that may come first there to make another possible", 0, 8)
-    helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
 
     # Effects
 
@@ -105,7 +103,12 @@ class PlanNumbers(Group):
         1e6,
     )
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
-    levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
+    levels: int = setting(
+        2,
+        "things made or fetched, and ways opened, for the sake of one another; one less for a move on the way",
+        0,
+        8,
+    )
     shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(

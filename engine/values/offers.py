@@ -203,7 +203,7 @@ class Offers:
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, key = self._m, (at.place, action)
-        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.helped)
+        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.levels)
         if opened is None:
             return None
         actions, then = (*opened.actions, action), opened.at.context

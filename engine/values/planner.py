@@ -253,7 +253,7 @@ class Router:
             return self._behind(route, reached, key, levels)
         way = reached[key[0]]
         at = self._paths.seen(way.at)
-        enabled = self._paths.enable(at, key[1], self._n.helped)
+        enabled = self._paths.enable(at, key[1], self._n.levels)
         if enabled is None:
             return self._provided(route, at, key[1], levels)
         done = self._paths.do(enabled.after(way.at), key[1])
@@ -305,7 +305,7 @@ class Router:
 
     def _provided(self, route: Route, at: Situation, action: str, levels: int) -> Route | None:
         """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
-        lacks = self._lacks(at, action, self._n.helped) if levels else None
+        lacks = self._lacks(at, action, self._n.levels) if levels else None
         for token in sorted(lacks or ()):
             fetched = self._fetch(route, token, levels - 1)
             if fetched is None:
