@@ -69,9 +69,6 @@ class PlanNumbers(Group):
     again: float = setting(
         0.3, "share of novelty of an action that was tried here in another situation", 0.0, 1.0
     )
-    retried: int = setting(
-        2, "times that an action is tried at a place in the hope that the situation matters", 0, 1e6
-    )
     loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
     opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
     opening: float = setting(
@@ -120,16 +117,13 @@ class PlanNumbers(Group):
     trust: float = setting(20.0, "points that a kind of plan is taken to have promised and brought at first", 0.0, 1e6)
 
     # Following plans
-    plans: int = setting(6, "plans made at one step before it is taken without one", 1, 1e6)
     patience: int = setting(
         3,
-        "times that an action may do nothing in an episode before plans do without it, and that a plan of one step is "
-        "made in the same situation",
-        1,
+        "times that an action may do nothing in an episode before plans do without it, that a plan for the same thing "
+        "is made in the same situation (one of several steps once less), that an action is tried at a place, and half "
+        "of the plans made at one step before it is taken without one",
+        2,
         1e6,
-    )
-    departures: int = setting(
-        2, "times that a longer plan for the same thing begins in the same situation of an episode", 1, 1e6
     )
     aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(

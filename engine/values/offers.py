@@ -113,7 +113,7 @@ class Offers:
         for action in m.places[name].preconditions:
             key = (name, action)
             is_new = key not in progress.tried and key not in progress.failed
-            if is_new and (m.tried.get(key, 0) <= self._n.retried or action in m.moves):
+            if is_new and (m.tried.get(key, 0) < self._n.patience or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.least:
                     rated.append((promise, action))
