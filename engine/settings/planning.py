@@ -106,7 +106,6 @@ class PlanNumbers(Group):
         0,
         8,
     )
-    shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(
         0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0

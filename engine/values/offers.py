@@ -131,7 +131,7 @@ class Offers:
             first = next((move for move in way if self._paths.is_shut(move, now)), None)
             if first is not None:
                 best[first] = max(best.get(first, 0.0), promised.bound(len(way)))
-        return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
+        return sorted(best, key=lambda key: (-best[key], key))[:1]
 
     # ----------------------------------------------------------------------------------------- bringing
 
