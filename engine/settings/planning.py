@@ -94,8 +94,8 @@ class PlanNumbers(Group):
     kept: int = setting(24, "occasions, looks and trails that are kept: the latest, or the best", 1, 1e6)
     breadth: int = setting(
         4,
-        "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice as "
-        "many trails",
+        "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice "
+        "as many trails",
         2,
         1e6,
     )
