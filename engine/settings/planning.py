@@ -27,8 +27,9 @@ class PlanNumbers(Group):
     """What the estimator believes before it has seen anything, and how far and wide plans are searched."""
 
     # What things are worth
-    new_place: float = setting(4.0, "points that discovering a place is worth", 0.0, 1e3)
-    new_thing: float = setting(1.0, "points that discovering any other new word is worth", 0.0, 1e3)
+    new_place: float = setting(
+        4.0, "points that discovering a place is worth; any other new word is worth 1", 0.0, 1e3
+    )
     death_cost: float = setting(
         2.0, "points that dying costs beyond what the rest of the plan is worth; 8 was worse on ten dungeons", 0.0, 1e3
     )
@@ -46,21 +47,16 @@ class PlanNumbers(Group):
         64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
     )
     clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-    kinds: int = setting(
-        8, "alternatives kept of what an action made a thing out of; with more, anything will do", 0, 1e6
-    )
-    helped: int = setting(2, "levels of actions at a place that may come first there to make another possible", 0, 8)
-    helped_move: int = setting(1, "the same for a move on the way to another place", 0, 8)
 
     # Effects
-    occasions: int = setting(24, "latest occasions of an action at a place that are kept", 1, 1e6)
-    looks: int = setting(24, "latest looks of a place that are kept", 1, 1e6)
 
     least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)
     possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
 
     # Hazards
-    unharmed: float = setting(2.0, "steps without harm that are added to those counted at a place", 0.0, 1e3)
+    doubt: float = setting(
+        2.0, "occasions of what is believed at first that are added to those counted", 0.0, 1e3
+    )
     unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
     certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
     deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
@@ -70,77 +66,63 @@ class PlanNumbers(Group):
     first: float = setting(
         2.0, "points expected of trying an action of a class that was never tried", 0.0, 1e3
     )
-    first_tries: float = setting(2.0, "tries that this is worth", 0.0, 1e3)
     again: float = setting(
         0.3, "share of novelty of an action that was tried here in another situation", 0.0, 1.0
-    )
-    retried: int = setting(
-        2, "times that an action is tried at a place in the hope that the situation matters", 0, 1e6
     )
     loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
     opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
     opening: float = setting(
         0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
     )
-    opening_tries: float = setting(4.0, "things brought that this is worth", 0.0, 1e3)
-    opening_own: float = setting(
-        2.0, "things brought that what holds of all is worth beside a thing's own record", 0.0, 1e3
-    )
     carry: float = setting(
         0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
     )
-    carry_places: int = setting(4, "places where a thing never was that count for fetching it", 0, 1e6)
-    sources: int = setting(4, "places considered where a thing was taken or made", 1, 1e6)
 
     # Replay
-    trails: int = setting(8, "trails that are followed from a situation", 1, 1e6)
-    kept_trails: int = setting(
-        24, "trails kept from one situation: the best by what they still gained", 0, 1e6
-    )
     alike: float = setting(0.7, "similarity of what is seen above which a trail begins here", 0.0, 1.0)
     unlikely: float = setting(
         0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
     )
-    strength: float = setting(2.0, "occasions on which a step came as it was, added to those counted", 0.0, 1e3)
-    continuations: int = setting(4, "continuations kept of one history: the best by what they still gained", 0, 1e6)
     as_before: float = setting(
-        4.0, "times that luck is taken to have fallen as before, before any was counted", 0.0, 1e3
+        4.0, "times that luck is taken to have fallen as before, for each that it fell otherwise", 0.0, 1e3
     )
-    otherwise: float = setting(1.0, "times that luck is taken to have fallen otherwise, before any was", 0.0, 1e3)
 
     # Search
     overhead: float = setting(
         2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
     )
+    kept: int = setting(24, "occasions, looks and trails that are kept: the latest, or the best", 1, 1e6)
+    breadth: int = setting(
+        4,
+        "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice "
+        "as many trails",
+        2,
+        1e6,
+    )
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
-    width: int = setting(2, "gains considered from each of them", 1, 1e6)
-    levels: int = setting(2, "things fetched, and ways opened, for the sake of one another", 0, 8)
-    depth: int = setting(30, "gains added to a route at most", 0, 1e6)
-    shut_ways: int = setting(1, "shut ways considered: those that what is behind promises most", 0, 1e6)
+    levels: int = setting(
+        2,
+        "things made or fetched, and ways opened, for the sake of one another; one less for a move on the way",
+        0,
+        8,
+    )
     several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(
         0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0
     )
     look_around: int = setting(3, "steps kept free for looking around where an untried move may lead", 0, 1e6)
-    sure: float = setting(
-        0.5, "probability of all points left above which nothing else is looked for", 0.0, 1.0
-    )
 
     # Looking on when nothing new is gained
-    parts: int = setting(4, "parts of an episode of which some, or all, may be left for discoveries", 1, 1e3)
     trust: float = setting(20.0, "points that a kind of plan is taken to have promised and brought at first", 0.0, 1e6)
 
     # Following plans
-    plans: int = setting(6, "plans made at one step before it is taken without one", 1, 1e6)
     patience: int = setting(
         3,
-        "times that an action may do nothing in an episode before plans do without it, and that a plan of one step is "
-        "made in the same situation",
-        1,
+        "times that an action may do nothing in an episode before plans do without it, that a plan for the same thing "
+        "is made in the same situation (one of several steps once less), that an action is tried at a place, and half "
+        "of the plans made at one step before it is taken without one",
+        2,
         1e6,
-    )
-    departures: int = setting(
-        2, "times that a longer plan for the same thing begins in the same situation of an episode", 1, 1e6
     )
     aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(

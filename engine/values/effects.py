@@ -126,7 +126,7 @@ class Effects:
             fresh=fresh,
         )
         key = (now.place, action)
-        self._occasions.setdefault(key, deque(maxlen=self._n.occasions)).append(occasion)
+        self._occasions.setdefault(key, deque(maxlen=self._n.kept)).append(occasion)
         self._usual.pop(key, None)
         self._leading.pop(key, None)
         self._gains.pop(key, None)
@@ -226,14 +226,14 @@ class Views:
         self._n = numbers
         self._seen: dict[Tokens, Tokens] = {}
         self._adds = 0
-        self._similar: Memo[Tokens, Tokens] = Memo(numbers.looks)
+        self._similar: Memo[Tokens, Tokens] = Memo(numbers.kept)
 
     def add(self, have: Tokens, see: Tokens) -> None:
         """Learn what the place looks like with this in hand."""
         self._seen.pop(have, None)
         self._seen[have] = see
         self._adds += 1
-        if len(self._seen) > self._n.looks:
+        if len(self._seen) > self._n.kept:
             del self._seen[next(iter(self._seen))]
 
     def with_in_hand(self, have: Tokens) -> Tokens:

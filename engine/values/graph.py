@@ -308,7 +308,7 @@ class GraphEstimator(Estimator):
     def _new_plan(self, now: Situation, task: Task) -> Plan:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
-        for _ in range(self._n.plans):
+        for _ in range(2 * self._n.patience):
             plan = self._planned(now, task)
             if not plan.actions:
                 break
@@ -317,7 +317,7 @@ class GraphEstimator(Estimator):
                 progress.failed.add((now.place, plan.actions[0]))
                 progress.tried[(now.place, plan.actions[0])] += 1
                 continue
-            often = self._n.patience if len(plan.actions) < 2 else self._n.departures
+            often = self._n.patience if len(plan.actions) < 2 else self._n.patience - 1
             if progress.planned[(now, plan.goal)] < often:
                 progress.planned[(now, plan.goal)] += 1
                 return plan

@@ -40,7 +40,7 @@ class _Risk:
         return self._shares.find("", self._steps.tries, context, lambda: self._least(context))
 
     def _least(self, context: Tokens) -> float:
-        whole = share = self._steps.rate(0.0, self._n.unharmed)
+        whole = share = self._steps.rate(0.0, self._n.doubt)
         for token in context:
             known = self._with.get(token)
             share = min(share, self._n.unmet * whole if known is None else known.rate(whole, 1.0))
@@ -102,7 +102,7 @@ class Hazards:
         share = risk.share(context) if risk is not None else 0.0
         if alias is None or len(alias.always) < 2:
             return share
-        return max(share, alias.steps[moving].rate(0.0, self._n.unharmed))
+        return max(share, alias.steps[moving].rate(0.0, self._n.doubt))
 
     @property
     def light(self) -> Tokens:
@@ -118,7 +118,7 @@ class Hazards:
 
     def _lifting(self, alias: _Alias) -> Tokens:
         """Return what was always in hand where a place did not go by a deadly alias, and never where one did."""
-        deadliest = max(steps.rate(0.0, self._n.unharmed) for steps in alias.steps.values())
+        deadliest = max(steps.rate(0.0, self._n.doubt) for steps in alias.steps.values())
         if deadliest <= self._n.deadly:
             return EMPTY
         others = (other.always for other in self._aliases.values() if other is not alias)

@@ -35,7 +35,7 @@ class Histories:
         self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
         """By history, the most that was still gained after it, the episode, and the step; the best first."""
         self._refused: set[tuple[int, str]] = set()
-        self._as_before, self._otherwise = numbers.as_before, numbers.otherwise
+        self._as_before, self._otherwise = numbers.as_before, 1.0
 
     @property
     def repeat_probability(self) -> float:
@@ -101,7 +101,7 @@ class Histories:
                 known = self._after[history]
                 known.append((best, number, index))
                 known.sort(reverse=True)
-                del known[self._n.continuations :]
+                del known[self._n.breadth :]
         self._now, self._passed = 0, []
 
     def continued(self) -> Iterator[tuple[int, int]]:

@@ -93,8 +93,8 @@ class LookingOn:
             only_other: Only plans with discoveries will do, as others were played before; None if there are none.
         """
         best, chosen = -math.inf, None
-        for part in range(self._n.parts + 1):
-            reserve = task.steps * part // self._n.parts
+        for part in range(self._n.breadth + 1):
+            reserve = task.steps * part // self._n.breadth
             plan = planned(replace(task, reserve=reserve))
             if only_other and plan.detour is None:
                 continue

@@ -181,7 +181,7 @@ class Model:
         if moved and then.place not in self._met:
             news = self._n.new_place
         elif not words_of(then.context) <= self._words:
-            news = self._n.new_thing
+            news = 1.0
         share, lost = 1.0 / self.staleness(action), bool(now.have - then.have)
         self.yields.add(self.kind(action), max(0.0, reward) + news, lost=lost, share=share)
 

@@ -38,7 +38,7 @@ class Yields:
 
     def rate(self, kind: str) -> float:
         """Return the points that trying an action of a class for the first time brings."""
-        return self._brought[kind].rate(self._n.first, self._n.first_tries)
+        return self._brought[kind].rate(self._n.first, self._n.doubt)
 
     def loss_rate(self, kind: str) -> float:
         """Return how often an action of a class, tried for the first time, cost something in hand."""
@@ -88,8 +88,8 @@ class Bringing:
 
     def opens(self, token: str) -> float:
         """Return how likely bringing a thing to a place where it never was makes something new possible, or seen."""
-        overall = self._all.rate(self._n.opening, self._n.opening_tries)
-        return self._of[token].rate(overall, self._n.opening_own)
+        overall = self._all.rate(self._n.opening, 2.0 * self._n.doubt)
+        return self._of[token].rate(overall, self._n.doubt)
 
     def chances(self, place: str, have: Tokens) -> list[float]:
         """Return how likely each thing in hand that never was at a place opens something there.
@@ -98,7 +98,7 @@ class Bringing:
         """
         there = self._at.get(place, ())
         new = [token for token in have if token in self.places and token not in there]
-        return [self._to[place].rate(self.opens(token), self._n.opening_own) for token in new]
+        return [self._to[place].rate(self.opens(token), self._n.doubt) for token in new]
 
     def all_were_at(self, place: str) -> bool:
         """Return whether there is nothing that was never brought to that place."""

@@ -113,7 +113,7 @@ class Offers:
         for action in m.places[name].preconditions:
             key = (name, action)
             is_new = key not in progress.tried and key not in progress.failed
-            if is_new and (m.tried.get(key, 0) <= self._n.retried or action in m.moves):
+            if is_new and (m.tried.get(key, 0) < self._n.patience or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.least:
                     rated.append((promise, action))
@@ -131,7 +131,7 @@ class Offers:
             first = next((move for move in way if self._paths.is_shut(move, now)), None)
             if first is not None:
                 best[first] = max(best.get(first, 0.0), promised.bound(len(way)))
-        return sorted(best, key=lambda key: (-best[key], key))[: self._n.shut_ways]
+        return sorted(best, key=lambda key: (-best[key], key))[:1]
 
     # ----------------------------------------------------------------------------------------- bringing
 
@@ -147,7 +147,7 @@ class Offers:
         m, places = self._m, len(self._m.places)
         uses = dict.fromkeys(m.hazards.light, self._light_worth)
         for token in m.sources:
-            unknown = min(places - m.bringing.places[token], self._n.carry_places)
+            unknown = min(places - m.bringing.places[token], self._n.breadth)
             use = min(self._light_worth, self._n.carry * self._curiosity * m.bringing.opens(token) * unknown)
             if use > self._n.least and not is_held(token):  # how things are packed makes no new thing
                 uses.setdefault(token, use)
@@ -164,7 +164,7 @@ class Offers:
         for token, sources in self._m.sources.items():
             if token not in self._uses:
                 continue
-            for place, action in itertools.islice(sources, self._n.sources):
+            for place, action in itertools.islice(sources, self._n.breadth):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
                     found.setdefault(place, []).append((action, token))
             # What brought it about by being done to it elsewhere may be possible here: a lamp can be lit anywhere.
@@ -203,7 +203,7 @@ class Offers:
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, key = self._m, (at.place, action)
-        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.helped)
+        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.levels)
         if opened is None:
             return None
         actions, then = (*opened.actions, action), opened.at.context

@@ -216,7 +216,7 @@ class Paths:
             return possible._replace(sure=sure) if sure else None
         if possible is None:
             needed |= place.preconditions.missing(action, at.context)
-        if depth == 0 or not needed:
+        if depth <= 0 or not needed:
             return None
         # The same is asked thousands of times between two changes at a place.
         valid = self.task.valid if at.place == self.here.place else None
@@ -287,7 +287,7 @@ class Paths:
     def _move(self, start: Reached, action: str) -> Reached | None:
         """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
-        opening = self.enable(self.seen(start.at), action, self._n.helped_move)
+        opening = self.enable(self.seen(start.at), action, self._n.levels - 1)
         outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
         if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
             return None

@@ -105,7 +105,7 @@ class Planner:
             return False
         points = sum(self._m.gains.get(key, 0.0) for key in route.gained - task.progress.gained)
         likely = sum(points for _, points in route.earned)
-        return points >= task.to_gain and likely >= self._n.sure * task.to_gain and route.success >= self._n.sure
+        return points >= task.to_gain and 2.0 * likely >= task.to_gain and 2.0 * route.success >= 1.0
 
     def _with_detours(self, route: Route, paths: Paths, offers: Offers) -> Plan:
         """Return the plan that spends what a route leaves free on detours."""
@@ -154,10 +154,7 @@ class Router:
         trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
         found = [self.nowhere, *map(self.follow, trails)]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
-        for _ in range(self._n.depth):
-            longer = [further for route in beam for further in self._further(route)]
-            if not longer:
-                break
+        while longer := [further for route in beam for further in self._further(route)]:
             unique = {(route.gained, route.at.place): route for route in sorted(longer, key=lambda r: r.value)}
             beam = sorted(unique.values(), key=lambda route: -route.value)[: self._n.beam]
             found += beam
@@ -206,7 +203,7 @@ class Router:
         """Return `route` with each of the best next known gains added, and with each as good that ends the game."""
         if route.ends:
             return []
-        reached, width = self._paths.reach(route.at, route.left), self._n.width
+        reached, width = self._paths.reach(route.at, route.left), self._n.breadth // 2
         ways = self._ways.of(route.at.place)  # to where the known ways are shut, too
         steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
@@ -256,7 +253,7 @@ class Router:
             return self._behind(route, reached, key, levels)
         way = reached[key[0]]
         at = self._paths.seen(way.at)
-        enabled = self._paths.enable(at, key[1], self._n.helped)
+        enabled = self._paths.enable(at, key[1], self._n.levels)
         if enabled is None:
             return self._provided(route, at, key[1], levels)
         done = self._paths.do(enabled.after(way.at), key[1])
@@ -308,7 +305,7 @@ class Router:
 
     def _provided(self, route: Route, at: Situation, action: str, levels: int) -> Route | None:
         """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
-        lacks = self._lacks(at, action, self._n.helped) if levels else None
+        lacks = self._lacks(at, action, self._n.levels) if levels else None
         for token in sorted(lacks or ()):
             fetched = self._fetch(route, token, levels - 1)
             if fetched is None:
@@ -320,7 +317,7 @@ class Router:
         """Return the route with something fetched at its end, None if it is not known how."""
         if token in route.at.have:
             return route
-        sources = itertools.islice(self._m.sources.get(token, ()), self._n.sources)
+        sources = itertools.islice(self._m.sources.get(token, ()), self._n.breadth)
         legs = (self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed)
         found = (further for further in legs if further is not None and token in further.at.have)
         return max(found, key=lambda route: route.left, default=None)

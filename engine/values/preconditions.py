@@ -120,7 +120,7 @@ class Makers:
     """
 
     def __init__(self, numbers: PlanNumbers, preconditions: Preconditions, moves: Set[str]) -> None:
-        self._kinds = numbers.kinds
+        self._kinds = 2 * numbers.breadth
         self._preconditions = preconditions
         self._moves = moves
         self._made: defaultdict[str, dict[str, set[Tokens]]] = defaultdict(dict)

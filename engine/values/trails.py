@@ -148,9 +148,9 @@ class Trails:
                 if best > 0.0:
                     known = at[now.place].setdefault(now.have, [])
                     known.append((-best, index, -number))
-                    if len(known) > self._n.kept_trails:
+                    if len(known) > self._n.kept:
                         known.sort()
-                        del known[self._n.kept_trails :]
+                        del known[self._n.kept :]
 
     def lose(self) -> None:
         """Take note that a step is not known: what was done before it and after it are parts that nothing joins."""
@@ -171,7 +171,7 @@ class Trails:
         found_at = (self._at, self._said_at) if self._m.edits else (self._at,)
         at = itertools.chain.from_iterable(found.get(now.place, {}).items() for found in found_at)
         known = sorted(begun for have, begins in at if have <= now.have for begun in begins)
-        for _, index, number in known[: 2 * self._n.kept_trails]:
+        for _, index, number in known[: 2 * self._n.kept]:
             begin = self._episodes[-number][index]
             if begin.action in valid and jaccard(begin.now.see, now.see) >= self._n.alike:
                 found += self._parts(self._episodes[-number][index : index + steps], gained)
@@ -181,7 +181,7 @@ class Trails:
                 part = self._episodes[number][index : index + steps]
                 exact += self._parts(part, gained, self.histories.repeat_probability)
         # Trails that are wrong about what is needed must not crowd out those that count on nothing but luck.
-        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-self._n.trails :])
+        best = (trail for kind in (exact, found) for trail in sorted(kind, key=_worth)[-2 * self._n.breadth :])
         chosen = {trail.actions: trail for trail in sorted(best, key=_worth)}
         return sorted(chosen.values(), key=_worth, reverse=True)
 
@@ -221,8 +221,8 @@ class Trails:
                 break
             outcomes = self._outcomes.get((step.now, step.action)) or Counter()
             luck = self._otherwise.get(verb(step.action)) if step.action not in self._m.moves else None
-            otherwise = luck.rate(0.0, self._n.strength) if luck is not None else 0.0
-            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.strength)
+            otherwise = luck.rate(0.0, self._n.doubt) if luck is not None else 0.0
+            counted *= rate(outcomes[step.came], outcomes.total(), 1.0 - otherwise, self._n.doubt)
             sure = max(repeat_probability, counted)
             if sure < self._n.unlikely:
                 break

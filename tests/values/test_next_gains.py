@@ -25,14 +25,14 @@ def test_the_next_gains_are_the_best_of_all(seed):
                 died = dice.random() < 0.1
                 points = 0.0 if died else dice.choice((0.0, 1.0, 5.0))
                 x.learn(there, dig, points, there, terminated=died, died=died)
-    assert len(x.gains) > 2 * NUMBERS.width
+    assert len(x.gains) > 2 * NUMBERS.breadth // 2
     finder = router(x, now, possible)
     for alive in (1.0, 0.6):
         route = Route(now, 40.0, success=alive, marks=((0, now.place, now.have),))
         goals = ((key, finder._leg(route, key, NUMBERS.levels)) for key in x.gains)
         found = [further for key, further in goals if further is not None and key in further.gained]
-        assert len(found) > NUMBERS.width
+        assert len(found) > NUMBERS.breadth // 2
         steps = [route.left - further.left + NUMBERS.overhead for further in found]
         rates = [(further.value - route.value) / taken for further, taken in zip(found, steps, strict=True)]
         best = sorted(range(len(found)), key=lambda number: -rates[number])
-        assert finder._further(route) == [found[number] for number in best[: NUMBERS.width]]
+        assert finder._further(route) == [found[number] for number in best[: NUMBERS.breadth // 2]]

@@ -273,7 +273,7 @@ def _edited(scope):
     "changed",
     [
         _with_other(gamma=0.9),
-        _with_other(PlanNumbers(looks=3)),
+        _with_other(PlanNumbers(kept=3)),
         _forgotten,
         _forgotten_by_another_version,
         _undone,
