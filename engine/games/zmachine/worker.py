@@ -1,4 +1,4 @@
-"""The process that holds one story: a fork of `engine.forks`, or `python -P -m engine.games.zmachine.worker FD NOTE`.
+"""The process that holds one story: a fork (`engine.forks`), or `python -P -m engine.games.zmachine.worker FD NOTE`.
 
 Frames go both ways over one socket: two lengths, a JSON object, and bytes that may follow it. What C code
 prints goes nowhere, and the working folder is one that is removed already, so a story can leave no file.
