@@ -50,7 +50,7 @@ def _pretend() -> None:
             if hasattr(module, name):
                 delattr(module, name)
 
-    from engine import children, confine
+    from engine import children, confine, forks
 
     class Mac:
         platform = "darwin"
@@ -59,7 +59,7 @@ def _pretend() -> None:
             return getattr(sys, name)
 
     assert linux == "linux"
-    confine.sys = Mac()
+    confine.sys = forks.sys = Mac()
     children.python = lambda *arguments: [sys.executable, "-P", _HERE, *arguments]
 
 

@@ -42,6 +42,7 @@ STARTING = {"subprocess": {"Popen", "run", "call", "check_call", "check_output",
             "pty": {"spawn", "fork"}}  # fmt: skip
 ALLOWED = {
     "engine/children.py": "starts all others",
+    "engine/fork_server.py": "forks from a process that children.py started, with its variables",
     "engine/commit.py": "asks git for the commit, with the path alone; the build runs it without this project",
     "engine/web/sites/keeper.py": "runs isolated and without this project; it passes on what it was given",
 }

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from engine import children, disk
+from engine import children, disk, forks
 from engine.session import store as sessions
 from engine.settings import SessionConfig
 from jitrl_tui import cli
@@ -64,6 +64,7 @@ def test_a_process_that_cannot_be_started_is_a_sentence(words, jitrl, monkeypatc
     def refuse(*_, **__):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
+    forks.forget()  # it would start a story's process without another one
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(SMALL)
     (tmp_path / "cave.inf").write_text("[ Main; ];\n")

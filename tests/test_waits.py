@@ -141,6 +141,21 @@ def test_the_second_ctrl_c_ends_at_once():
         assert waiting.wait(LONG_S) == 130
 
 
+def test_a_process_that_is_to_end_within_a_time_ends_whatever_still_runs():
+    code = (
+        "import threading\n"
+        "from jitrl_tui import closing\n"
+        "closing.end_within(0.1, lambda: print('the last', flush=True))\n"
+        "threading.Event().wait()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as waiting:
+        try:
+            assert waiting.wait(LONG_S) == 128 + signal.SIGHUP
+        finally:
+            waiting.kill()
+        assert waiting.stdout.read() == "the last\n"
+
+
 def test_a_signal_in_the_moment_before_a_wait_ends_it():
     passed = threading.Event()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import forks
 from engine.games.catalogue import open_game
 from engine.games.zmachine.process import WorkerLost, WorkerProcess
 from jitrl_tui.cli import main
@@ -95,6 +96,7 @@ def in_place_of_the_worker(code: str):
     """Let code run as the process of a story; it finds its descriptors in sys.argv."""
     real = subprocess.Popen
     patch = pytest.MonkeyPatch()
+    patch.setattr(forks, "available", lambda: False)
     patch.setattr(
         subprocess, "Popen", lambda command, **given: real([*command[:2], "-c", code, *command[4:]], **given)
     )

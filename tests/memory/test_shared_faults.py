@@ -80,7 +80,7 @@ def test_two_databases_with_one_scope_keep_apart_and_can_be_merged(cluster: Clus
 def test_a_worker_of_an_older_version_goes_on_from_its_replica_until_it_is_updated(
     cluster: Cluster, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "DATABASE_WRITE", waits.Wait("", 10.0, ""))
+    monkeypatch.setattr(outbox, "DATABASE_WRITE", waits.Wait("", 60.0, ""))  # busy here
     rng = random.Random(3)
     told: list[str] = []
     name = database(address)

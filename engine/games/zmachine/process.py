@@ -13,7 +13,7 @@ import tempfile
 import weakref
 from typing import Any
 
-from engine import children, waits
+from engine import children, forks, waits
 from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
 
 _LAST_BREATH_S = waits.STORY_EXIT.seconds
@@ -56,16 +56,14 @@ class WorkerProcess:
         try:
             os.ftruncate(note, NOTE_SIZE)
             self._note = mmap.mmap(note, NOTE_SIZE)
-            self._process = children.start(
+            self._process = forks.start(
                 "the game's process",
-                children.python("-m", "engine.games.zmachine.worker", str(theirs.fileno()), str(note)),
+                "engine.games.zmachine.worker",
                 # one thread for numpy
                 children.environment({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, own=True),
-                pass_fds=[theirs.fileno(), note],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=folder,
+                folder,
+                [theirs.fileno(), note],
+                waits.STORY_LOAD.seconds,
             )
         finally:
             theirs.close()
@@ -114,11 +112,9 @@ class WorkerProcess:
         self._ended()
 
 
-def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+def _end(process: subprocess.Popen[bytes] | forks.Fork, channel: socket.socket) -> None:
     channel.close()
-    with contextlib.suppress(ProcessLookupError):
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
 
 

@@ -1,4 +1,4 @@
-"""The process that holds one story: `python -P -m engine.games.zmachine.worker FD NOTE`.
+"""The process that holds one story: a fork (`engine.forks`), or `python -P -m engine.games.zmachine.worker FD NOTE`.
 
 Frames go both ways over one socket: two lengths, a JSON object, and bytes that may follow it. What C code
 prints goes nowhere, and the working folder is one that is removed already, so a story can leave no file.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import mmap
 import os
@@ -119,9 +120,8 @@ class _Server:
         request, _ = receive(self._channel)
         try:
             from engine.games.zmachine.interpreter import Interpreter
-            from engine.games.zmachine.opening import load_library
 
-            library = load_library()
+            library = prepare()
             confined = _give_up(request)
             self._interpreter = Interpreter(
                 request["story"],
@@ -208,6 +208,17 @@ def _give_up(request: dict[str, Any]) -> Confinement:
     folders = [*map(os.path.dirname, code), str(Path(__file__).resolve().parents[2])]
     files = [request["story"], request["metadata"]]
     return confine([*folders, *filter(None, files)], [cache] if cache else [])
+
+
+@functools.cache
+def prepare() -> Any:
+    """Import all that a story needs, and return Jericho's interpreter, loaded for one story."""
+    from engine import codec
+    from engine.games import generated
+    from engine.games.zmachine import interpreter, opening
+
+    del codec, generated, interpreter
+    return opening.load_library()
 
 
 def main(descriptor: int, note: int) -> None:

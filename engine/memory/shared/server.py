@@ -64,6 +64,10 @@ class Away(StorageError):
     """The server cannot be reached, or cannot take anything at the moment. What was sent may be stored or not."""
 
 
+class Refused(Away):
+    """The server answers, and its database cannot be used. It would say the same if it was asked again at once."""
+
+
 def driver() -> Any:
     """Return the module psycopg.
 
@@ -155,7 +159,8 @@ class Server:
 
         Raises:
             NotConfirmed: A session or a run of somebody else names the address.
-            Away: The server cannot be used any more, or has another database now. What follows is only raised by the
+            Away: The server cannot be reached any more.
+            Refused: Its database cannot be used any more, or is another one now. What follows is only raised by the
                 first connection.
             MissingError: The server cannot be reached or is too old, or the tables are missing and cannot be made.
             BadFile: The database is not ours, or newer.
@@ -175,14 +180,14 @@ class Server:
             connection.execute(_SETTINGS)
             about = schema.prepare(connection, self.where)
             if self._identity and about.identity != self._identity:
-                raise Away(f"{self.where} is another database than before, and nothing was sent to it")
+                raise Refused(f"{self.where} is another database than before, and nothing was sent to it")
         except psycopg.Error as error:
             connection.close()
             raise translated(error, self.where) from None
         except JitrlError as error:
             connection.close()
             if self._identity:  # it could be used before, so what is stored waits until it can again
-                raise Away(str(error)) from None
+                raise Refused(str(error)) from None
             raise
         self._identity = about.identity
         self.password = connection.info.password
@@ -351,12 +356,14 @@ def patiently(do: Callable[[float], T], seconds: float, again: Callable[[], bool
         again: Whether to try again while the server is away.
 
     Raises:
-        Away: The server is still away.
+        Away: The server is still away, or has refused.
     """
     deadline = time.monotonic() + seconds
     for pause in pauses():
         try:
             return do(deadline - time.monotonic())
+        except Refused:
+            raise
         except Away:
             if not again() or time.monotonic() + pause > deadline:
                 raise
