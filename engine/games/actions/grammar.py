@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from zlib import crc32
 
 from engine.games.zmachine.story import BadStory, StoryFile
 
@@ -264,7 +265,7 @@ def _inform2(story: StoryFile) -> Grammar | None:
             highest = max(highest, head & 0x3FF)
             tokens, at = _inform2_tokens(story, at + 2)
             words = verbs.get(verb)
-            parts = _inform2_parts(tokens, words_at)
+            parts = _inform2_parts(story, tokens, words_at)
             if words and parts is not None:
                 patterns.append(
                     Pattern(
@@ -292,7 +293,7 @@ def _inform2_tokens(story: StoryFile, at: int) -> tuple[list[tuple[int, int]], i
 
 
 def _inform2_parts(
-    tokens: list[tuple[int, int]], words_at: dict[int, str]
+    story: StoryFile, tokens: list[tuple[int, int]], words_at: dict[int, str]
 ) -> tuple[tuple[str, ...] | Slot, ...] | None:
     parts: list[tuple[str, ...] | Slot] = []
     for kind, value in tokens:
@@ -306,8 +307,18 @@ def _inform2_parts(
         elif kind & 15 == 1:
             parts.append(_inform_slot(value))
         else:
-            parts.append(_tested_slot(kind & 15, value << 4 | kind & 15))
+            test = _code(story, value) if kind & 15 in (_FILTER, _SCOPE) else value
+            parts.append(_tested_slot(kind & 15, test << 4 | kind & 15))
     return tuple(parts)
+
+
+def _code(story: StoryFile, packed: int) -> int:
+    """Return a number for a routine, the same for those with the same code: Inform 7 has one for each line."""
+    at = story.unpack(packed)
+    try:
+        return crc32(story.data[at : story.routine(at)[-1].next])
+    except (BadStory, IndexError):
+        return packed
 
 
 def _inform_slot(token: int) -> Slot:

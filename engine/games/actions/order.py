@@ -47,6 +47,7 @@ class Attempt:
         many: Whether it accepts several things at once.
         picks: Whether the parser looks at what the things are like.
         every: Whether it is done to all things here.
+        only: Which test of the story each of the things must pass, 0 for none; () for no tests.
     """
 
     command: str
@@ -58,6 +59,7 @@ class Attempt:
     many: bool = False
     picks: bool = True
     every: bool = False
+    only: tuple[int, ...] = ()
 
 
 class Order:
@@ -143,7 +145,9 @@ class Order:
         yield from self._with_words()
         yield from self._words_alone()
         yield from self._single(lambda form, thing: form.text in self._everyday)
-        yield from (Attempt(word, form="" if word in self._ways else word) for word in self._bare)
+        actions = {form.text: form.action for form in self._alone}
+        rest = [word for word in self._bare if word not in self._ways]
+        yield from (Attempt(word, action=actions.get(word, 0), form=word) for word in rest)
         yield from self._double(1)
         yield from self._everything_with()
         yield from self._single(lambda form, thing: True)
@@ -164,7 +168,8 @@ class Order:
                 # Where it is taken first and nothing else comes of it, taking it is the usual wording.
                 count = 2 if form.held[0] and not thing.carried else 1
                 command = form.text.format(thing.name)
-                yield Attempt(command, count, form.action, thing.number, form.text, (thing,), form.many, form.picks)
+                number, fit = thing.number, form.only
+                yield Attempt(command, count, form.action, number, form.text, (thing,), form.many, form.picks, only=fit)
 
     def _everything(self) -> Iterator[Attempt]:
         for form in self._singles:
@@ -276,7 +281,8 @@ class Order:
     def _double(self, stage: int) -> Iterator[Attempt]:
         for form, first, second in self._pairs()[stage]:
             command = form.text.format(first.name, second.name)
-            yield Attempt(command, 2, form.action, 0, form.text, (first, second), form.many, form.picks)
+            things = first, second
+            yield Attempt(command, 2, form.action, 0, form.text, things, form.many, form.picks, only=form.only)
 
     def _with_words(self) -> Iterator[Attempt]:
         """Yield commands with words or numbers to the things that ask for such actions."""
