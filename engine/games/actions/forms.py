@@ -22,6 +22,7 @@ class Form:
         only: By slot: which test of the story a thing must pass, 0 for none.
         wide: By slot: whether it takes things that are not at hand, such as spells known by heart.
         picks: Whether the parser looks at what the things are like, beyond their names.
+        routines: Addresses of the story's routines that decide which words fit.
         spare: Whether to use it only for things that handle the action themselves.
     """
 
@@ -34,6 +35,7 @@ class Form:
     spare: bool = False
     wide: tuple[bool, ...] = ()
     picks: bool = False
+    routines: tuple[int, ...] = ()
 
 
 def forms(grammar: Grammar, length: int) -> list[Form]:
@@ -60,6 +62,7 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
             many=bool(slots) and slots[0].many,
             free=tuple(slot.kind == "other" for slot in slots),
             only=tuple(slot.only for slot in slots),
+            routines=tuple(slot.routine for slot in slots if slot.routine),
             wide=tuple(slot.kind == "scope" for slot in slots),
             picks=any(slot.held or slot.picks or slot.only or slot.kind != "noun" for slot in slots),
         )

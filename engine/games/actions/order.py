@@ -69,7 +69,7 @@ class Order:
         forms: The wordings of actions.
         bare: Commands that name no thing.
         hand: The things at hand, and the words that the texts mention.
-        topics: Returns the words that an action's routines compare something with.
+        topics: Returns the words that an action's routines, or those of its wording, compare something with.
         effective: Actions whose own routines change things.
         highest: Highest action number that a command can lead to.
         here: Actions that the place asks for.
@@ -90,7 +90,7 @@ class Order:
         bare: Sequence[str],
         hand: Hand,
         *,
-        topics: Callable[[int], Sequence[str]],
+        topics: Callable[[Form], Sequence[str]],
         effective: frozenset[int],
         highest: int,
         here: frozenset[int],
@@ -229,7 +229,7 @@ class Order:
             asking = [thing for thing in self._things if form.action in thing.asks]
             if asking or form.action in self._here or form.action in self._effective:
                 topics = [topic for thing in asking for topic in thing.topics]
-                for word in (*topics, *self._topics(form.action), *self._hand.heard, *numbers):
+                for word in (*topics, *self._topics(form), *self._hand.heard, *numbers):
                     yield Attempt(form.text.format(word), 1, form.action, form=form.text.format(word))
 
     # ---------------------------------------------------------------------------------- two things

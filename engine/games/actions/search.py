@@ -129,7 +129,7 @@ class ActionFinder:
             self._forms,
             self.bare,
             hand,
-            topics=self.handlers.action_topics,
+            topics=lambda form: (*self.handlers.action_topics(form.action), *self.handlers.topics(form.routines)),
             effective=self.handlers.effective,
             highest=self.handlers.highest,
             here=here,

@@ -355,7 +355,7 @@ class StoryFile:
         at = self.word(at) if self.version > 3 and size == 2 else 0
         while at and (which := self.word(at) & 0x7FFF):
             size = self.byte(at + 2)
-            if which < INDIVIDUAL or not size or size % 2:
+            if which < INDIVIDUAL or not size or size % 2 or at + 3 + size > self.static_at:
                 return []
             found += [(which, at + 3 + offset) for offset in range(0, size, 2)]
             at += 3 + size
