@@ -34,6 +34,8 @@ TRIES = 3
 PATIENCE_S = waits.WORKERS_END.seconds
 """Seconds that workers have to end after they were asked to stop. Then they are killed; what they played is kept."""
 _WAIT_S = 0.2
+_NOTE_S = 5
+"""Seconds between notes in the manifest of what was spent so far."""
 
 
 class Runner:
@@ -77,6 +79,8 @@ class Runner:
         self._telling = Telling(folder, limits)
         self._ending = self._interrupted = self._halt = False
         self._stopping_since: float | None = None
+        self._spent_before: dict[str, Any] = {}
+        self._began = self._noted = 0.0
 
     def finish_running(self) -> None:
         """Begin no more cells."""
@@ -103,19 +107,15 @@ class Runner:
         with folders.locked(self._folder):
             self._manifest = read_manifest(self._folder)
             self._manifest.update(self._executor.place)
-            spent = dict(self._manifest["spent"])
-            began = time.monotonic()
+            self._spent_before = dict(self._manifest["spent"])
+            self._began = self._noted = time.monotonic()
             self._telling.begin(max(1, self._executor.free), self._manifest)
             try:
                 self._take_up()
-                self._loop(began)
+                self._loop()
             finally:
                 self._executor.close()
-                spent["minutes"] = round(spent.get("minutes", 0.0) + (time.monotonic() - began) / 60, 3)
-                usd = self._progress.usd
-                self._manifest["spent"] = {
-                    **spent, "usd": None if usd is None else round(usd, 9), "tokens": self._progress.tokens,
-                }  # fmt: skip
+                self._count_spent()
                 self._manifest["stopped"] = self.stopped
                 for name in self._running:
                     self._manifest["cells"][name]["state"] = STOPPED
@@ -138,7 +138,17 @@ class Runner:
             else:
                 self._waiting.append(name)
 
-    def _loop(self, began: float) -> None:
+    def _count_spent(self) -> None:
+        """Note in the manifest what the run has spent so far."""
+        usd, before = self._progress.usd, self._spent_before
+        self._manifest["spent"] = {
+            **before,
+            "usd": None if usd is None else round(usd, 9),
+            "tokens": self._progress.tokens,
+            "minutes": round(before.get("minutes", 0.0) + (time.monotonic() - self._began) / 60, 3),
+        }
+
+    def _loop(self) -> None:
         while self._waiting or self._running:
             while self._waiting and self._executor.free > 0 and not self._ending:
                 self._begin(self._waiting.popleft())
@@ -147,8 +157,12 @@ class Runner:
             for message in self._executor.messages(_WAIT_S):
                 self._take(message)
             self._telling.beat()
-            self._keep_to_limits(time.monotonic() - began)
+            self._keep_to_limits(time.monotonic() - self._began)
             self._press_on()
+            if time.monotonic() - self._noted > _NOTE_S:  # for those who look at the run meanwhile
+                self._noted = time.monotonic()
+                self._count_spent()
+                write_manifest(self._folder, self._manifest)
 
     def _begin(self, name: str) -> None:
         self._tries[name] = self._tries.get(name, 0) + 1

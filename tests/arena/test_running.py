@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import engine.games
+from engine.bench.manifest import read_manifest
 from engine.bench.progress import Limits
 from engine.bench.records import Ended, Finished, Said
 from engine.bench.records import Stepped as StepTold
@@ -117,6 +118,18 @@ def test_a_limit_of_minutes_stops_a_run_and_says_so(tmp_path):
     assert run.run() == 1
     assert "0.001 minutes" in run.stopped
     assert runner(folder, cells, tmp_path, jobs=0).run() == 0
+
+
+def test_what_was_spent_is_told_while_a_run_plays(tmp_path, monkeypatch):
+    folder, cells = planned(ONCE, tmp_path)
+    minutes = []
+
+    def tell(message):
+        minutes.append(read_manifest(folder)["spent"]["minutes"])
+
+    monkeypatch.setattr("engine.bench.runner._NOTE_S", 0)
+    assert runner(folder, cells, tmp_path, tell, jobs=0).run() == 0
+    assert 0 < minutes[-1] <= read_manifest(folder)["spent"]["minutes"]
 
 
 def test_two_benches_on_one_folder_are_refused(tmp_path):

@@ -194,3 +194,18 @@ def test_one_of_two_things_of_one_name_is_tried_again_once_the_other_was_taken()
         assert "put ball in machine" not in game.valid_actions(remember=True)[0]  # it must be held
         game.step(command)
     assert "put ball in machine" in game.valid_actions(remember=True)[0]
+
+
+def test_what_is_nobody_is_not_tried_with_each_verb_for_somebody():
+    path = (_games_folder() or Path()) / "snacktime.z8"
+    if not path.is_file():
+        pytest.skip("snacktime.z8 is not here; point JITRL_TEST_GAMES at a folder that holds it")
+    game = Interpreter(str(path), None, read_story(path).digest, None)
+    game.reset(1)
+    game.step("w")
+    tried, run = [], game._machine.run
+    game._machine.run = lambda command: (tried.append(command), run(command))[1]
+    game.valid_actions()
+    assert len({"talk to box", "kiss box", "wake box"} & set(tried)) == 1
+    assert {"push box", "pull box"} <= set(tried)  # one that anything may take
+    assert not any(command.startswith("push box to ") for command in tried)  # no thing is a direction

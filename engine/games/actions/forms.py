@@ -19,8 +19,10 @@ class Form:
         held: By slot: whether the thing must be carried.
         many: Whether the first slot accepts "all".
         free: By slot: whether it takes words instead of things.
+        only: By slot: which test of the story a thing must pass, 0 for none.
         wide: By slot: whether it takes things that are not at hand, such as spells known by heart.
         picks: Whether the parser looks at what the things are like, beyond their names.
+        routines: Addresses of the story's routines that decide which words fit.
         spare: Whether to use it only for things that handle the action themselves.
     """
 
@@ -29,9 +31,11 @@ class Form:
     held: tuple[bool, ...]
     many: bool
     free: tuple[bool, ...]
+    only: tuple[int, ...]
     spare: bool = False
     wide: tuple[bool, ...] = ()
     picks: bool = False
+    routines: tuple[int, ...] = ()
 
 
 def forms(grammar: Grammar, length: int) -> list[Form]:
@@ -57,12 +61,13 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
             held=tuple(slot.held for slot in slots),
             many=bool(slots) and slots[0].many,
             free=tuple(slot.kind == "other" for slot in slots),
+            only=tuple(slot.only for slot in slots),
+            routines=tuple(slot.routine for slot in slots if slot.routine),
             wide=tuple(slot.kind == "scope" for slot in slots),
             picks=any(slot.held or slot.picks or slot.only or slot.kind != "noun" for slot in slots),
         )
         order = (len(pattern.parts), -usage(text.split()[0]), text)
-        tests = tuple(slot.only for slot in slots)
-        groups.setdefault((pattern.action, len(slots), pattern.swapped, tests), []).append((order, form))
+        groups.setdefault((pattern.action, len(slots), pattern.swapped, form.only), []).append((order, form))
     found: list[Form] = []
     for options in groups.values():
         ranked = [form for _, form in sorted(options, key=lambda option: option[0])]

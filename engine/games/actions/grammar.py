@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from zlib import crc32
 
 from engine.games.zmachine.story import BadStory, StoryFile
 
 _ZIL_HELD, _ZIL_CARRIED, _ZIL_TAKE, _ZIL_HAVE = 128, 64, 8, 2
+_ROUTINES_FROM = 48
+"""The first token of the older layout for which a routine of the story reads words."""
 _MOST_VERBS, _MOST_LINES = 255, 64
 _FILTER, _ATTRIBUTE, _SCOPE, _ROUTINE = 3, 4, 5, 6
 """Inform's kinds of tokens for which the story decides what fits."""
@@ -28,6 +31,7 @@ class Slot:
         held: The thing must be carried, or is picked up first.
         many: "all" is accepted here.
         picks: The parser looks at whether the thing is carried, can be picked up, or is a living one.
+        routine: Address of the story's routine that decides which words fit, 0 for none.
         only: Which test of the story a thing must pass, as a number that tells the tests apart; 0 for none.
     """
 
@@ -36,6 +40,7 @@ class Slot:
     many: bool = False
     only: int = 0
     picks: bool = False
+    routine: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +225,8 @@ def _inform1(story: StoryFile) -> Grammar | None:
     for word, (_, data) in story.dictionary.items():
         if data[0] & 8:
             prepositions[data[2]] = (*prepositions.get(data[2], ()), word)
+    count = max(line[7] for _, line in lines) + 1
+    routines_at = expected + 2 * count  # behind the actions' routines
     patterns = []
     for verb, line in lines:
         words = verbs.get(verb)
@@ -233,14 +240,16 @@ def _inform1(story: StoryFile) -> Grammar | None:
                     return None
                 parts.append(prepositions[token])
             elif slots < line[0]:
-                parts.append(_inform_slot(token) if token < 9 else _tested_slot(_inform1_test(token), token))
+                test = _inform1_test(token)
+                at = routines_at + 2 * (token - _ROUTINES_FROM) if test == _ROUTINE else 0
+                routine = story.unpack(story.word(at)) if at >= routines_at else 0
+                parts.append(_inform_slot(token) if token < 9 else _tested_slot(test, token, routine))
                 slots += 1
             else:
                 break
         patterns.append(
             Pattern(tuple(words), tuple(parts), line[7], meta=all(word in meta for word in words))
         )
-    count = max(line[7] for _, line in lines) + 1
     routines: dict[int, tuple[int, ...]] = {
         action: (story.unpack(story.word(expected + 2 * action)),) for action in range(count)
     }
@@ -264,7 +273,7 @@ def _inform2(story: StoryFile) -> Grammar | None:
             highest = max(highest, head & 0x3FF)
             tokens, at = _inform2_tokens(story, at + 2)
             words = verbs.get(verb)
-            parts = _inform2_parts(tokens, words_at)
+            parts = _inform2_parts(story, tokens, words_at)
             if words and parts is not None:
                 patterns.append(
                     Pattern(
@@ -292,7 +301,7 @@ def _inform2_tokens(story: StoryFile, at: int) -> tuple[list[tuple[int, int]], i
 
 
 def _inform2_parts(
-    tokens: list[tuple[int, int]], words_at: dict[int, str]
+    story: StoryFile, tokens: list[tuple[int, int]], words_at: dict[int, str]
 ) -> tuple[tuple[str, ...] | Slot, ...] | None:
     parts: list[tuple[str, ...] | Slot] = []
     for kind, value in tokens:
@@ -306,8 +315,18 @@ def _inform2_parts(
         elif kind & 15 == 1:
             parts.append(_inform_slot(value))
         else:
-            parts.append(_tested_slot(kind & 15, value << 4 | kind & 15))
+            test = _code(story, value) if kind & 15 in (_FILTER, _SCOPE) else value
+            parts.append(_tested_slot(kind & 15, test << 4 | kind & 15, story.unpack(value)))
     return tuple(parts)
+
+
+def _code(story: StoryFile, packed: int) -> int:
+    """Return a number for a routine, the same for those with the same code: Inform 7 has one for each line."""
+    at = story.unpack(packed)
+    try:
+        return crc32(story.data[at : story.routine(at)[-1].next])
+    except (BadStory, IndexError):
+        return packed
 
 
 def _inform_slot(token: int) -> Slot:
@@ -318,13 +337,13 @@ def _inform_slot(token: int) -> Slot:
 
 def _inform1_test(token: int) -> int:
     """Return the kind of a test of the older layout as the newer one counts it."""
-    if 48 <= token < 80 or token < 16:
+    if _ROUTINES_FROM <= token < 80 or token < 16:
         return _ROUTINE
     return _SCOPE if 80 <= token < 112 else _FILTER
 
 
-def _tested_slot(kind: int, only: int) -> Slot:
+def _tested_slot(kind: int, only: int, routine: int = 0) -> Slot:
     """Return the slot of a token for which a routine or an attribute of the story decides what fits."""
     if kind == _SCOPE:
         return Slot("scope", only=only)
-    return Slot("noun", only=only) if kind in (_FILTER, _ATTRIBUTE) else Slot("other")
+    return Slot("noun", only=only) if kind in (_FILTER, _ATTRIBUTE) else Slot("other", routine=routine)

@@ -29,6 +29,8 @@ _PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
 _OF_OBJECTS = _PROPERTIES | {_TEST_ATTRIBUTE, ("1", 1), ("1", 2), ("1", 3)}
 """Instructions whose first operand is an object; among them get_sibling, get_child and get_parent."""
 _STORE_WORD = ("v", 1)
+_NAME = 1
+"""Inform's property of an object's words. In others, a number that could be a word's is a routine's."""
 _WRITTEN = 3
 """The local variable in which Inform's routine that writes a property finds the value."""
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
@@ -230,13 +232,16 @@ class Handlers:
         story = self._story
         found: list[int] = []
         try:
-            properties = story.properties(number).values()
+            properties = story.properties(number)
         except BadStory:
             return ()
-        for at, size in properties:
+        for which, (at, size) in properties.items():
+            if self._many and which == _NAME:
+                continue
             for offset in range(0, size - 1 if self._many else min(size - 1, 1), 2):
                 value = memory[at + offset] << 8 | memory[at + offset + 1]
-                if value not in self._spelt and self._code_at <= story.unpack(value) < len(story.data):
+                word = not self._many and value in self._spelt
+                if not word and self._code_at <= story.unpack(value) < len(story.data):
                     found.append(story.unpack(value))
         return tuple(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.story import INDIVIDUAL, StoryFile
 
 Tested = tuple[frozenset[int] | None, frozenset[int] | None]
 """Numbers of the attributes and of the properties that matter, None for all of either."""
@@ -48,7 +48,7 @@ class Looks:
             has = frozenset(which for which in attributes if self._memory[at + which // 8] & 0x80 >> which % 8)
         numbers = self._story.numbers(self._memory, number)
         if properties is not None:
-            numbers = tuple(pair for pair in numbers if pair[0] in properties)
+            numbers = tuple(pair for pair in numbers if pair[0] in properties or pair[0] >= INDIVIDUAL)
         return has, numbers
 
     def features(self, number: int) -> Hashable:

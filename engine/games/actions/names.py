@@ -346,20 +346,12 @@ class Namer:
 
     def _thing(self, key: _Key, name: str, saved: Snapshot) -> Thing:
         number, routines = key
-        carried, asks = self._is_carried(number, saved), self._handlers.asked(routines)
+        carried = self._story.is_in(saved.memory, number, self._player)
+        asks = self._handlers.asked(routines)
         full = any(True for _ in self._story.children(saved.memory, number))
         known = [self._vocabulary.known_by(word) for word in name.split()]
         twins = tuple(other for other in self._near if other != number and all(other in those for those in known))
         return Thing(name, number, carried, asks, self._handlers.topics(routines), full, twins)
-
-    def _is_carried(self, number: int, saved: Snapshot) -> bool:
-        for _ in range(16):
-            number = self._story.parent(saved.memory, number)
-            if number == self._player:
-                return True
-            if not 0 < number <= self._story.object_count:
-                return False
-        return False
 
     def _sees(self, shown: str, saved: Snapshot) -> bool:
         """Whether a text names the place, as no text does in the dark."""

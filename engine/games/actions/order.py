@@ -47,6 +47,7 @@ class Attempt:
         many: Whether it accepts several things at once.
         picks: Whether the parser looks at what the things are like.
         every: Whether it is done to all things here.
+        only: Which test of the story each of the things must pass, 0 for none; () for no tests.
     """
 
     command: str
@@ -58,6 +59,7 @@ class Attempt:
     many: bool = False
     picks: bool = True
     every: bool = False
+    only: tuple[int, ...] = ()
 
 
 class Order:
@@ -67,7 +69,7 @@ class Order:
         forms: The wordings of actions.
         bare: Commands that name no thing.
         hand: The things at hand, and the words that the texts mention.
-        topics: Returns the words that an action's routines compare something with.
+        topics: Returns the words that an action's routines, or those of its wording, compare something with.
         effective: Actions whose own routines change things.
         highest: Highest action number that a command can lead to.
         here: Actions that the place asks for.
@@ -88,7 +90,7 @@ class Order:
         bare: Sequence[str],
         hand: Hand,
         *,
-        topics: Callable[[int], Sequence[str]],
+        topics: Callable[[Form], Sequence[str]],
         effective: frozenset[int],
         highest: int,
         here: frozenset[int],
@@ -143,7 +145,9 @@ class Order:
         yield from self._with_words()
         yield from self._words_alone()
         yield from self._single(lambda form, thing: form.text in self._everyday)
-        yield from (Attempt(word, form="" if word in self._ways else word) for word in self._bare)
+        actions = {form.text: form.action for form in self._alone}
+        rest = [word for word in self._bare if word not in self._ways]
+        yield from (Attempt(word, action=actions.get(word, 0), form=word) for word in rest)
         yield from self._double(1)
         yield from self._everything_with()
         yield from self._single(lambda form, thing: True)
@@ -164,7 +168,8 @@ class Order:
                 # Where it is taken first and nothing else comes of it, taking it is the usual wording.
                 count = 2 if form.held[0] and not thing.carried else 1
                 command = form.text.format(thing.name)
-                yield Attempt(command, count, form.action, thing.number, form.text, (thing,), form.many, form.picks)
+                number, fit = thing.number, form.only
+                yield Attempt(command, count, form.action, number, form.text, (thing,), form.many, form.picks, only=fit)
 
     def _everything(self) -> Iterator[Attempt]:
         for form in self._singles:
@@ -224,7 +229,7 @@ class Order:
             asking = [thing for thing in self._things if form.action in thing.asks]
             if asking or form.action in self._here or form.action in self._effective:
                 topics = [topic for thing in asking for topic in thing.topics]
-                for word in (*topics, *self._topics(form.action), *self._hand.heard, *numbers):
+                for word in (*topics, *self._topics(form), *self._hand.heard, *numbers):
                     yield Attempt(form.text.format(word), 1, form.action, form=form.text.format(word))
 
     # ---------------------------------------------------------------------------------- two things
@@ -276,7 +281,8 @@ class Order:
     def _double(self, stage: int) -> Iterator[Attempt]:
         for form, first, second in self._pairs()[stage]:
             command = form.text.format(first.name, second.name)
-            yield Attempt(command, 2, form.action, 0, form.text, (first, second), form.many, form.picks)
+            things = first, second
+            yield Attempt(command, 2, form.action, 0, form.text, things, form.many, form.picks, only=form.only)
 
     def _with_words(self) -> Iterator[Attempt]:
         """Yield commands with words or numbers to the things that ask for such actions."""

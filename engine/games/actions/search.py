@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 18
+SCHEME = 19
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -129,7 +129,7 @@ class ActionFinder:
             self._forms,
             self.bare,
             hand,
-            topics=self.handlers.action_topics,
+            topics=lambda form: (*self.handlers.action_topics(form.action), *self.handlers.topics(form.routines)),
             effective=self.handlers.effective,
             highest=self.handlers.highest,
             here=here,
@@ -138,13 +138,17 @@ class ActionFinder:
             orders=self._orders,
             named=lambda action: self.handlers.action_reading(action).named,
         )
+        unfit: set[tuple[int, str]] = set()
         for attempt in order.attempts():
-            if attempt.command in self._poison:
+            tests = {(test, thing.name) for test, thing in zip(attempt.only, attempt.things, strict=False) if test}
+            if attempt.command in self._poison or tests & unfit:
                 continue
             key, load = alike.key(attempt), alike.load(attempt)
             if self._remembers and attempt.form and known.needless(key, load, attempt, alike.is_plain):
                 continue
             changes = trial(attempt.command, attempt.count)
+            if len(attempt.things) == 1 and not trial.understood:
+                unfit |= tests
             answer = alike.answered(trial.answer, attempt) if alike.is_plain(key) else None
             if changes:
                 known.works(key, load, attempt, changes, answer, best=trial.best(changes) == attempt.command)
@@ -152,7 +156,7 @@ class ActionFinder:
                 known.nothing(key, load, answer)
             if changes and len(attempt.things) > 1:
                 order.joining.add((attempt.form, attempt.things[1].number))
-            if changes and attempt.action in self._pickup and attempt.thing:
+            if changes and attempt.action in self._pickup and trial.has(self._player, attempt.thing):
                 order.portable.add(attempt.thing)
             if changes and attempt.action == ORDER and attempt.thing in hand.listeners:
                 order.obeying.add(attempt.thing)

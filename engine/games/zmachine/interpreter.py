@@ -323,7 +323,7 @@ class Interpreter:
             self._glances.remember(self._key.order)
         elif analysis.story is not None:
             if self._known:
-                self._world = SupportedWorld(self._machine, analysis.story, analysis.facts)
+                self._world = SupportedWorld(self._machine, analysis.story, analysis.facts, analysis.noisy)
             else:
                 self._world = PlainWorld(
                     self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts

@@ -70,14 +70,24 @@ class Prompt:
 
     def understands(self, command: str) -> bool:
         """Whether the parser understands a command now; the situation stays."""
-        story, bearings, machine = self._story, self._bearings, self._machine
-        if story is None or bearings is None:
+        if self._story is None or self._bearings is None:
             return False
-        with machine.probing(" ".join(map(str, machine.stand))):
-            for number in bearings.action_globals:
-                set_global(machine, story, number, NO_ACTION)
-            machine.step(command)
-            return all(global_value(machine, story, number) != NO_ACTION for number in bearings.action_globals)
+        with self._machine.probing(" ".join(map(str, self._machine.stand))):
+            self.forget_action()
+            self._machine.step(command)
+            return self.understood()
+
+    def forget_action(self) -> None:
+        """Clear the parser's variables for the action, so that `understood` tells of the next command."""
+        if self._story is not None and self._bearings is not None:
+            for number in self._bearings.action_globals:
+                set_global(self._machine, self._story, number, NO_ACTION)
+
+    def understood(self) -> bool:
+        """Whether the parser took what was run since `forget_action` for an action; so if its variables are unknown."""
+        story, machine = self._story, self._machine
+        numbers = self._bearings.action_globals if self._bearings is not None else ()
+        return story is None or all(global_value(machine, story, number) != NO_ACTION for number in numbers)
 
     def offered(self, *, leaving: bool = False, further: Sequence[str] = ()) -> tuple[str, ...]:
         """Return what can be given to a story that waits for a key or an answer; the situation stays.

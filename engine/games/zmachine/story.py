@@ -21,6 +21,11 @@ _SYMBOLS = " \n0123456789.,!?_#'\"/\\-:()"
 _ESCAPE = 6
 """In the third alphabet: the next two codes are one character of ZSCII."""
 _ROUTINE_LONGEST = 20_000
+_TABLE = 3
+INDIVIDUAL = 64
+"""The first number of a property that only some objects have: those below are in the objects' own tables."""
+_DEEPEST = 16
+"""Containers in containers that are followed."""
 
 # Opcodes by operand count, then by number: "s" stores a result, "b" branches, "t" carries text.
 _2OP = {
@@ -259,6 +264,16 @@ class StoryFile:
             return list(table[at::size])
         return [high << 8 | low for high, low in zip(table[at::size], table[at + 1 :: size], strict=False)]
 
+    def is_in(self, memory: bytes | memoryview, number: int, holder: int) -> bool:
+        """Whether an object is in another one in `memory`, directly or in something that is. A loop is left."""
+        for _ in range(_DEEPEST):
+            if not 0 < number <= self.object_count:
+                return False
+            number = self.parent(memory, number)
+            if number == holder:
+                return True
+        return False
+
     def children(self, memory: bytes | memoryview, number: int) -> Iterator[int]:
         """Yield an object's children in `memory`. A loop in the tree is not followed forever."""
         child = self._tree(memory, number, 2)
@@ -312,15 +327,39 @@ class StoryFile:
 
     @functools.cache  # noqa: B019
     def numbers(self, memory: bytes | memoryview, number: int) -> tuple[tuple[int, int], ...]:
-        """Return which of an object's properties hold small numbers in `memory`, such as a size, and these."""
+        """Return which of an object's properties hold small numbers in `memory`, such as a size, and these.
+
+        Of Inform's individual properties all values count: verbs may call the routines in them.
+        """
         places = self._places.get(number)
         if places is None:
             try:
                 found = [(which, at) for which, (at, size) in self.properties(number).items() if size == 2]
+                found += self._individual(number)
             except BadStory:
                 found = []
             places = self._places[number] = tuple(found)
-        return tuple((which, memory[at + 1]) for which, at in places if not memory[at])
+        return tuple(
+            (which, memory[at] << 8 | memory[at + 1])
+            for which, at in places
+            if not memory[at] or which >= INDIVIDUAL
+        )
+
+    def _individual(self, number: int) -> list[tuple[int, int]]:
+        """Return number and address of each word in an object's individual properties; [] if it has none.
+
+        Inform keeps the address of their table in property 3: for each a number, a size and the values, then zero.
+        """
+        at, size = self.properties(number).get(_TABLE, (0, 0))
+        found: list[tuple[int, int]] = []
+        at = self.word(at) if self.version > 3 and size == 2 else 0
+        while at and (which := self.word(at) & 0x7FFF):
+            size = self.byte(at + 2)
+            if which < INDIVIDUAL or not size or size % 2 or at + 3 + size > self.static_at:
+                return []
+            found += [(which, at + 3 + offset) for offset in range(0, size, 2)]
+            at += 3 + size
+        return found
 
     def routine(self, at: int) -> tuple[Instruction, ...]:
         """Return the instructions of the routine at an address.

@@ -56,7 +56,10 @@ class Trial:
         self._machine = machine
         self._world = world
         self._prompt = prompt
-        self._starts = [replace(saved, random=(value, 0, 0)) for value in _CHANCE]
+        machine.rewind(saved)
+        prompt.forget_action()
+        memory = bytes(machine.memory)
+        self._starts = [replace(saved, memory=memory, random=(value, 0, 0)) for value in _CHANCE]
         self._things: dict[bytes, str] = {}
         self._facts: dict[bytes, bytes] = {}
         machine.rewind(self._starts[0])
@@ -79,6 +82,7 @@ class Trial:
         self._effects: dict[Effect, tuple[_Rank, str]] = {}
         self.tried = 0
         self.answer = b""
+        self.understood = True
         by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
         if idle and (by_luck or self._passed[0][0][1] != facts):
             self._add((("time", b""), self._score, ""), 0, idle[0])
@@ -96,6 +100,10 @@ class Trial:
         """Return what a command prints, whatever it does."""
         self._machine.rewind(self._starts[0])
         return self._machine.run(command)
+
+    def has(self, holder: int, number: int) -> bool:
+        """Whether an object is in another one, at any depth, after the last command."""
+        return self._world.story.is_in(self._machine.memory, number, holder)
 
     def restless(self, facts: Sequence[int]) -> frozenset[int]:
         """Return those of the global variables (`World`'s facts, sorted) that change without a command's doing."""
@@ -123,6 +131,7 @@ class Trial:
         machine = self._machine
         machine.rewind(self._starts[attempt])
         text = self.answer = machine.run(command)
+        self.understood = self._prompt.understood()
         if machine.halted:
             return None, False  # never proposed: it crashes the interpreter instead of ending the story
         end = self._world.end(text)

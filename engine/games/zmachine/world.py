@@ -12,13 +12,17 @@ import ctypes
 import hashlib
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.games.zmachine.counts import Counts
 from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _FIELDS = [
     ("num", "<i4"), ("name", "S64"), ("parent", "<i4"), ("sibling", "<i4"), ("child", "<i4"),
@@ -87,13 +91,31 @@ class World:
 
 
 class SupportedWorld(World):
-    """The world of a story that Jericho supports: its C code removes the moves of wandering objects."""
+    """The world of a story that Jericho supports: its C code removes the moves of wandering objects.
 
-    def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
+    Jericho reads at most 255 objects. Those beyond are compared as in a story that it does not support.
+
+    Args:
+        machine: The interpreter.
+        story: The story file.
+        facts: Numbers of the global variables that belong to the world state.
+        noisy: (address, bits) in the object table that change by themselves.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        story: StoryFile,
+        facts: Iterable[int] = (),
+        noisy: Iterable[tuple[int, int]] = (),
+    ) -> None:
         import numpy as np
 
         super().__init__(machine, story, facts)
         count = self._lib.get_num_world_objs()
+        beyond = min(count, story.object_count) * story.object_size
+        self._masks = _masks(story, noisy)[beyond:]
+        self._cells = np.frombuffer(self._table, dtype=np.uint8)[beyond:]
         layout = np.dtype(_FIELDS)
         self._buffer = ctypes.create_string_buffer((count + 1) * layout.itemsize)
         self._objects = np.frombuffer(memoryview(self._buffer).cast("B"), dtype=layout)
@@ -122,6 +144,8 @@ class SupportedWorld(World):
         digest = hashlib.md5(usedforsecurity=False)
         for field in ("num", "parent", "attr", "properties"):
             digest.update(self._objects[field].tobytes())
+        if len(self._cells):
+            digest.update((self._cells & self._masks).tobytes())
         self._digest = digest.hexdigest()
         parents = self.story.parents(raw)
         cleaned = self._objects["parent"][1 : len(parents) + 1].tolist()
@@ -152,17 +176,8 @@ class PlainWorld(World):
         import numpy as np
 
         super().__init__(machine, story, facts)
-        start, end = _table(story)
-        masks = np.full(end - start, 0xFF, dtype=np.uint8)
-        links = story.object_size - 2 - story.attribute_bytes
-        for number in range(1, story.object_count + 1):
-            at = story.object_at(number) - start + story.attribute_bytes
-            masks[at + links // 3 : at + story.object_size - story.attribute_bytes] = 0  # siblings, children
-        for address, bits in noisy:
-            if start <= address < end:
-                masks[address - start] &= ~bits & 0xFF
         self._counts = counts
-        self._masks = masks
+        self._masks = _masks(story, noisy)
         self._cells = np.frombuffer(self._table, dtype=np.uint8)
 
     def score(self) -> int:
@@ -180,6 +195,22 @@ class PlainWorld(World):
     def things(self) -> str:
         """Return a hash of parents and attributes."""
         return hashlib.md5((self._cells & self._masks).tobytes(), usedforsecurity=False).hexdigest()
+
+
+def _masks(story: StoryFile, noisy: Iterable[tuple[int, int]]) -> NDArray[np.uint8]:
+    """Return the bits of the object table that belong to the world: attributes and parents, without noise."""
+    import numpy as np
+
+    start, end = _table(story)
+    masks = np.full(end - start, 0xFF, dtype=np.uint8)
+    links = story.object_size - 2 - story.attribute_bytes
+    for number in range(1, story.object_count + 1):
+        at = story.object_at(number) - start + story.attribute_bytes
+        masks[at + links // 3 : at + story.object_size - story.attribute_bytes] = 0  # siblings, children
+    for address, bits in noisy:
+        if start <= address < end:
+            masks[address - start] &= ~bits & 0xFF
+    return masks
 
 
 def _table(story: StoryFile) -> tuple[int, int]:
