@@ -58,8 +58,8 @@ def won_at_the_first_blow(fights):
 def test_a_fight_won_at_the_first_blow_is_the_less_sure_the_more_blows_are_known_to_differ():
     assert won_at_the_first_blow(0) == 1.0
     # One blow had another result than the blow before it. The prior adds `strength` blows that did not differ.
-    differ = 1.0 / (1.0 + NUMBERS.strength)
-    once = (1.0 + (1.0 - differ) * NUMBERS.strength) / (1.0 + NUMBERS.strength)
+    differ = 1.0 / (1.0 + NUMBERS.doubt)
+    once = (1.0 + (1.0 - differ) * NUMBERS.doubt) / (1.0 + NUMBERS.doubt)
     assert won_at_the_first_blow(1) == pytest.approx(once)
     assert once > won_at_the_first_blow(2) > won_at_the_first_blow(4) > won_at_the_first_blow(8)
     assert won_at_the_first_blow(8) < 0.5
