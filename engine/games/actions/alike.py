@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable
 
+from engine.games.actions import limits
 from engine.games.actions.experience import Key
 from engine.games.actions.handlers import Handlers, Reading
 from engine.games.actions.looks import Looks
 from engine.games.actions.names import Thing
 from engine.games.actions.order import ORDER, Attempt
-from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.story import HEADER, StoryFile
 
 _PAIR = 4
 """Parts of the key of a command for two things."""
@@ -38,6 +39,7 @@ class Alike:
         memory: The story's memory in this state.
         lit: Whether the player sees the place.
         ways: The directions, as commands.
+        waited: The memory after time has passed. A table that has changed then decides nothing.
         number: Numbers what commands depend on, equal things alike, in all states.
     """
 
@@ -53,9 +55,11 @@ class Alike:
         *,
         lit: bool,
         ways: frozenset[str],
+        waited: bytes,
         number: Callable[[Hashable], int],
     ) -> None:
         self._number = number
+        self._waited = waited
         self._story = story
         self._handlers = handlers
         self._player = player
@@ -204,10 +208,21 @@ class Alike:
         memory, at = self._memory, self._story.globals_at
         variables = self._facts & frozenset(number for reading in readings for number in reading.variables)
         objects = {number for reading in readings for number in reading.objects}
+        tables = {table for reading in readings for table in reading.tables}
         return (
             tuple(memory[at + 2 * number : at + 2 * number + 2] for number in sorted(variables)),
             tuple(map(self._placed, sorted(objects))),
+            tuple(self._table(*table) for table in sorted(tables)),
         )
+
+    def _table(self, is_variable: bool, which: int) -> bytes:
+        """Return what a table begins with: how long it is, no story tells. Nothing of one that cannot change."""
+        at = which
+        if is_variable:
+            cell = self._story.globals_at + 2 * which
+            at = self._memory[cell] << 8 | self._memory[cell + 1]
+        part = slice(at, min(at + limits.TABLE, self._story.static_at)) if at >= HEADER else slice(0)
+        return self._memory[part] if self._memory[part] == self._waited[part] else b""
 
     def _placed(self, number: int) -> Hashable:
         known = self._objects.get(number)

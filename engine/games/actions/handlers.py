@@ -29,6 +29,8 @@ _PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
 _OF_OBJECTS = _PROPERTIES | {_TEST_ATTRIBUTE, ("1", 1), ("1", 2), ("1", 3)}
 """Instructions whose first operand is an object; among them get_sibling, get_child and get_parent."""
 _STORE_WORD = ("v", 1)
+_LOADS = frozenset({("2", 15), ("2", 16)})
+"""loadw and loadb, which read a table."""
 _NAME = 1
 """Inform's property of an object's words. In others, a number that could be a word's is a routine's."""
 _WRITTEN = 3
@@ -55,6 +57,7 @@ class _Routine:
     names: frozenset[int]
     attributes: frozenset[int]
     properties: frozenset[int]
+    tables: frozenset[tuple[bool, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Reading:
         named: Numbers that variables other than the action's are compared with: the things of a command, most of them.
         attributes: Numbers of the attributes that are tested; None if a variable says which.
         properties: Numbers of the properties that are read; None if a variable says which.
+        tables: The tables that are read: whether a global variable holds its address, and its number or the address.
     """
 
     variables: frozenset[int]
@@ -74,6 +78,7 @@ class Reading:
     named: frozenset[int]
     attributes: frozenset[int] | None
     properties: frozenset[int] | None
+    tables: frozenset[tuple[bool, int]]
 
     def and_of(self, other: Reading) -> Reading:
         """Return what these routines and others look at."""
@@ -83,6 +88,7 @@ class Reading:
             self.named | other.named,
             None if self.attributes is None or other.attributes is None else self.attributes | other.attributes,
             None if self.properties is None or other.properties is None else self.properties | other.properties,
+            self.tables | other.tables,
         )
 
 
@@ -179,6 +185,7 @@ class Handlers:
                 frozenset(number for routine in every for number in routine.names),
                 None if _ANY in attributes else attributes,
                 None if _ANY in properties else properties,
+                frozenset(table for routine in every for table in routine.tables),
             )
         return known
 
@@ -324,6 +331,7 @@ class Handlers:
         begins: set[int] = set()
         passed: set[tuple[int, int, bool, int]] = set()
         used: set[int] = set()
+        tables: set[tuple[bool, int]] = set()
         changes = performs = False
         for instruction in instructions:
             opcode = (instruction.kind, instruction.number)
@@ -336,6 +344,8 @@ class Handlers:
                 attributes.add(_ANY if operands[1][0] else operands[1][1])
             elif opcode in _PROPERTIES and len(operands) > 1:
                 properties.add(_ANY if operands[1][0] else operands[1][1])
+            if opcode in _LOADS and (not operands[0][0] or operands[0][1] >= 16):
+                tables.add((operands[0][0], operands[0][1] - 16 if operands[0][0] else operands[0][1]))
             objects = operands if opcode == _JUMP_IN else operands[:1] if opcode in _OF_OBJECTS else []
             tests |= {value for is_variable, value in objects if not is_variable}
             used |= {value for is_variable, value in objects if is_variable and value < 16}
@@ -374,6 +384,7 @@ class Handlers:
             frozenset(number for number in names if 0 < number <= self._story.object_count),
             frozenset(attributes),
             frozenset(properties),
+            frozenset(tables),
         )
 
     def _instructions(self, at: int) -> tuple[Instruction, ...]:

@@ -123,7 +123,7 @@ class ActionFinder:
         facts = frozenset(self._facts) - trial.restless(self._facts)
         alike = Alike(
             self._story, self.handlers, facts, self._player, here, placed, saved.memory,
-            lit=hand.lit, ways=frozenset(self._ways), number=memory.experience.number,
+            lit=hand.lit, ways=frozenset(self._ways), waited=trial.waited, number=memory.experience.number,
         )  # fmt: skip
         order = Order(
             self._forms,

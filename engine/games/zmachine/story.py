@@ -21,6 +21,8 @@ _SYMBOLS = " \n0123456789.,!?_#'\"/\\-:()"
 _ESCAPE = 6
 """In the third alphabet: the next two codes are one character of ZSCII."""
 _ROUTINE_LONGEST = 20_000
+HEADER = 64
+"""Bytes of a story's header."""
 _TABLE = 3
 INDIVIDUAL = 64
 """The first number of a property that only some objects have: those below are in the objects' own tables."""

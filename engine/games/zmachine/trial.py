@@ -40,6 +40,9 @@ class Trial:
             effects of commands; the first of them is the command for the effect of passing time.
         alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
         screens: Menus and questions that nothing comes of; added to.
+
+    Attributes:
+        waited: The story's memory after the first idle command, as it was before if there is none.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Trial:
         machine.rewind(self._starts[0])
         facts = world.facts()
         self._size = len(facts)
+        self.waited = bytes(machine.memory)
         self._passed = self._pass_time(idle)
         idled = [seen[1] for passed in self._passed for seen in passed]
         self._usual = list(_usual(facts, idled, list(alike)))
@@ -200,6 +204,8 @@ class Trial:
                     continue
                 self._machine.rewind(self._starts[attempt])
                 self._machine.run(command)
+                if not attempt and command == idle[0]:
+                    self.waited = bytes(self._machine.memory)
                 passed[attempt].append((self._things_now(), self._world.facts(), self._machine.random()[0]))
         return passed
 
