@@ -168,7 +168,7 @@ def the_shop(folder):
 
 def installing_the_sites(folder):
     (folder / "web").mkdir()
-    sites_install.install(folder, lambda _: None)
+    sites_install.install(folder, [shop.Shop()], lambda _: None)
 
 
 def an_installer(folder):

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +48,17 @@ def run(args: argparse.Namespace) -> int:
     """Print the checks; return 3 if something needed is missing."""
     everything = (
         _python, _system, _packages, _compiler, _config, _saves, _games, _confined, _models, _embedding, _keys,
-        _own_server, _web, _gymnasium, _terminal,
+        _own_server, web, _gymnasium, _terminal,
     )  # fmt: skip
     looks = everything if args.model is None else (_one_model,)
     checks = [check for look in looks for check in _safely(look, args)]
+    return show(checks, args.json)
+
+
+def show(checks: Sequence[Check], as_json: bool) -> int:
+    """Print checks; return 3 if something needed is missing."""
     failed = any(check.state == "fail" for check in checks)
-    if args.json:
+    if as_json:
         print(json.dumps({"ok": not failed, "checks": [asdict(check) for check in checks]}, indent=1))
     else:
         wide = max(len(check.name) for check in checks) + 2
@@ -346,7 +351,8 @@ def _measured(args: argparse.Namespace, name: str) -> Check:
     )
 
 
-def _web(args: argparse.Namespace) -> Iterator[Check]:
+def web(args: argparse.Namespace) -> Iterator[Check]:
+    """Check what web tasks need."""
     from importlib.metadata import PackageNotFoundError, version
 
     from engine.web.browser.chromium import VARIABLE, find_browser, why_no_sandbox

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--install",
         action="store_true",
-        help="first get the packages of the sites into saves/web/venv (280 MB)",
+        help="first get the packages of these sites into saves/web/venv (300 MB for all)",
     )
     up.set_defaults(handler=_up)
     reset = actions.add_parser("reset", parents=[common], help="put the sites' data back to the beginning")
@@ -42,6 +43,9 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     status = actions.add_parser("status", parents=[common], help="tell which sites answer, and where")
     _sites(status)
     status.set_defaults(handler=_status)
+    doctor = actions.add_parser("doctor", parents=[common], help="tell what the sites need, what is here, how large")
+    _sites(doctor)
+    doctor.set_defaults(handler=_doctor)
     ls = actions.add_parser("ls", parents=[common], help="list web tasks")
     ls.add_argument(
         "--suite",
@@ -70,10 +74,13 @@ def _up(args: argparse.Namespace) -> int:
     sites = _open(args)
     if args.install:
         from engine.web.sites.install import install
+        from engine.web.sites.manager import chosen
 
-        install(saves_folder(args.saves), _say)
+        install(saves_folder(args.saves), chosen(args.sites), _say)
+    began = time.monotonic()
     found = sites.up(args.sites)
     _show(found, args.json)
+    print(f"this took {time.monotonic() - began:.1f} s", file=sys.stderr)
     bad = [status for status in found if status.state != "up"]
     return 0 if not bad else 1 if any(status.state == "failing" for status in bad) else 3
 
@@ -97,6 +104,22 @@ def _down(args: argparse.Namespace) -> int:
 def _status(args: argparse.Namespace) -> int:
     _show(_open(args).status(args.sites), args.json)
     return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    """Tell for each site what is missing and how to get it, else how large its data are."""
+    from engine.web.sites.manager import Sites
+    from jitrl_tui.commands.doctor import Check, show, web
+
+    saves, checks = saves_folder(args.saves), []
+    sites = Sites(saves)
+    for status in sites.status(args.sites):
+        size = sites.size(status.name)
+        data = f"data {size / 1e6:.1f} MB" if size else "its data are made at the first start"
+        where = f" at {status.url}" if status.url else ""
+        bad = status.state in ("missing", "failing")
+        checks.append(Check(status.name, "warn" if bad else "ok", f"{status.state}{where}, {data}", status.note))
+    return show([*checks, *web(args)], args.json)
 
 
 def _show(found: tuple[Status, ...], as_list: bool) -> None:

@@ -20,11 +20,11 @@ from tests.llm.server import Server
 if os.environ.get("JITRL_TEST_SITES") == "install":
     # Asked for, as a machine that is there for testing would: what the sites need, and their data, once.
     from engine.web.sites.install import install
-    from engine.web.sites.manager import Sites
+    from engine.web.sites.manager import SITES, Sites
     from tests.web.solving import borrowable
 
     if not borrowable(saves_folder()):
-        install(saves_folder(), lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
+        install(saves_folder(), [*SITES.values()], lambda text: print(f"{text} ...", file=sys.stderr, flush=True))
         with Sites(saves_folder()) as _sites:
             for _status in _sites.up(stay=False):
                 if _status.note:

@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,18 @@ from engine.web.tasks.scoring import Outcome, Scorer, Verdict, verified_python
 from engine.web.tasks.suites import WebTask, render
 
 HOW = (
-    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (280 MB from the package "
+    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (300 MB from the package "
     "index), or once with: jitrl web up --install, then jitrl web down"
 )
 """Why tests of the sites are left out, for `pytest -rs`."""
-SOLUTIONS = Path(__file__).with_name("solutions.json")
+SOLUTIONS = Path(__file__).with_name("solutions")
 LOGINS = {key: login for site in SITES.values() for key, login in site.logins.items()}
 
 
 def solutions() -> dict[int, dict[str, Any]]:
     """Return task number to its right and its wrong steps."""
-    return {item["task_id"]: item for item in json.loads(SOLUTIONS.read_text())}
+    files = sorted(SOLUTIONS.glob("*.json"))
+    return {item["task_id"]: item for file in files for item in json.loads(file.read_text())}
 
 
 def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
@@ -71,7 +73,8 @@ def trial(
     """Play the `which` ("right" or "wrong") solution of a task and judge it; puts changed sites back."""
     urls = sites.urls()
     try:
-        return scorer.score(task, play(task, known[task.number][which], urls))
+        done = play(task, known[task.number][which], urls)
+        return scorer.score(task, replace(done, databases=sites.state()))
     finally:
         if task.kind == "mutate":
             keys = set(task.sites)

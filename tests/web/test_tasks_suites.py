@@ -13,6 +13,7 @@ from engine.errors import MissingError, UsageError
 from engine.paths import saves_folder
 from engine.web.opening import original
 from engine.web.sites import install
+from engine.web.sites.manager import SITES
 from engine.web.tasks import suites as tasks
 from tests.web.solving import HOW, solutions
 
@@ -20,7 +21,7 @@ from tests.web.solving import HOW, solutions
 @pytest.mark.parametrize("suite", list(tasks.FILES))
 def test_published_suites_load_whole(suite: str) -> None:
     saves = saves_folder()
-    if tasks.find(suite, saves) is None:
+    if not tasks.find(suite, saves):
         pytest.skip(f"{tasks.FILES[suite][1]} is not here; {HOW}")
     loaded = tasks.load(suite, saves)
     assert len(loaded) == {"webarena": 812, "webarena-lite": 165, "webarena-verified": 812}[suite]
@@ -45,7 +46,7 @@ def test_a_task_of_webarena_lite_names_the_task_it_was_taken_over_from(tmp_path:
 
 def test_each_local_task_has_a_right_and_a_wrong_solution() -> None:
     loaded = tasks.load("local")
-    assert [task.number for task in loaded] == list(range(len(loaded)))
+    assert len({task.id for task in loaded}) == len(loaded)
     assert set(solutions()) == {task.number for task in loaded}
     assert all(item["right"] and item["right"] != item["wrong"] for item in solutions().values())
     for task in loaded:
@@ -57,7 +58,7 @@ def test_each_local_task_has_a_right_and_a_wrong_solution() -> None:
 def test_the_extras_are_what_is_installed_for_the_sites() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
-    assert tuple(extras["sites"]) == install.SITES
+    assert tuple(extras["sites"]) == install.packages([*SITES.values()])
     assert tuple(extras["verified"]) == install.VERIFIED
 
 

@@ -24,6 +24,9 @@ class Encyclopedia:
     keys: Mapping[str, str] = {"wikipedia": ""}
     logins: Mapping[str, Login] = {}
     health = "/"
+    packages: tuple[str, ...] = ("libzim==3.13.1",)
+    build_s = 2
+    database = ""
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if kiwix-serve or the packages for making the archive are missing, else ""."""

@@ -29,6 +29,9 @@ class Fossil:
         )
     }  # fmt: skip
     health = "/wiki?name=Setup"
+    packages: tuple[str, ...] = ()
+    build_s = 2
+    database = FILE
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if the `fossil` program is missing, else ""."""

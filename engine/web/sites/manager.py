@@ -79,6 +79,11 @@ class Lent:
         self._sites = sites
         self._copies: dict[_Copy, contextlib.ExitStack] = {}
 
+    @property
+    def databases(self) -> dict[str, Path]:
+        """SQLite files with the state of the sites, by WebArena's names of the sites' parts."""
+        return {key: file for copy in self._copies for key, file in self._sites.databases(copy).items()}
+
     def add(self, copy: _Copy, held: contextlib.ExitStack) -> None:
         """Keep a copy of a site for the session, and what is closed when the site is given back."""
         self._copies[copy] = held
@@ -117,7 +122,7 @@ class Sites:
 
     def status(self, names: Sequence[str] = ()) -> tuple[Status, ...]:
         """Return the status of the named sites, of all if none is named. Each that runs is asked for a page."""
-        return tuple(self._status(site) for site in _chosen(names))
+        return tuple(self._status(site) for site in chosen(names))
 
     def up(self, names: Sequence[str] = (), *, stay: bool = True) -> tuple[Status, ...]:
         """Start the sites that are not running; build their data if there is none.
@@ -130,7 +135,7 @@ class Sites:
         """
         found = []
         with self._lock():
-            for site in _chosen(names):
+            for site in chosen(names):
                 try:
                     found.append(self._start(site, stay))
                 except JitrlError as error:
@@ -146,7 +151,7 @@ class Sites:
             GameError: A file cannot be restored.
         """
         with self._lock(), contextlib.ExitStack() as held:
-            copies = [_Copy(site, 1) for site in _chosen(names) if not site.missing(self.saves)]
+            copies = [_Copy(site, 1) for site in chosen(names) if not site.missing(self.saves)]
             for copy in copies:
                 self._take(copy, held)
             for copy in copies:
@@ -165,7 +170,7 @@ class Sites:
         """
         lent = Lent(self)
         try:
-            for site in _chosen(names):
+            for site in chosen(names):
                 copy, held = self._free(site, who)
                 lent.add(copy, held)
                 if copy.number > 1:
@@ -192,6 +197,15 @@ class Sites:
                 f"the site {copy.site.name} cannot be reset ({error.strerror}: {error.filename})"
             ) from None
 
+    def databases(self, copy: _Copy) -> dict[str, Path]:
+        """Return the SQLite file of a copy of a site by each of WebArena's names of its parts; {} if it has none."""
+        file = copy.site.database
+        return dict.fromkeys(copy.site.keys, self._live(copy) / file) if file else {}
+
+    def state(self) -> dict[str, Path]:
+        """Return the SQLite files of the sites of `jitrl web up`, by WebArena's names of the sites' parts."""
+        return {k: f for site in SITES.values() for k, f in self.databases(_Copy(site, 1)).items()}
+
     def down(self, names: Sequence[str] = ()) -> tuple[str, ...]:
         """Stop the sites of this folder by their process ids; return the names of those that were running.
 
@@ -199,9 +213,9 @@ class Sites:
             UsageError: A session has one of them. None was stopped.
         """
         with self._lock(), contextlib.ExitStack() as free:
-            for site in _chosen(names):
+            for site in chosen(names):
                 self._take(_Copy(site, 1), free)
-            ended = [site.name for site in _chosen(names) if self._stop(site)]
+            ended = [site.name for site in chosen(names) if self._stop(site)]
         return tuple(ended)
 
     def urls(self) -> dict[str, str]:
@@ -211,6 +225,11 @@ class Sites:
             if status.state == "up":
                 found.update(status.urls)
         return found
+
+    def size(self, name: str) -> int:
+        """Return how many bytes the data of a site take, original and live; 0 if there are none yet."""
+        folder = self._web / "sites" / name
+        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
     def close(self) -> None:
         """Stop the sites that this object started with `stay=False`; calling this twice is safe."""
@@ -332,7 +351,7 @@ class Sites:
         folder = self._web / "sites" / site.name / f"pristine-{VERSION}"
         if folder.is_dir():
             return folder
-        self._say(f"building {site.title}")
+        self._say(f"making the data of {site.title}, once, about {site.build_s} s")
         part = folder.with_name(f".building-{os.getpid()}")
         shutil.rmtree(part, ignore_errors=True)
         ensure_folder(part)
@@ -352,7 +371,12 @@ class Sites:
             yield
 
 
-def _chosen(names: Sequence[str]) -> list[Site]:
+def chosen(names: Sequence[str]) -> list[Site]:
+    """Return the named sites, all if none is named.
+
+    Raises:
+        UsageError: There is no such site.
+    """
     unknown = [name for name in names if name not in SITES]
     if unknown:
         raise UsageError(f"there is no local site {unknown[0]!r}; there are: {', '.join(SITES)}")

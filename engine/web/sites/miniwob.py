@@ -26,6 +26,9 @@ class MiniWob:
     keys: Mapping[str, str] = {"miniwob": "/miniwob"}
     logins: Mapping[str, Login] = {}
     health = "/miniwob/click-button.html"
+    packages: tuple[str, ...] = ()  # Its pages are among the files that every installation brings.
+    build_s = 0
+    database = ""
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if the package is not installed, else ""."""

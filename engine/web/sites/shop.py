@@ -33,6 +33,9 @@ class Shop:
         ),
     }  # fmt: skip
     health = "/catalogue/"
+    packages: tuple[str, ...] = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4")
+    build_s = 30
+    database = "shop.sqlite3"
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if Oscar is not installed in the sites' environment, else ""."""

@@ -50,6 +50,9 @@ class Site(Protocol):
         keys: Paths below the base URL by WebArena's names of the site's parts.
         logins: Logins by WebArena's names.
         health: Path of a page that answers when the site is up.
+        packages: What is installed for it in the sites' environment; () if nothing.
+        build_s: About how many seconds its original data take to make, once.
+        database: SQLite file in its folder, from which tasks read the site's state; "" if it has none.
     """
 
     name: str
@@ -58,6 +61,9 @@ class Site(Protocol):
     keys: Mapping[str, str]
     logins: Mapping[str, Login]
     health: str
+    packages: tuple[str, ...]
+    build_s: int
+    database: str
 
     def missing(self, saves: Path) -> str:
         """Return "" if all requirements are installed, else a sentence on what is missing and how to get it."""

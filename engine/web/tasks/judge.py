@@ -92,10 +92,15 @@ class TaskJudge:
             The score from 0 to 1, None if it cannot be decided; and a sentence on why it is not 1.
         """
         try:
-            verdict = self._scorer.score(self._task, Outcome(answer, url, list(entries), texts))
+            verdict = self._scorer.score(self._task, self._outcome(answer, url, entries, texts))
         except JitrlError as error:
             return None, str(error)
         return verdict.score, verdict.why
+
+    def _outcome(
+        self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
+    ) -> Outcome:
+        return Outcome(answer, url, list(entries), texts, self._lent.databases if self._lent is not None else {})
 
     def close(self) -> None:
         """End the evaluator."""

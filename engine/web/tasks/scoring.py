@@ -1,6 +1,7 @@
 """Judges whether a task was done, with WebArena-Verified's evaluators or the classic checks that need no model.
 
-task with `eval` as a list      -> WebArena-Verified (suites `local` and `webarena-verified`)
+task with `eval` as a list      -> WebArena-Verified (suites `local` and `webarena-verified`), and in `local` also
+                                   the checks of `state.py`
 task with `eval` as an object   -> the classic checks of `classic.py` (`webarena`, `webarena-lite`)
 """
 
@@ -21,6 +22,7 @@ from engine import children, waits
 from engine.errors import GameError, MissingError
 from engine.waiting import readable
 from engine.web.sites.site import venv_python
+from engine.web.tasks import state
 from engine.web.tasks.classic import Judge, score_classic
 from engine.web.tasks.suites import WebTask
 
@@ -51,12 +53,14 @@ class Outcome:
         url: URL of the page it ended on.
         entries: HAR entries of the episode in order, with posted data.
         texts: For the classic program checks: the text of each target of `classic.targets`.
+        databases: For checks of a site's state: SQLite files by WebArena's site names.
     """
 
     answer: str
     url: str
     entries: Sequence[Mapping[str, Any]] = ()
     texts: Sequence[str] = ()
+    databases: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Scorer:
@@ -91,14 +95,19 @@ class Scorer:
                 task.raw, outcome.answer, outcome.url, outcome.texts, self.urls, self._judge
             )
             return Verdict(score, why, parts)
+        checks = task.raw["eval"]
+        published = {**task.raw, "eval": [each for each in checks if each["evaluator"] != state.NAME]}
         reply = self._ask({
-            "task": task.raw, "urls": {site: self.urls[site] for site in task.sites if site in self.urls},
+            "task": published, "urls": {site: self.urls[site] for site in task.sites if site in self.urls},
             "answer": agent_response(outcome.answer, task.kind), "entries": list(outcome.entries),
         })  # fmt: skip
         if reply["score"] is None or reply["error"]:
             return Verdict(None, f"WebArena-Verified could not judge {task.id}: {reply['error']}")
-        why = "" if reply["score"] == 1.0 else "; ".join(reply["notes"]) or "not done"
-        return Verdict(reply["score"], why, reply["parts"])
+        if reply["score"] != 1.0:
+            return Verdict(reply["score"], "; ".join(reply["notes"]) or "not done", reply["parts"])
+        left = [each for each in checks if each["evaluator"] == state.NAME]
+        score, why = state.check(left, outcome.databases)
+        return Verdict(score, why, {**reply["parts"], **({state.NAME: score} if left and score is not None else {})})
 
     def close(self) -> None:
         """End the judging process; calling this twice is safe."""

@@ -25,7 +25,8 @@ FILES: Mapping[str, tuple[str, str]] = {
 }
 SUITES = ("local", *FILES)
 COUNTS: Mapping[str, int] = {"webarena": 812, "webarena-lite": 165, "webarena-verified": 812}
-LOCAL = Path(__file__).parents[1] / "sites" / "tasks.json"
+LOCAL = Path(__file__).parents[1] / "sites" / "tasks"
+"""Files with our own tasks, one or more for each site. Numbers are unique across all of them."""
 
 VARIABLES: Mapping[str, str] = {
     "shopping": "WA_SHOPPING", "shopping_admin": "WA_SHOPPING_ADMIN", "reddit": "WA_REDDIT",
@@ -94,32 +95,33 @@ def load(suite: str, saves: Path | None = None) -> tuple[WebTask, ...]:
     """
     if suite not in SUITES:
         raise UsageError(f"there is no suite {suite!r}; there are: {', '.join(SUITES)}")
-    path = find(suite, saves)
-    if path is None:
+    paths = find(suite, saves)
+    if not paths:
         package = FILES[suite][1]
         raise MissingError(
             f"the tasks of {suite} are in the package {package}, which is not here; get it with: "
             f"jitrl web up --install"
         )
-    try:
-        items = json.loads(read_text(path))
-        tasks = tuple(_task(suite, item) for item in items)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadFile(f"the tasks in {path} cannot be read ({error}); install the package again") from None
+    tasks: tuple[WebTask, ...] = ()
+    for path in paths:
+        try:
+            tasks += tuple(_task(suite, item) for item in json.loads(read_text(path)))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BadFile(f"the tasks in {path} cannot be read ({error}); install the package again") from None
     if len(tasks) != COUNTS.get(suite, len(tasks)):
-        raise BadFile(f"{path} has {len(tasks)} tasks, not {COUNTS[suite]}; install the package again")
+        raise BadFile(f"{paths[0]} has {len(tasks)} tasks, not {COUNTS[suite]}; install the package again")
     return tasks
 
 
-def find(suite: str, saves: Path | None = None) -> Path | None:
-    """Return the file with a suite's tasks, None if its package is not installed."""
+def find(suite: str, saves: Path | None = None) -> tuple[Path, ...]:
+    """Return the files with a suite's tasks, none if its package is not installed."""
     if suite == "local":
-        return LOCAL
+        return tuple(sorted(LOCAL.glob("*.json")))
     for folder in _package_folders(saves):
         path = folder / FILES[suite][0]
         if path.is_file():
-            return path
-    return None
+            return (path,)
+    return ()
 
 
 def get(task_id: str, saves: Path | None = None) -> WebTask:
