@@ -1,7 +1,10 @@
 """Plays scripted solutions over HTTP, as a list of small steps:
 
-["get", URL], ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its group is the answer), ["count", PATTERN] (how
-often it is there is the answer), ["answer", TEXT]. An empty list does nothing at all.
+["get", URL], ["follow", PATTERN] (its group is the URL), ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its
+group is the answer), ["count", PATTERN] (how often it is there is the answer), ["answer", TEXT]. An empty list does
+nothing at all. Over several pages: ["sum", PATTERN, URLS] (how often it is there in all), ["least", PATTERN, URLS] (the
+name of the page with the smallest distance or time), ["total", PATTERN, URLS, UNIT, SIGN] (the first distance or time
+and the others, with that sign).
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ HOW = (
     "index), or once with: jitrl web up --install, then jitrl web down"
 )
 """Why tests of the sites are left out, for `pytest -rs`."""
+UNITS = {"m": 1.0, "km": 1000.0, "min": 1.0, "h": 60.0}
 SOLUTIONS = Path(__file__).with_name("solutions")
 LOGINS = {key: login for site in SITES.values() for key, login in site.logins.items()}
 
@@ -50,6 +54,10 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
     for step in steps:
         if step[0] == "get":
             client.get(render(step[1], urls))
+        elif step[0] == "follow":
+            found = re.search(step[1], html.unescape(client.text), re.DOTALL)
+            assert found, f"{client.url} has no {step[1]!r}"
+            client.get(found[1])
         elif step[0] == "submit":
             fields, form, button = [*step[1:], *("", "")][:3]
             client.submit(fields, form=form, button=button)
@@ -60,11 +68,30 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
             answer = " ".join(found[1].split())
         elif step[0] == "count":
             answer = str(len(re.findall(step[1], html.unescape(client.text))))
+        elif step[0] == "sum":
+            answer = str(
+                sum(len(re.findall(step[1], html.unescape(client.get(render(url, urls))))) for url in step[2])
+            )
+        elif step[0] == "least":
+            found = {name: _amount(client.get(render(url, urls)), step[1]) for name, url in step[2].items()}
+            answer = min(found, key=found.__getitem__)
+        elif step[0] == "total":
+            first, *rest = (_amount(client.get(render(url, urls)), step[1]) for url in step[2])
+            answer = f"{(first + step[4] * sum(rest)) / UNITS[step[3]]:.1f} {step[3]}"
         elif step[0] == "answer":
             answer = step[1]
         else:
             raise ValueError(f"unknown step {step}")
     return Outcome(answer, client.url, client.entries)
+
+
+def _amount(page: str, pattern: str) -> float:
+    """Return the distance or time that a page has, in metres or minutes."""
+    found = re.search(pattern, html.unescape(page))
+    assert found, f"there is no {pattern!r}"
+    return sum(
+        float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+) (km|min|m|h)\b", found[1])
+    )
 
 
 def trial(
@@ -84,7 +111,7 @@ def trial(
 def borrow(saves: Path, folder: Path) -> Path:
     """Make `folder` a saves folder that has the environment and the pristine data of `saves`, and nothing live.
 
-    Building the shop takes half a minute; the copy here is only read.
+    Building the shop takes a minute; the copy here is only read.
     """
     web = folder / "web"
     web.mkdir(parents=True)
