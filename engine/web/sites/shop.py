@@ -34,7 +34,7 @@ class Shop:
     }  # fmt: skip
     health = "/catalogue/"
     packages: tuple[str, ...] = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4")
-    build_s = 30
+    build_s = 60
     database = "shop.sqlite3"
 
     def missing(self, saves: Path) -> str:
@@ -45,7 +45,7 @@ class Shop:
         return "the shop's packages are not here; get them with: jitrl web up shop --install"
 
     def build(self, folder: Path, saves: Path) -> None:
-        """Create the database and the search index; this takes about half a minute.
+        """Create the database and the search index; this takes about a minute.
 
         Raises:
             GameError: Creating them failed.

@@ -1,41 +1,20 @@
-"""Fills the shop with data: `python shop_seed.py`, with the settings' variables set. The data is always the same."""
+"""Fills the shop with data: `python shop_seed.py`, with the settings' variables set. The data is always the same.
+
+Rows are written in bulk, as Oscar's own way of placing an order would take minutes. What Oscar derives from them is
+written, too: ratings, stock alerts, and the counts of its reports.
+"""
 
 from __future__ import annotations
 
-import random
 import secrets
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-SEED = 7770
-CATEGORIES = {
-    # name: (singular, lowest and highest price, words of the description)
-    "Headphones": ("Headphones", 40, 260, "closed, light and quiet"),
-    "Kettles": ("Kettle", 20, 90, "boils a litre in four minutes"),
-    "Lamps": ("Lamp", 15, 140, "throws warm light on a desk"),
-    "Backpacks": ("Backpack", 30, 180, "holds a laptop and lunch"),
-    "Keyboards": ("Keyboard", 25, 210, "types softly, with a cable"),
-    "Chairs": ("Chair", 60, 400, "made of ash, stacks four high"),
-}
-BRANDS = ("Bluefin", "Corvid", "Dunlin", "Eider", "Fulmar", "Gannet", "Heron", "Ibis")
-CUSTOMERS = (
-    ("anna.meyer@quayside.example", "Anna", "Meyer", "anna-pass"),
-    ("ben.okoye@quayside.example", "Ben", "Okoye", "ben-pass"),
-    ("clara.ruiz@quayside.example", "Clara", "Ruiz", "clara-pass"),
-    ("david.kim@quayside.example", "David", "Kim", "david-pass"),
-)
+import shop_data as data
+
 ADMIN = ("admin@quayside.example", "Ada", "Min", "admin-pass")
-STATUSES = ("Pending",) * 13 + ("Being processed",) * 9 + ("Complete",) * 14 + ("Cancelled",) * 4
-OPINIONS = {
-    5: ("Excellent", "Better than anything I had before."),
-    4: ("Good", "Does what it should, arrived quickly."),
-    3: ("Fair", "All right for the price."),
-    2: ("Poor", "It broke after two weeks."),
-    1: ("Useless", "It never worked at all."),
-}
-START = datetime(2025, 1, 6, 9, 0, tzinfo=UTC)
 
 
 def main() -> None:
@@ -47,112 +26,198 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     from django.db import transaction
 
-    rng = random.Random(SEED)
+    shop = data.make()
     with transaction.atomic():
-        products = _products(rng)
-        people = _people()
-        _orders(rng, products, people)
-        _reviews(rng, products, people)
-    call_command("rebuild_index", interactive=False, verbosity=0)
+        country = _country()
+        _products(shop.products)
+        _people(shop.people, country)
+        _orders(shop, country)
+        _reviews(shop.reviews)
+        _reports(shop)
+    _index()
 
 
-def _products(rng: random.Random) -> list[Any]:
-    from django.contrib.sites.models import Site
-    from oscar.apps.catalogue.categories import create_from_breadcrumbs
+def _index() -> None:
+    """Write the search index at once; `rebuild_index` looks for an older text of each product first."""
+    from haystack import connections
+
+    connection: Any = connections["default"]
+    backend, product = connection.get_backend(), _model("catalogue", "Product")
+    backend.clear()
+    pages = connection.get_unified_index().get_index(product)
+    writer = backend.index.writer(limitmb=256)
+    for each in pages.index_queryset().order_by("pk"):
+        text = {name: backend._from_python(value) for name, value in pages.full_prepare(each).items()}
+        text.pop("boost", None)
+        writer.add_document(**text)
+    writer.commit()
+
+
+def _model(app: str, name: str) -> Callable[..., Any]:
     from oscar.core.loading import get_model
+
+    found: Callable[..., Any] = get_model(app, name)
+    return found
+
+
+def _store(model: Any, rows: Iterable[Any]) -> None:
+    model.objects.bulk_create(rows, batch_size=500)
+
+
+def _money(cents: int) -> Decimal:
+    return Decimal(cents) / 100
+
+
+def _country() -> Any:
+    from django.contrib.sites.models import Site
 
     Site.objects.update_or_create(id=1, defaults={"domain": "127.0.0.1", "name": "Quayside"})
-    address = get_model("address", "Country")
-    address.objects.create(
-        iso_3166_1_a2="US", iso_3166_1_a3="USA", iso_3166_1_numeric="840", printable_name="United States",
-        name="United States of America", is_shipping_country=True,
+    country: Any = _model("address", "Country")
+    return country.objects.create(
+        iso_3166_1_a2="XV", iso_3166_1_a3="XVL", iso_3166_1_numeric="999", printable_name=data.COUNTRY,
+        name=data.COUNTRY, is_shipping_country=True,
     )  # fmt: skip
-    product_class = get_model("catalogue", "ProductClass").objects.create(
-        name="Goods", requires_shipping=True, track_stock=True
-    )
-    partner = get_model("partner", "Partner").objects.create(name="Quayside Warehouse", code="quay")
-    product_model, stock = get_model("catalogue", "Product"), get_model("partner", "StockRecord")
-    products = []
-    for row, (category, (single, low, high, words)) in enumerate(CATEGORIES.items()):
-        node = create_from_breadcrumbs(category)
-        for column, brand in enumerate(BRANDS):
-            number = 100 + 10 * column + row
-            product = product_model.objects.create(
-                structure="standalone", product_class=product_class, title=f"{brand} {single} {number}",
-                upc=f"Q{number}", description=f"The {brand} {number} {words}.",
-            )  # fmt: skip
-            product.categories.add(node)
-            cents = rng.randint(low * 100, high * 100)
-            stock.objects.create(
-                product=product, partner=partner, partner_sku=f"W-{number}", price_currency="USD",
-                price=Decimal(cents) / 100, num_in_stock=rng.choice((0, 3, 12, 25, 40)), low_stock_threshold=5,
-            )  # fmt: skip
-            products.append(product)
-    return products
 
 
-def _people() -> list[Any]:
+def _products(products: Sequence[data.Product]) -> None:
+    from django.utils.text import slugify
+    from oscar.apps.catalogue.categories import create_from_breadcrumbs
+
+    kinds: Any = _model("catalogue", "ProductClass")
+    kind = kinds.objects.create(name="Goods", requires_shipping=True, track_stock=True)
+    partners: Any = _model("partner", "Partner")
+    partner = partners.objects.create(name="Quayside Warehouse", code="quay")
+    nodes = {path: create_from_breadcrumbs(path).pk for path in data.CATEGORIES}
+    product, shelf = _model("catalogue", "Product"), _model("catalogue", "ProductCategory")
+    record, alert = _model("partner", "StockRecord"), _model("partner", "StockAlert")
+    _store(product, (
+        product(
+            id=each.id, structure="standalone", product_class=kind, title=each.title, slug=slugify(each.title),
+            upc=each.upc, description=each.description,
+        )
+        for each in products
+    ))  # fmt: skip
+    _store(shelf, (shelf(product_id=each.id, category_id=nodes[each.category]) for each in products))
+    _store(record, (
+        record(
+            id=each.id, product_id=each.id, partner=partner, partner_sku=each.sku, price_currency="USD",
+            price=_money(each.cents), num_in_stock=each.stock, num_allocated=each.allocated,
+            low_stock_threshold=data.THRESHOLD,
+        )
+        for each in products
+    ))  # fmt: skip
+    scarce = [each for each in products if each.left < data.THRESHOLD]
+    _store(alert, (alert(stockrecord_id=each.id, threshold=data.THRESHOLD) for each in scarce))
+
+
+def _people(people: Sequence[data.Person], country: Any) -> None:
     from django.contrib.auth import get_user_model
+    from django.contrib.auth.hashers import make_password
 
-    user = get_user_model()
-    people = [
-        user.objects.create_user(email.partition("@")[0], email, password, first_name=first, last_name=last)
-        for email, first, last, password in CUSTOMERS
-    ]
+    user: Any = get_user_model()
+    _store(user, (
+        user(
+            id=each.id, username=each.email.partition("@")[0], email=each.email, first_name=each.first,
+            last_name=each.last, password=make_password(each.password), date_joined=each.joined,
+        )
+        for each in people
+    ))  # fmt: skip
     email, first, last, password = ADMIN
     user.objects.create_superuser("admin", email, password, first_name=first, last_name=last)
-    return people
+    home: Any = _model("address", "UserAddress")
+    for each in people:  # Oscar makes the hash of an address when it is saved.
+        home.objects.create(
+            user_id=each.id, is_default_for_shipping=True, **_where(each, each.address, country)
+        )
 
 
-def _orders(rng: random.Random, products: list[Any], people: list[Any]) -> None:
-    from oscar.apps.checkout.calculators import OrderTotalCalculator
-    from oscar.apps.order.utils import OrderCreator
-    from oscar.apps.partner.strategy import Default
-    from oscar.apps.shipping.methods import Free
-    from oscar.core.loading import get_model
-
-    basket_model, country = get_model("basket", "Basket"), get_model("address", "Country").objects.get()
-    address = get_model("order", "ShippingAddress")
-    statuses = rng.sample(STATUSES, len(STATUSES))
-    when = START
-    for number, status in enumerate(statuses, start=10001):
-        person = rng.choices(people, weights=(3, 6, 2, 4))[0]
-        basket = basket_model.objects.create(owner=person)
-        basket.strategy = Default()
-        available = [p for p in products if p.stockrecords.get().net_stock_level >= 3]
-        for product in rng.sample(available, rng.randint(1, 3)):
-            basket.add_product(product, rng.randint(1, 2))
-        charge = Free().calculate(basket)
-        when += timedelta(hours=rng.randint(20, 160))
-        where = address.objects.create(
-            first_name=person.first_name, last_name=person.last_name, line1=f"{rng.randint(1, 99)} Pier Street",
-            line4=rng.choice(("Portland", "Duluth", "Mobile", "Astoria")), state="", postcode="04101", country=country,
-        )  # fmt: skip
-        OrderCreator().place_order(
-            basket, OrderTotalCalculator().calculate(basket, charge), Free(), charge, user=person,
-            shipping_address=where, order_number=str(number), status=status, date_placed=when,
-        )  # fmt: skip
-        basket.submit()
+def _where(person: data.Person, address: data.Address, country: Any) -> dict[str, Any]:
+    return {
+        "first_name": person.first, "last_name": person.last, "line1": address.line1, "line4": address.city,
+        "postcode": address.postcode, "country": country,
+    }  # fmt: skip
 
 
-def _reviews(rng: random.Random, products: list[Any], people: list[Any]) -> None:
-    from oscar.core.loading import get_model
+def _orders(shop: data.Shop, country: Any) -> None:
+    order, line, price = _model("order", "Order"), _model("order", "Line"), _model("order", "LinePrice")
+    address = _model("order", "ShippingAddress")
+    rows = list(enumerate(shop.orders, start=1))
+    _store(address, (address(id=row, **_where(each.person, each.address, country)) for row, each in rows))
+    _store(order, (
+        order(
+            id=row, number=str(each.number), site_id=1, user_id=each.person.id, currency="USD",
+            total_incl_tax=_money(each.cents), total_excl_tax=_money(each.cents), shipping_incl_tax=0,
+            shipping_excl_tax=0, shipping_address_id=row, shipping_method="Free shipping",
+            shipping_code="free-shipping", status=each.status, date_placed=each.placed, analytics_tracked=True,
+        )
+        for row, each in rows
+    ))  # fmt: skip
+    lines = [(row, each, *what) for row, each in rows for what in each.lines]
+    open_ones = ("Pending", "Being processed")
+    _store(line, (
+        line(
+            id=at, order_id=row, partner_id=1, partner_name="Quayside Warehouse", partner_sku=product.sku,
+            stockrecord_id=product.id, product_id=product.id, title=product.title, upc=product.upc,
+            quantity=quantity, status="Pending",
+            num_allocated=quantity if each.status in open_ones or each.number <= data.LAST_FIRST_ORDER else 0,
+            unit_price_incl_tax=_money(product.cents), unit_price_excl_tax=_money(product.cents),
+            **{
+                f"line_price_{part}{tax}_tax": _money(product.cents * quantity)
+                for part in ("", "before_discounts_")
+                for tax in ("incl", "excl")
+            },
+        )
+        for at, (row, each, product, quantity) in enumerate(lines, start=1)
+    ))  # fmt: skip
+    _store(price, (
+        price(
+            order_id=row, line_id=at, quantity=quantity, price_incl_tax=_money(product.cents),
+            price_excl_tax=_money(product.cents),
+        )
+        for at, (row, _, product, quantity) in enumerate(lines, start=1)
+    ))  # fmt: skip
 
-    review = get_model("reviews", "ProductReview")
-    pairs = [(product, person) for product in products for person in people]
-    when = START
-    for number, (product, person) in enumerate(rng.sample(pairs, 60)):
-        score = rng.choices((5, 4, 3, 2, 1), weights=(6, 6, 3, 3, 2))[0]
-        title, body = OPINIONS[score]
-        # Every tenth review waits for moderation.
-        made = review.objects.create(
-            product=product, user=person, score=score, title=f"{title}, {product.title}", body=body,
-            status=review.FOR_MODERATION if number % 10 == 9 else review.APPROVED,
-        )  # fmt: skip
-        when += timedelta(hours=rng.randint(10, 60))
-        review.objects.filter(pk=made.pk).update(date_created=when)
-    for product in products:
-        product.update_rating()
+
+def _reviews(reviews: Sequence[data.Review]) -> None:
+    review: Any = _model("reviews", "ProductReview")
+    _store(review, (
+        review(
+            id=each.id, product_id=each.product.id, user_id=each.person.id, score=each.score, title=each.title,
+            body=each.body, status=review.APPROVED if each.approved else review.FOR_MODERATION,
+        )
+        for each in reviews
+    ))  # fmt: skip
+    rows = [review(id=each.id, date_created=each.written) for each in reviews]
+    review.objects.bulk_update(rows, ["date_created"], batch_size=500)
+    # Oscar would write the search index again for each product that is saved.
+    product: Any = _model("catalogue", "Product")
+    scores: dict[int, list[int]] = {}
+    for each in reviews:
+        if each.approved:
+            scores.setdefault(each.product.id, []).append(each.score)
+    rated = [product(id=number, rating=sum(given) / len(given)) for number, given in scores.items()]
+    product.objects.bulk_update(rated, ["rating"], batch_size=500)
+
+
+def _reports(shop: data.Shop) -> None:
+    """Write what Oscar counts when an order is placed."""
+    goods, buyers = _model("analytics", "ProductRecord"), _model("analytics", "UserRecord")
+    sold: dict[int, int] = {}
+    bought: dict[int, list[data.Order]] = {}
+    for order in shop.orders:
+        bought.setdefault(order.person.id, []).append(order)
+        for product, quantity in order.lines:
+            sold[product.id] = sold.get(product.id, 0) + quantity
+    _store(goods, (goods(product_id=number, num_purchases=count) for number, count in sorted(sold.items())))
+    _store(buyers, (
+        buyers(
+            user_id=number, num_orders=len(orders), num_order_lines=sum(len(order.lines) for order in orders),
+            num_order_items=sum(quantity for order in orders for _, quantity in order.lines),
+            total_spent=_money(sum(order.cents for order in orders)),
+            date_last_order=max(order.placed for order in orders),
+        )
+        for number, orders in sorted(bought.items())
+    ))  # fmt: skip
 
 
 def secret(folder: Path) -> None:
