@@ -225,6 +225,6 @@ def test_brackets_change_beta_at_the_decision_that_waits_and_what_if_applies_oth
             await pilot.press("a")
             await until(pilot, lambda: "change one first" in screen_text(app))
             await pilot.press("right", "a")
-            await until(pilot, lambda: beta() == 3.0)
+            await until(pilot, lambda: beta() == 2.0)
 
     drive(go())

@@ -120,8 +120,8 @@ def table(choice: Choice) -> dict[str, dict[str, float]]:
     lines = candidates(choice, WIDE).splitlines()
     for line, below in itertools.pairwise(lines):
         action = next((c.action for c in d.candidates if line[2:].startswith(f"{c.action} ")), None)
-        if action is not None and line[:2] in ("▸ ", "○ ", "  ") and " → z " in below:
-            found = {"z": re.search(rf"→ z +\(?({NUMBER}|[\d.]+)", below)}
+        if action is not None and line[:2] in ("▸ ", "○ ", "  ") and re.search(r"^ *(?:\S.* → )?z ", below):
+            found = {"z": re.search(rf"(?:→|^) *z +\(?({NUMBER}|[\d.]+)", below)}
             found |= {name: re.search(rf"{sign} +({NUMBER})", below) for name, sign in (("scaled", "Ã"), ("z'", "z′"))}
             found |= {name: re.search(rf"{sign} ({NUMBER})", line) for name, sign in (("Q", "Q̂"), ("A", "Â"))}
             rows[action] = {name: value(one[1]) for name, one in found.items() if one is not None}

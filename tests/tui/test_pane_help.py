@@ -42,7 +42,7 @@ def test_every_pane_has_a_page():
 
 def test_all_terms_of_the_candidates_are_in_their_help():
     chain = "".join(panes(decision(left=12.0), width=110)[0].splitlines(keepends=True)[1:5])
-    signs = ["N", "Q̂", "V̂", "Â", "conf", "z", "·Ã", "z′", "◇z ◆z′", "┤"]
+    signs = ["N", "Q̂", "V̂", "Â", "z", "·Ã", "z′", "◇z ◆z′", "┤"]
     assert [sign for sign in signs if sign not in chain] == []
     has("candidates", "**N**", "**Q̂ − V̂ = Â**", "**conf**", "**ln p**", "**z**", "**+β·Ã**", "**z′**", "**V̂(s)**",
         "**◇z ◆z′**", "**┤**")  # fmt: skip

@@ -116,8 +116,8 @@ def test_a_missing_program_is_said_and_stops_nothing(tmp_path: Path, monkeypatch
 
 
 def test_an_unknown_site_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no local site 'forum'"):
-        Sites(tmp_path).up(("forum",))
+    with pytest.raises(UsageError, match="no local site 'casino'"):
+        Sites(tmp_path).up(("casino",))
 
 
 def test_the_data_is_always_the_same() -> None:
