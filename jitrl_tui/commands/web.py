@@ -31,7 +31,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--install",
         action="store_true",
-        help="first get the packages of these sites into saves/web/venv (300 MB for all)",
+        help="first get the packages of these sites into saves/web/venv (250 MB for all)",
     )
     up.set_defaults(handler=_up)
     reset = actions.add_parser("reset", parents=[common], help="put the sites' data back to the beginning")

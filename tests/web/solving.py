@@ -25,7 +25,7 @@ from engine.web.tasks.scoring import Outcome, Scorer, Verdict, verified_python
 from engine.web.tasks.suites import WebTask, render
 
 HOW = (
-    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (300 MB from the package "
+    "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (250 MB from the package "
     "index), or once with: jitrl web up --install, then jitrl web down"
 )
 """Why tests of the sites are left out, for `pytest -rs`."""

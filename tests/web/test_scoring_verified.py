@@ -23,8 +23,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    """All sites that can be had here; the shop and the map only where their data are built already."""
-    wanted = ["fossil", "encyclopedia", *(site for site in ("shop", "map") if built(site, SAVES))]
+    """All sites that can be had here; the shop, the forum and the map only where their data are built already."""
+    wanted = ["fossil", "encyclopedia", *(site for site in ("shop", "forum", "map") if built(site, SAVES))]
     with Sites(borrow(SAVES, tmp_path_factory.mktemp("saves") / "saves")) as sites:
         sites.up(wanted, stay=False)
         yield sites

@@ -17,7 +17,7 @@ VERIFIED = ("webarena-verified==1.2.3",)
 """Packages for scoring local tasks and those of WebArena-Verified; the extra `verified`."""
 DATA = ("libwebarena==0.0.5", "browsergym-webarenalite==0.14.3", "miniwob==1.1.0")
 """Packages of which only files are used: task lists and MiniWoB++'s pages. Their dependencies are not installed."""
-SIZE = "300 MB for all sites"
+SIZE = "250 MB for all sites"
 TIMEOUT_S = waits.SITE_INSTALL.seconds
 
 
