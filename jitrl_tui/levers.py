@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from engine.session.levers import levers
-from engine.session.recorded import recorded_settings
+from engine.settings import known
 
 if TYPE_CHECKING:
     from jitrl_tui.source import Source
@@ -48,7 +48,7 @@ class Levers:
         self._asked: dict[str, float] = {}
 
     def _names(self, view: RunView) -> tuple[str, ...]:
-        return levers(recorded_settings(view.started)) if view.started and view.started.agent == "jitrl" else ()
+        return levers(known(view.started.settings)) if view.started and view.started.agent == "jitrl" else ()
 
     def symbol(self, view: RunView) -> str:
         """Return the symbol of the setting that the keys change, "" if there is none."""
@@ -90,7 +90,7 @@ class Levers:
         if not following:
             return f"{symbol} is {now:g}; there is no {'higher' if by > 0 else 'lower'} value."
         value = min(following) if by > 0 else max(following)
-        settings = recorded_settings(view.started) if view.started is not None else None
+        settings = known(view.started.settings) if view.started is not None else None
         whole = isinstance(getattr(settings, name), int)
         self.apply(view, {name: int(value) if whole else value})
         return "" if view.activity == "paused" else f"From the next decision on: {symbol} {value:g}, was {now:g}."

@@ -7,12 +7,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
-from engine.memory.exchange import Difference, ValueDifference
-from engine.memory.scope import JOURNAL
+from engine.memory.disk.files import JOURNAL
 from jitrl_tui.output import one_line
 from jitrl_tui.view import signed
+
+if TYPE_CHECKING:
+    from engine.memory.exchange import Difference, ValueDifference
 
 MOST_VALUES = 20
 """Most actions that are listed with what two memories say of them."""

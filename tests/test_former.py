@@ -16,8 +16,8 @@ import pytest
 from engine.codec import event_from_line, event_to_line, from_plain, to_plain
 from engine.errors import BadFile
 from engine.memory import Memory
+from engine.memory.disk.files import JOURNAL
 from engine.memory.exchange import import_episodes
-from engine.memory.scope import JOURNAL
 from engine.paths import slug
 from engine.records import EpisodeEnded, EpisodeStarted, Observation, Stepped
 from engine.session import recording

@@ -44,6 +44,10 @@ def test_nothing_heavy_is_imported_before_it_is_used(program):
     assert imported(program) & HEAVY == set()
 
 
+def test_the_app_opens_without_what_only_sessions_need():
+    assert imported("import jitrl_tui.app") & (HEAVY - {"textual"}) == set()
+
+
 def test_the_engine_never_imports_a_screen():
     assert (
         imported("import engine.session.loop, engine.agents") & {"textual", "prompt_toolkit", "rich", "jitrl_tui"}

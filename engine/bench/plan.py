@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from engine import trust
 from engine.agents import AGENTS
 from engine.bench.records import TEST, TRAIN, Cell, Leg
@@ -196,6 +194,8 @@ def _legs(
         return Leg(task.name, task.group, phase, config, arm.recorded)
 
     if suite.protocol == "cross-task":
+        import numpy as np
+
         order = np.random.default_rng(seed).permutation(len(tasks))
         return tuple(
             leg(tasks[at], TEST, 1, seed * _SEEDS_APART + number) for number, at in enumerate(order.tolist())

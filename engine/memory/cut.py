@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.memory.disk.database import JournalDB
+from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.journal import Journal
 from engine.memory.kept import TABLE as KEPT
-from engine.memory.scope import JOURNAL, TABLE, Scope
+from engine.memory.scope import TABLE, Scope
 from engine.paths import ensure_folder, slug
 from engine.records import Kept
 

@@ -23,10 +23,11 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk.database import open_to_read
 from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.reader import Reader
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import bounded, to_kept
-from engine.memory.scope import JOURNAL, TABLE, Scope
+from engine.memory.scope import TABLE, Scope
 from engine.memory.store import Memory
 from engine.records import Episode, Kept
 

@@ -19,6 +19,7 @@ from engine.errors import BadFile
 from engine.memory.corrections import Corrections
 from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB
+from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.journal import Journal
 from engine.memory.disk.reader import Place, Position
 from engine.memory.exact import snapshot
@@ -31,7 +32,6 @@ from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
 from engine.memory.table import Table, columns_of
 from engine.records import Episode, Neighbour, State, Step
 
-JOURNAL = "episodes.jnl"
 SNAPSHOT = "index.snapshot"
 LEARNT = "learnt.snapshot"
 """What estimators learnt; see `engine.memory.learnt`."""

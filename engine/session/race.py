@@ -20,7 +20,6 @@ from engine.records import Decided, Event, Notice
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.lockstep import Lockstep, Moment, Reins
-from engine.session.loop import Session
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
 from engine.texts import clipped
@@ -189,6 +188,8 @@ class Race:
             if isinstance(event, Decided):
                 reins.at = event.episode, event.decision.step
             self._emit(Told(who, event))
+
+        from engine.session.loop import Session
 
         try:
             session = Session(racer.session, self._saves, emit, control=reins)

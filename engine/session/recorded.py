@@ -111,7 +111,7 @@ class RecordedRun:
             raise UsageError(
                 f"the agent {self.started.agent} adjusts no logits, so there are no settings of Algorithm 1 to change"
             )
-        self.settings = recorded_settings(self.started)
+        self.settings = known(self.started.settings)
         self.scope = scope
         self._live = live
         self.episodes = list(episodes(event for _, event in told))
@@ -289,15 +289,6 @@ class RecordedRun:
         if changes is None:
             return Lens(before=before, until=self._times.get(id(decision), CLEAR.until))
         return dataclasses.replace(changes, before=before)
-
-
-def recorded_settings(started: SessionStarted) -> Settings:
-    """Return the settings of a recording. Settings that it does not name have their defaults.
-
-    Raises:
-        UsageError: A value is out of range.
-    """
-    return known(started.settings)
 
 
 def _numbers(decision: Decision) -> tuple[object, ...]:

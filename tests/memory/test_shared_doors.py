@@ -18,7 +18,8 @@ from engine.bench.plan import planned
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.kinds import Places
 from engine.memory import Memory, learnt, upkeep
-from engine.memory.scope import JOURNAL, LEARNT
+from engine.memory.disk.files import JOURNAL
+from engine.memory.scope import LEARNT
 from engine.memory.shared import schema
 from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory

@@ -13,6 +13,8 @@ from engine import waits
 from engine.disk import FILE_MODE, open_descriptor, take_lock, tighten
 from engine.errors import StorageError
 
+JOURNAL = "episodes.jnl"
+"""The file of a memory's journal, in the folder of its scope."""
 LOCK_WAIT_S = waits.LOCK.seconds
 _BLOCK = 4 << 20
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from engine.disk import shown
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import files
+from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.reader import Document
-from engine.memory.scope import JOURNAL, Scope
+from engine.memory.scope import Scope
 from engine.memory.shared.counters import Counters
 from engine.memory.shared.replica import write_journal
 from engine.memory.shared.rows import Logged

@@ -216,7 +216,7 @@ def recover(args: argparse.Namespace) -> int:
 
 def _journal(memory: Memory, text: str) -> Path:
     """Return the journal that `text` names: a file, a folder with one, or a scope of this memory, readable or not."""
-    from engine.memory.scope import JOURNAL
+    from engine.memory.disk.files import JOURNAL
 
     path = Path(text)
     if path.exists():

@@ -61,7 +61,7 @@ def find_scope(memory: Memory, text: str) -> Scope:
 
 def scope_journal(memory: Memory, text: str) -> Path:
     """Return the journal of that scope, unopened."""
-    from engine.memory.scope import JOURNAL
+    from engine.memory.disk.files import JOURNAL
 
     return memory.folder / slug(scope_name(memory, text)) / JOURNAL
 
