@@ -73,7 +73,7 @@ def lacking(name: str, error: BaseException | None = None) -> MissingError:
     extra = EXTRAS[name]
     gone = error is None or isinstance(error, ModuleNotFoundError)
     why = "is not installed" if gone else f"does not load ({str(error) or type(error).__name__})"
-    return MissingError(f"{extra.purpose} needs {extra.package}, which {why}; install it with: {command(name)}")
+    return MissingError(f"{extra.package}, for {extra.purpose}, {why}; install it with: {command(name)}")
 
 
 def require(name: str, *modules: str) -> None:

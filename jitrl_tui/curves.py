@@ -194,7 +194,7 @@ def export(target: Path, title: str, curves: Sequence[Curve]) -> None:
 
     Raises:
         UsageError: The ending is none of `ENDINGS`.
-        MissingError: Figures need matplotlib, which is not installed.
+        MissingError: matplotlib is not installed.
         StorageError: The file cannot be written.
     """
     ending = target.suffix.lower()

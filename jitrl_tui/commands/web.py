@@ -118,10 +118,10 @@ def _doctor(args: argparse.Namespace) -> int:
     checks = [Check("packages", "ok", found)]
     for status in sites.status(args.sites):
         size = size_of(sites.folder(status.name))
-        data = f"data {size / 1e6:.1f} MB" if size else "its data are made at the first start"
+        data = f", data {size / 1e6:.1f} MB" if size else "" if status.url else ", its data are made at the first start"
         where = f" at {status.url}" if status.url else ""
         bad = status.state in ("missing", "failing")
-        checks.append(Check(status.name, "warn" if bad else "ok", f"{status.state}{where}, {data}", status.note))
+        checks.append(Check(status.name, "warn" if bad else "ok", f"{status.state}{where}{data}", status.note))
     return show([*checks, *(check for check in web(args) if check.name != "local sites")], args.json)
 
 

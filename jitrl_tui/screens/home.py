@@ -172,6 +172,7 @@ class HomeScreen(Screen[int]):
         form = self.query_one(HowForm)
         form.display = name in _FORM
         form.turn_to("web" if name == "web" else "game")
+        form.query_one("#memory").display = name != "race"  # each racer has a memory of its own
         form.describe("")
         self._arrange()
         self.listing.border_title = Content(_TITLES.get(name, SECTIONS[name]))

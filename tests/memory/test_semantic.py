@@ -364,7 +364,7 @@ def test_without_the_package_one_sentence_says_how_to_get_it(
 ) -> None:
     open_embedder.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match=r"needs wordllama, which is not installed; .*: jitrl up semantic"):
+    with pytest.raises(MissingError, match=r"wordllama, for .*, is not installed; .*: jitrl up semantic"):
         open_embedder("wordllama")
     with Memory(tmp_path) as memory:
         scope = memory.scope(NAME)
@@ -392,7 +392,7 @@ def test_weights_of_another_kind_are_refused_in_one_sentence(
         if content is not None:
             weights.write_bytes(content)
         open_embedder.cache_clear()
-        with pytest.raises(MissingError, match=r"needs wordllama, which does not load \(.*\); .*: jitrl up semantic"):
+        with pytest.raises(MissingError, match=r"wordllama, .*, does not load \(.*\); .*: jitrl up semantic"):
             open_embedder("wordllama")
     open_embedder.cache_clear()
 

@@ -420,7 +420,10 @@ def test_a_race_is_begun_left_and_gone_on_with_from_here(tmp_path):
         async with app.run_test(size=(140, 45)) as pilot:
             await until(pilot, lambda: "Press Enter to watch it learn" in screen_text(app))
             app.screen.query_one(HowForm).query_one("#model", Input).value = "prior/verbs"
-            await pilot.press("7", "enter")
+            await pilot.press("7")
+            await until(pilot, lambda: "Press Enter to race" in screen_text(app))
+            assert "shared" not in screen_text(app)  # each racer begins with an empty memory
+            await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, RaceScreen) and "score" in screen_text(app))
             await pilot.press("q", "enter")
             await until(pilot, lambda: isinstance(app.screen, HomeScreen))
