@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.confine import clean
 from engine.errors import GameError
-from engine.hiding import names_secret
+from engine.redaction import names_secret
 
 if TYPE_CHECKING:
     import asyncio

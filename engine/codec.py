@@ -2,7 +2,7 @@
 
 Types are checked strictly, and every value must keep to `engine.limits`, when it is written and when it is read.
 Unknown fields, which a newer version may have written, are ignored, and fields with a default may be missing. Records
-of earlier versions are converted (`engine.records.former`). Parts of a decision have their kind in the field `part`.
+of earlier versions are converted (`engine.records.upgrades`). Parts of a decision have their kind in the field `part`.
 Parts of an unknown kind are written back unchanged.
 
 For each type of a field there is a function that converts its values; it is made once.
@@ -22,7 +22,7 @@ from engine import limits
 from engine.errors import BadFile
 from engine.limits import shown
 from engine.records import EVENTS, PARTS, Decision, Event, Part, UnknownPart
-from engine.records.former import modern
+from engine.records.upgrades import modern
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]

@@ -98,7 +98,7 @@ class Environment(Protocol):
 
 
 @runtime_checkable
-class Judged(Protocol):
+class JudgedEnvironment(Protocol):
     """An environment that may need a model to compare an answer with the right one."""
 
     def judge_with(self, model: Model) -> None:

@@ -21,7 +21,7 @@ import struct
 import sys
 from typing import Any
 
-from engine.waiting import readable_of
+from engine.wait import readable_of
 
 LONGEST = 64
 """Bytes of a request."""

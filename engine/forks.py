@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from engine import children, waits
 from engine.fork_server import KILL, NUMBER, START
-from engine.waiting import readable
+from engine.wait import readable
 
 _FOR_EVER_S = 3600.0
 
@@ -35,7 +35,7 @@ class Fork:
         pid: Its process id.
     """
 
-    def __init__(self, server: Server, status: int, pid: int) -> None:
+    def __init__(self, server: ForkServer, status: int, pid: int) -> None:
         self.pid = pid
         self._server = server
         self._status = status
@@ -73,7 +73,7 @@ class Fork:
             self._server.kill(self.pid)
 
 
-class Server:
+class ForkServer:
     """The process that forks.
 
     Args:
@@ -144,7 +144,7 @@ def _end(process: subprocess.Popen[bytes], control: socket.socket) -> None:
         process.wait(waits.THREAD_END.seconds)
 
 
-_servers: dict[str, tuple[dict[str, str], Server]] = {}
+_servers: dict[str, tuple[dict[str, str], ForkServer]] = {}
 
 
 def start(
@@ -167,7 +167,7 @@ def start(
     if server is not None and made == variables:
         with contextlib.suppress(ConnectionError):  # somebody has killed it
             return server.start(folder, descriptors, seconds)
-    server = Server(who, module, variables)
+    server = ForkServer(who, module, variables)
     _servers[module] = dict(variables), server
     return server.start(folder, descriptors, seconds)
 

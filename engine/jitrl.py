@@ -39,7 +39,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class LogitUpdate:
     """Result of steps 5 and 6: A, normalised A, z', and the policies before and after; each of shape (c,)."""
 
     advantage: Array
@@ -218,7 +218,7 @@ def policy_update(
     epsilon: float,
     normalisation: str = "absolute",
     others: ArrayLike = (),
-) -> Update:
+) -> LogitUpdate:
     """Perform steps 5 and 6.
 
     Args:
@@ -227,7 +227,7 @@ def policy_update(
     a = advantages(values)
     a_normalised = normalise(a, epsilon, normalisation, _finite(others, "values") - values.v)
     z_prime = update_logits(z, a_normalised, beta)
-    return Update(a, a_normalised, z_prime, softmax(z), softmax(z_prime))
+    return LogitUpdate(a, a_normalised, z_prime, softmax(z), softmax(z_prime))
 
 
 def sample(policy: ArrayLike, draw: float) -> int:

@@ -19,10 +19,10 @@ from engine.memory.search import ScopeRules
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.evaluator import Evaluator
-    from engine.llm.asking import Asking
     from engine.llm.dialect import Dialect
     from engine.llm.model import Model
-    from engine.llm.reading.writing import WritingTest
+    from engine.llm.questions import Asking
+    from engine.llm.reading.writer_check import WritingTest
     from engine.settings import Settings
 
 
@@ -54,7 +54,7 @@ def _no_original(name: str, places: Places) -> str:
 
 
 def _text() -> Asking:
-    from engine.llm.asking import TEXT_ASKING
+    from engine.llm.questions import TEXT_ASKING
 
     return TEXT_ASKING
 

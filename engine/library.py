@@ -16,7 +16,7 @@ from engine.errors import JitrlError, UsageError
 from engine.kinds import Places
 from engine.memory import Memory
 from engine.records import Decided, Decision, EpisodeEnded, EpisodeStarted, Event, Observation, Stepped
-from engine.session.control import Answer, Control, Said
+from engine.session.control import Answer, Control, PersonSaid
 from engine.settings import SessionConfig
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Play:
             raise UsageError("all episodes are played; open another play")
         instead = action not in ("", decision.action)
         self._decision = None
-        self._gate.answers.put(Answer(Said.INSTEAD, action) if instead else Answer())
+        self._gate.answers.put(Answer(PersonSaid.INSTEAD, action) if instead else Answer())
         self._until(Stepped)
         assert self.seen is not None
         return self.seen

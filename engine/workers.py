@@ -13,7 +13,7 @@ from typing import Any
 
 from engine import children
 from engine.errors import GameError
-from engine.waiting import readable
+from engine.wait import readable
 
 _LONGEST_REASON = 300
 _TELLING_S = 10.0

@@ -23,7 +23,7 @@ from textual.screen import Screen
 from engine import waits
 from engine.errors import UsageError
 from engine.paths import usual_saves
-from jitrl_tui import closing, crash, plain
+from jitrl_tui import crash, plain, shutdown
 from jitrl_tui.driver import SafeLines, sturdy
 from jitrl_tui.host import Host
 from jitrl_tui.output import clean
@@ -32,7 +32,7 @@ from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
-from jitrl_tui.screens.running import RunningScreen
+from jitrl_tui.screens.run_base import RunningScreen
 from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.session_files import SessionFiles
@@ -190,13 +190,13 @@ class JitrlApp(Host):
 
     def hang_up(self) -> None:
         """End the app within seconds, whatever it shows: its terminal has closed, or the system asks for it."""
-        closing.end_within()
+        shutdown.end_within()
         source = self.last_source
 
         def leave() -> None:
             if source is not None:
                 source.stop()
-                source.wait(closing.STORE_S)
+                source.wait(shutdown.STORE_S)
             self.call_later(self.leave_now)
 
         threading.Thread(target=leave, name="leave", daemon=True).start()
@@ -228,7 +228,7 @@ class JitrlApp(Host):
 
     def replay(self, folder: Path, uid: str = "") -> None:
         """Show a recording over the present screen."""
-        from jitrl_tui.screens.cell_recording import RecordingScreen
+        from jitrl_tui.screens.recordings import RecordingScreen
 
         self.push_screen(RecordingScreen(folder, uid))
 
@@ -273,7 +273,7 @@ def run_app(
 
 def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     """Return a source that continues a saved session. If it ends without a step, the session is deleted."""
-    from engine.session.changing import discard_unplayed
+    from engine.session.edits import discard_unplayed
     from engine.session.loop import Session
     from jitrl_tui.expected import before_paying
 

@@ -14,7 +14,7 @@ from jitrl_tui.output import one_line, rewrite
 from jitrl_tui.view import points
 
 if TYPE_CHECKING:
-    from engine.bench.progress import CellProgress, Limits, Progress
+    from engine.bench.progress import BenchProgress, CellProgress, RunLimits
     from engine.bench.records import Message
 
 BAR = 24
@@ -23,7 +23,7 @@ FRAME = 0.1
 """Shortest time between two drawings of the live line, in seconds."""
 
 
-def totals(progress: Progress, limits: Limits, elapsed: float) -> list[str]:
+def totals(progress: BenchProgress, limits: RunLimits, elapsed: float) -> list[str]:
     """Return the state of a run in short phrases, the most important ones first.
 
     Args:
@@ -73,7 +73,7 @@ class BenchLines:
     """
 
     def __init__(
-        self, progress: Progress, limits: Limits, *, quiet: bool = False,
+        self, progress: BenchProgress, limits: RunLimits, *, quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.progress = progress

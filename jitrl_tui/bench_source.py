@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bench import folder as folders
-from engine.bench.following import FollowedRun, News, playing
+from engine.bench.follower import FollowedRun, News, playing
 from engine.bench.manifest import read_manifest
-from engine.bench.progress import Limits
-from engine.bench.reading import messages
+from engine.bench.progress import RunLimits
+from engine.bench.reader import messages
 from engine.bench.records import Cell, Message
-from engine.bench.told import Over, Run
+from engine.bench.run_events import RunBegan, RunOver
 from engine.session.remote.followed import FolderSession
-from jitrl_tui.following import Reach
+from jitrl_tui.follower import Reach
 from jitrl_tui.source import InThread
 
 if TYPE_CHECKING:
     from engine.bench.runner import Runner
 
-__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "Over", "StoredBench"]
+__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "RunOver", "StoredBench"]
 
 POLL_S = 0.5
 """Seconds between two looks at the folder of a run that is followed."""
@@ -46,7 +46,7 @@ class BenchInfo:
     title: str
     cells: Sequence[Cell]
     jobs: int = 1
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     folder: Path | None = None
 
 
@@ -59,7 +59,7 @@ class BenchSource(InThread):
 
     def failed(self) -> None:
         """Tell of the failure."""
-        self.put(Over(self.failure))
+        self.put(RunOver(self.failure))
 
     @property
     def sign(self) -> str:
@@ -102,7 +102,7 @@ class LiveBench(BenchSource):
     def work(self) -> None:
         """Play the run."""
         self.exit_code = self._runner.run()
-        self.put(Over(self._runner.stopped))
+        self.put(RunOver(self._runner.stopped))
 
 
 class StoredBench(BenchSource):
@@ -133,7 +133,7 @@ class StoredBench(BenchSource):
             if self._stopping:
                 break
             self.put(message)
-        self.put(Over(str(manifest.get("stopped", ""))))
+        self.put(RunOver(str(manifest.get("stopped", ""))))
 
 
 class FollowedBench(BenchSource):
@@ -189,8 +189,8 @@ class FollowedBench(BenchSource):
             run.files.close()
 
     def _take(self, item: News) -> None:
-        if isinstance(item, Run):
+        if isinstance(item, RunBegan):
             before = self.info
             self.info = BenchInfo(before.name, before.title, before.cells, item.jobs, item.limits, before.folder)
-        self._over = isinstance(item, Over)
+        self._over = isinstance(item, RunOver)
         self.put(item)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from engine.bench.progress import CellProgress, Progress
+from engine.bench.progress import BenchProgress, CellProgress
 from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
-from jitrl_tui.plotting import running_average
+from jitrl_tui.plot import running_average
 from jitrl_tui.view import points
 
 SIGNS = {"running": "▸", "failed": "✗", "stopped": "■", "finished": "✓", "waiting": "·"}
@@ -18,7 +18,7 @@ _ORDER = {state: place for place, state in enumerate(SIGNS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CellColumn:
     """A column of the list of cells.
 
     Attributes:
@@ -35,17 +35,17 @@ class Column:
 
 
 COLUMNS = (
-    Column("state", 2),
-    Column("task", 0, cut=16),
-    Column("arm", 0, cut=14),
-    Column("model", 5, cut=18),
-    Column("seed", 0, right=True),
-    Column("episode", 0, right=True),
-    Column("score", 1, right=True),
-    Column("avg", 0, right=True),
-    Column("tokens", 4, right=True),
-    Column("cost", 3, right=True),
-    Column("cell", 6, cut=20),
+    CellColumn("state", 2),
+    CellColumn("task", 0, cut=16),
+    CellColumn("arm", 0, cut=14),
+    CellColumn("model", 5, cut=18),
+    CellColumn("seed", 0, right=True),
+    CellColumn("episode", 0, right=True),
+    CellColumn("score", 1, right=True),
+    CellColumn("avg", 0, right=True),
+    CellColumn("tokens", 4, right=True),
+    CellColumn("cost", 3, right=True),
+    CellColumn("cell", 6, cut=20),
 )
 """Columns in their order. A sign of the state stands before them."""
 
@@ -79,7 +79,7 @@ def task_of(one: CellProgress) -> str:
     return tasks_of(one)
 
 
-def models(progress: Progress) -> list[str]:
+def models(progress: BenchProgress) -> list[str]:
     """Return the models of a run, each once."""
     return list(dict.fromkeys(one.cell.model for one in progress.cells.values() if one.cell.model))
 
@@ -89,7 +89,7 @@ def tasks_of(one: CellProgress) -> str:
     return one.tasks[0] if len(one.tasks) == 1 else f"{len(one.tasks)} tasks"
 
 
-def listed(progress: Progress, wanted: str = "") -> list[CellProgress]:
+def listed(progress: BenchProgress, wanted: str = "") -> list[CellProgress]:
     """Return the cells in the order in which they are shown: those that are played first, then failed ones.
 
     Args:
@@ -125,7 +125,7 @@ class ArmCurve:
     seeds: int
 
 
-def arm_curves(progress: Progress, like: CellProgress) -> list[ArmCurve]:
+def arm_curves(progress: BenchProgress, like: CellProgress) -> list[ArmCurve]:
     """Return a curve for each arm that has played the tasks of a cell, the highest last average first."""
     several = len(models(progress)) > 1
     arms = dict.fromkeys((one.cell.arm, one.cell.model) for one in progress.cells.values())

@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     guard()
     gc.set_threshold(_GARBAGE, 20, 10)
     if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line can go on
-        from jitrl_tui.completing import complete
+        from jitrl_tui.command_completion import complete
 
         complete(make_parser())
     words = _expanded(sys.argv[1:] if argv is None else argv)
@@ -152,8 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from engine import trust
     from engine.disk import shown
     from engine.errors import JitrlError, UsageError
-    from engine.hiding import without_credentials
     from engine.paths import saves_place, settle_home
+    from engine.redaction import without_credentials
 
     settle_home()
     handler: Callable[[argparse.Namespace], int] = args.handler or _home

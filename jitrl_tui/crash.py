@@ -14,8 +14,8 @@ from pathlib import Path
 
 from engine.disk import shown
 from engine.errors import StorageError
-from engine.hiding import hidden, secrets_of, without_credentials
 from engine.paths import ensure_folder, saves_folder
+from engine.redaction import hidden, secrets_of, without_credentials
 from jitrl_tui.output import escaped
 
 DETAILS = "The details are in"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import StorageError, UsageError
 from engine.texts import cell
-from jitrl_tui.history import Past, Played, difference, likeness, means_of
-from jitrl_tui.ledger import Row
+from jitrl_tui.episode_costs import EpisodeCost
+from jitrl_tui.history import Past, PlayedSession, difference, likeness, means_of
 from jitrl_tui.output import one_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ ENDINGS = (".svg", ".png", ".csv")
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class CurveMeasure:
     """A number of each episode.
 
     Attributes:
@@ -44,7 +44,7 @@ class Measure:
 
     name: str
     title: str
-    value: Callable[[Row], float | None]
+    value: Callable[[EpisodeCost], float | None]
     decimals: int
 
 
@@ -55,12 +55,12 @@ def _mean_ms(seconds: float, count: int) -> float:
 UNKNOWN = "unknown"
 """Stands in place of a number that is not known."""
 MEASURES = (
-    Measure("score", "score", lambda row: row.score, 1),
-    Measure("tokens", "tokens", lambda row: float(row.tokens), 0),
-    Measure("cost_usd", "cost, $", lambda row: row.cost_usd, 4),
-    Measure("latency_ms", "a model call, ms", lambda row: _mean_ms(row.latency_s, row.calls), 0),
-    Measure("memory_entries", "steps remembered", lambda row: float(row.memory_entries), 0),
-    Measure("retrieval_ms", "retrievals, ms", lambda row: 1000.0 * row.retrieval_s, 1),
+    CurveMeasure("score", "score", lambda row: row.score, 1),
+    CurveMeasure("tokens", "tokens", lambda row: float(row.tokens), 0),
+    CurveMeasure("cost_usd", "cost, $", lambda row: row.cost_usd, 4),
+    CurveMeasure("latency_ms", "a model call, ms", lambda row: _mean_ms(row.latency_s, row.calls), 0),
+    CurveMeasure("memory_entries", "steps remembered", lambda row: float(row.memory_entries), 0),
+    CurveMeasure("retrieval_ms", "retrievals, ms", lambda row: 1000.0 * row.retrieval_s, 1),
 )
 """What the curves show, of each episode."""
 
@@ -79,9 +79,9 @@ class Curve:
     letter: str
     name: str
     about: str
-    sessions: tuple[tuple[str, tuple[Row, ...]], ...]
+    sessions: tuple[tuple[str, tuple[EpisodeCost, ...]], ...]
 
-    def values(self, measure: Measure) -> list[float]:
+    def values(self, measure: CurveMeasure) -> list[float]:
         """Return a measure for each episode: its mean over the sessions that have played the episode.
 
         Empty if it is not known of each.
@@ -95,7 +95,9 @@ class Curve:
         return next((rows[-1].max_score for _, rows in self.sessions if rows), None)
 
 
-def collect(own: Played, rows: Sequence[Row], before: Sequence[Past], added: Sequence[Past]) -> list[Curve]:
+def collect(
+    own: PlayedSession, rows: Sequence[EpisodeCost], before: Sequence[Past], added: Sequence[Past]
+) -> list[Curve]:
     """Return the curves of a session: its own, the mean of those before it, and those that were asked for.
 
     Args:
@@ -179,7 +181,7 @@ def table(curves: Sequence[Curve]) -> str:
     """Return CSV with one line for each episode of each session."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    names = [spec.name for spec in dataclasses.fields(Row)]
+    names = [spec.name for spec in dataclasses.fields(EpisodeCost)]
     writer.writerow(["curve", "session", *names])
     for curve in curves:
         for session, rows in curve.sessions:
@@ -201,7 +203,7 @@ def export(target: Path, title: str, curves: Sequence[Curve]) -> None:
     if ending == ".csv":
         data = table(curves).encode()
     elif ending in ENDINGS:
-        from engine.bench.report.drawing import draw
+        from engine.bench.report.images import draw
 
         data = draw(figure(title, curves), ending[1:])
     else:

@@ -21,7 +21,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.drivers.web_driver import WebDriver
 from textual.filter import LineFilter
 
-from engine.waiting import readable
+from engine.wait import readable
 from jitrl_tui.host import Host
 from jitrl_tui.output import unsafe
 

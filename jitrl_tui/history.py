@@ -16,7 +16,7 @@ from engine.errors import BadFile
 from engine.records import SessionStarted
 from engine.session import store as sessions
 from engine.session.store import SavedSession
-from jitrl_tui.ledger import Ledger, Row
+from jitrl_tui.episode_costs import EpisodeCost, Ledger
 
 _BEGINNING = b'{"event":"SessionStarted"'
 MOST_EARLIER = 20
@@ -44,7 +44,7 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedSession:
     """A session that was played before, with its beginning.
 
     Attributes:
@@ -60,7 +60,7 @@ class Played:
     branch: bool = False
 
 
-Past = tuple[Played, tuple[Row, ...]]
+Past = tuple[PlayedSession, tuple[EpisodeCost, ...]]
 """An earlier session with its finished episodes."""
 
 
@@ -114,7 +114,7 @@ def started_of(recording: Path) -> SessionStarted | None:
     return event if isinstance(event, SessionStarted) else None
 
 
-def rows_of(recording: Path) -> tuple[Row, ...]:
+def rows_of(recording: Path) -> tuple[EpisodeCost, ...]:
     """Return the finished episodes of a recording; () if it cannot be read."""
     return _read(recording)[0]
 
@@ -124,7 +124,7 @@ def scores_of(recording: Path) -> tuple[float, ...]:
     return tuple(row.score for row in rows_of(recording))
 
 
-def played(saves: Path) -> Iterator[Played]:
+def played(saves: Path) -> Iterator[PlayedSession]:
     """Yield the readable sessions of agents, the one that was played last first. Those of people are left out."""
     for saved in sessions.saved(saves):
         found = beginning(saved) if saved.kind != "play" else None
@@ -132,10 +132,12 @@ def played(saves: Path) -> Iterator[Played]:
             yield found
 
 
-def beginning(saved: SavedSession) -> Played | None:
+def beginning(saved: SavedSession) -> PlayedSession | None:
     """Return a session with its first event; None if its recording cannot be read."""
     started = started_of(saved.recording)
-    return Played(saved.name, saved.recording, started, saved.origin is not None) if started is not None else None
+    if started is None:
+        return None
+    return PlayedSession(saved.name, saved.recording, started, saved.origin is not None)
 
 
 def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
@@ -180,7 +182,7 @@ def means_of(sequences: Sequence[Sequence[float]]) -> list[float]:
     return means
 
 
-def _read(recording: Path) -> tuple[tuple[Row, ...], list[SessionStarted]]:
+def _read(recording: Path) -> tuple[tuple[EpisodeCost, ...], list[SessionStarted]]:
     """Return the finished episodes of a recording, and how the session began each time it was taken up."""
     ledger, starts = Ledger(), list[SessionStarted]()
     try:

@@ -17,7 +17,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from engine.disk import private_file, private_folder, shown
-from engine.hiding import hidden, secrets_of, without_credentials
+from engine.redaction import hidden, secrets_of, without_credentials
 from jitrl_tui.output import escaped
 
 LARGEST = 1 << 20
@@ -52,7 +52,7 @@ def start(saves: Path, words: Sequence[str], version: str, *, told: bool = False
     handler = LogFile(file_in(saves), f"started: jitrl {' '.join(words)} (version {version})")
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
-    for one in (handler, Told()) if told else (handler,):
+    for one in (handler, StderrHandler()) if told else (handler,):
         one.setFormatter(_Form(_FORM, "%Y-%m-%d %H:%M:%S"))
         _LOGGER.addHandler(one)
         logging.getLogger().addHandler(one)
@@ -61,7 +61,7 @@ def start(saves: Path, words: Sequence[str], version: str, *, told: bool = False
 def stop() -> None:
     """Close the log file, and tell nothing more on stderr."""
     for logger in (_LOGGER, logging.getLogger()):
-        for handler in [handler for handler in logger.handlers if isinstance(handler, (LogFile, Told))]:
+        for handler in [handler for handler in logger.handlers if isinstance(handler, (LogFile, StderrHandler))]:
             logger.removeHandler(handler)
             with contextlib.suppress(OSError):
                 handler.close()
@@ -104,7 +104,7 @@ class LogFile(RotatingFileHandler):
                 stream.close()
 
 
-class Told(logging.Handler):
+class StderrHandler(logging.Handler):
     """Tells records on stderr, whatever that is at the time: a screen takes it from here."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -30,7 +30,7 @@ NO_MAP = "No place is known yet. Places are shown where what is played names the
 
 
 @dataclass(slots=True)
-class Places:
+class RunPlaces:
     """Places and ways of a run, and the points that followed those of its steps that memory has learnt.
 
     Attributes:
@@ -49,9 +49,9 @@ class Places:
     trail: list[tuple[str, float]] = field(default_factory=list)
     uids: frozenset[str] = frozenset()
 
-    def copy(self) -> Places:
+    def copy(self) -> RunPlaces:
         """Return an independent copy."""
-        return Places(self.map.copy(), self.here, self.changes, self.score, list(self.trail), self.uids)
+        return RunPlaces(self.map.copy(), self.here, self.changes, self.score, list(self.trail), self.uids)
 
     def fold(self, event: Event) -> None:
         """Take in one event."""
@@ -80,7 +80,7 @@ class Places:
         self.changes += 1
 
 
-class Remembered:
+class RememberedMap:
     """The map of all episodes that memory had when a session began. It is read in a thread when it is asked for.
 
     Args:

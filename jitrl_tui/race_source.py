@@ -1,6 +1,6 @@
 """Races that are shown: one that is being run, and a recorded one.
 
-Their items are `Told`, or a whole `RaceView` that replaces the present one.
+Their items are `RacerEvent`, or a whole `RaceView` that replaces the present one.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from engine.records import Notice
 from engine.session import race as races
-from engine.session.race import Race, SavedRace, Told
+from engine.session.race import Race, RacerEvent, SavedRace
 from jitrl_tui.race_view import RaceView
-from jitrl_tui.source import Player, Source
+from jitrl_tui.source import RecordingPlayer, Source
 
 
 class LiveRace(Source):
@@ -43,10 +43,10 @@ class LiveRace(Source):
 
     def failed(self) -> None:
         """Tell of a failure of the race itself, beside that of a racer."""
-        self.put(Told(0, Notice("error", self.failure)))
+        self.put(RacerEvent(0, Notice("error", self.failure)))
 
 
-class RecordedRace(Player):
+class RecordedRace(RecordingPlayer):
     """Plays a recorded race back in its own thread, a step at a time.
 
     Args:
@@ -58,7 +58,7 @@ class RecordedRace(Player):
     def __init__(self, race: SavedRace, *, delay: float = 1.0, paused: bool = False) -> None:
         super().__init__("race", delay, paused)
         self._race = race
-        self._moments: list[list[Told]] = []
+        self._moments: list[list[RacerEvent]] = []
         self._shown = 0
 
     def step_once(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.records import EpisodeEnded, Event, Notice, Stepped
 from engine.session.lockstep import Moment
-from engine.session.race import SavedRace, Told
+from engine.session.race import RacerEvent, SavedRace
 from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
 from jitrl_tui.view import RunView, gained, points
@@ -76,7 +76,7 @@ class RaceView:
         self.apart: dict[int, str] = {}
         self._done: dict[Moment, dict[int, str]] = {}
 
-    def fold(self, told: Told) -> None:
+    def fold(self, told: RacerEvent) -> None:
         """Take in what a racer tells."""
         self.racers[told.racer].fold(told.event)
         if isinstance(told.event, Stepped):
@@ -141,7 +141,7 @@ class RaceLines:
         self._view = view
         self._parted = False
 
-    def told(self, told: Told) -> Iterator[str]:
+    def told(self, told: RacerEvent) -> Iterator[str]:
         """Take in what a racer tells; yield the lines to print."""
         view, racer, event = self._view, self._view.racers[told.racer], told.event
         view.fold(told)

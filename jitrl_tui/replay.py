@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
-from jitrl_tui.source import Player
+from jitrl_tui.source import RecordingPlayer
 from jitrl_tui.view import RunView
 
 
-class ReplaySource(Player):
+class ReplaySource(RecordingPlayer):
     """Plays events back in its own thread, with seeking.
 
     A position is the number of events already shown. `moments` are the positions to stop at: after each

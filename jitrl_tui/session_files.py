@@ -16,7 +16,7 @@ from engine.errors import JitrlError
 from engine.paths import slug
 from engine.session import store as sessions
 from engine.session.notes import Notes
-from jitrl_tui.places import Remembered
+from jitrl_tui.places import RememberedMap
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -88,13 +88,13 @@ class SessionFiles:
     recording: Path
     notes: Notes
     typed: TypedHistory
-    remembered: Remembered | None = None
+    remembered: RememberedMap | None = None
 
     @classmethod
     def of(cls, saved: SavedSession, saves: Path) -> SessionFiles:
         """Return the files of a session that is played."""
         typed = history_of(saves, saved.config.game)
-        return cls(saved.recording, Notes(saved.folder), typed, Remembered(saves, saved))
+        return cls(saved.recording, Notes(saved.folder), typed, RememberedMap(saves, saved))
 
     @classmethod
     def recorded(cls, path: Path) -> SessionFiles:
@@ -103,9 +103,9 @@ class SessionFiles:
         return cls(path, Notes(folder), TypedHistory(), _remembered(folder))
 
 
-def _remembered(folder: Path) -> Remembered | None:
+def _remembered(folder: Path) -> RememberedMap | None:
     """Return the map that the memory of a recorded session had before it, None without the session."""
     try:
-        return Remembered(folder.parent.parent, sessions.load(folder))
+        return RememberedMap(folder.parent.parent, sessions.load(folder))
     except (JitrlError, OSError):
         return None

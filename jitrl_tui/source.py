@@ -161,7 +161,7 @@ class Source(InThread):
         """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
 
 
-class Player(Source):
+class RecordingPlayer(Source):
     """Plays a recording.
 
     Args:
@@ -233,10 +233,10 @@ class LiveSource(Source):
 
     def overrule(self, question: int, action: str) -> bool:
         """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
-        from engine.session.control import Said
+        from engine.session.control import PersonSaid
 
         if question:
-            return self.control.answer(question, Said.INSTEAD, action)
+            return self.control.answer(question, PersonSaid.INSTEAD, action)
         self.control.override(action)
         return True
 

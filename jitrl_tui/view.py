@@ -40,11 +40,11 @@ from engine.records import (
 )
 from engine.session import levers
 from engine.session.account import added, remarks, tally_of
-from jitrl_tui import steered
-from jitrl_tui.ledger import Ledger
+from jitrl_tui import steer_texts
+from jitrl_tui.episode_costs import Ledger
 from jitrl_tui.output import clean, one_line
-from jitrl_tui.places import Places
-from jitrl_tui.tape import Tape
+from jitrl_tui.places import RunPlaces
+from jitrl_tui.recent_events import Tape
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
@@ -200,7 +200,7 @@ class RunView:
     choices: deque[Choice] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     pages: deque[PageShown] = field(default_factory=lambda: deque(maxlen=DECISIONS))
     calls: deque[ModelCalled] = field(default_factory=lambda: deque(maxlen=CALLS))
-    places: Places = field(default_factory=Places)
+    places: RunPlaces = field(default_factory=RunPlaces)
     paragraphs: deque[Paragraph] = field(default_factory=lambda: deque(maxlen=PARAGRAPHS))
     written: int = 0
     last_episode: EpisodeEnded | None = None
@@ -334,7 +334,7 @@ class RunView:
         self.choices.append(self.choice)
         self.pending = True
         self.step = event.decision.step
-        self._write("notice", steered.told_at_once(event.decision))
+        self._write("notice", steer_texts.told_at_once(event.decision))
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
@@ -424,7 +424,7 @@ class RunView:
         self.activity, self.doing = "running", ""
 
     def _steered(self, event: Steered) -> None:
-        self._write("notice", steered.from_elsewhere(event))
+        self._write("notice", steer_texts.from_elsewhere(event))
 
     def _settings_changed(self, event: SettingsChanged) -> None:
         if self.started is not None:

@@ -26,7 +26,7 @@ from engine.memory.scope import Scope
 from engine.records import Decided, EpisodeEnded, Event, TakenBack
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.control import Answer, Control, Said, TakeBack
+from engine.session.control import Answer, Control, PersonSaid, TakeBack
 from engine.session.loop import Session
 from engine.settings import SessionConfig
 
@@ -60,7 +60,7 @@ class Person(Control):
         if (episode, decision.step) in self._backs:
             raise TakeBack
         if (episode, decision.step) in self._overrules:
-            return Answer(Said.INSTEAD, decision.valid_actions[-1])
+            return Answer(PersonSaid.INSTEAD, decision.valid_actions[-1])
         return Answer()
 
 

@@ -16,7 +16,7 @@ from engine.bench.published import published
 from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.games.states.state import GameAbstractor
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Proposal, Step
 from engine.values import make_estimator

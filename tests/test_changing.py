@@ -11,7 +11,7 @@ from engine.environments import profile
 from engine.errors import ModelError, UsageError
 from engine.llm.priors.wordless import UniformModel
 from engine.records import EpisodeEnded, EpisodeStarted, Stepped
-from engine.session import changing, recording, suites
+from engine.session import edits, recording, suites
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
@@ -41,13 +41,13 @@ def saved(tmp_path: Path) -> sessions.SavedSession:
 
 def test_a_deleted_session_is_gone_and_others_stay(tmp_path, saved):
     other = sessions.create(tmp_path, CONFIG, "watch")
-    changing.delete(tmp_path, saved)
+    edits.delete(tmp_path, saved)
     assert [path.name for path in (tmp_path / "sessions").iterdir()] == [other.name]
 
 
 def test_a_renamed_session_has_the_same_recording(tmp_path, saved):
     before = saved.recording.read_bytes()
-    renamed = changing.rename(tmp_path, saved, " the long one ")
+    renamed = edits.rename(tmp_path, saved, " the long one ")
     assert [session.name for session in sessions.saved(tmp_path)] == ["the long one"]
     assert sessions.load(renamed.folder) == renamed
     assert renamed.recording.read_bytes() == before
@@ -57,26 +57,26 @@ def test_a_renamed_session_has_the_same_recording(tmp_path, saved):
 @pytest.mark.parametrize("name", ["", " ", "a/b", "..", ".x", "-x", "rm", "rename", "x" * 61, "a\nb", "own:x"])
 def test_a_name_that_cannot_be_is_refused(tmp_path, saved, name):
     with pytest.raises(UsageError, match="a session needs a name of 1 to 60 letters"):
-        changing.rename(tmp_path, saved, name)
+        edits.rename(tmp_path, saved, name)
     with pytest.raises(UsageError, match="already"):
-        changing.rename(tmp_path, saved, saved.name)
+        edits.rename(tmp_path, saved, saved.name)
     assert saved.folder.is_dir()
 
 
 def test_what_is_needed_or_being_played_is_neither_deleted_nor_renamed(tmp_path, saved):
     recorder = recording.Recorder(saved.recording)
     with pytest.raises(UsageError, match="open in another window"):
-        changing.delete(tmp_path, saved)
+        edits.delete(tmp_path, saved)
     recorder.close()
-    follower = changing.go_on_with(tmp_path, saved, changing.successor(saved, model="prior/uniform"))
-    for change in (lambda: changing.delete(tmp_path, saved), lambda: changing.rename(tmp_path, saved, "x")):
+    follower = edits.go_on_with(tmp_path, saved, edits.successor(saved, model="prior/uniform"))
+    for change in (lambda: edits.delete(tmp_path, saved), lambda: edits.rename(tmp_path, saved, "x")):
         with pytest.raises(UsageError, match=f"{follower.name} uses its memory"):
             change()
-    changing.delete(tmp_path, follower)
+    edits.delete(tmp_path, follower)
     suite = suites.create(tmp_path, CONFIG, ["pantry"])
     suites._write(tmp_path, dataclasses.replace(suite, sessions=(saved.name,)))
     with pytest.raises(UsageError, match=f"part of the run {suite.name}"):
-        changing.delete(tmp_path, saved)
+        edits.delete(tmp_path, saved)
 
 
 def test_another_model_goes_on_in_a_session_of_its_own_with_the_memory(tmp_path):
@@ -84,10 +84,10 @@ def test_another_model_goes_on_in_a_session_of_its_own_with_the_memory(tmp_path)
     Session(source, tmp_path, lambda event: None).run()
     source = sessions.SavedSession(source.name, source.folder, dataclasses.replace(CONFIG, episodes=5), source.kind)
     before = source.recording.read_bytes()
-    changed = changing.successor(source, model="prior/uniform", profile="reference")
+    changed = edits.successor(source, model="prior/uniform", profile="reference")
     assert (changed.episodes, changed.model, changed.profile) == (3, "prior/uniform", "reference")
     assert changed.settings == profile("reference", step_limit=4)
-    follower = changing.go_on_with(tmp_path, source, dataclasses.replace(changed, episodes=1))
+    follower = edits.go_on_with(tmp_path, source, dataclasses.replace(changed, episodes=1))
     session = Session(follower, tmp_path, lambda event: None)
     session.run()
     started, *events = [event for _, event in recording.read(follower.recording)]
@@ -95,17 +95,17 @@ def test_another_model_goes_on_in_a_session_of_its_own_with_the_memory(tmp_path)
     assert [event.episode for event in events if isinstance(event, EpisodeStarted)] == [1]
     assert session.results[0].memory_entries == 12  # two episodes of four steps of the source, and its own
     assert source.recording.read_bytes() == before
-    assert changing.successor(source).settings == source.config.settings
+    assert edits.successor(source).settings == source.config.settings
 
 
 def test_a_session_without_a_step_leaves_nothing(tmp_path, saved):
     started = sessions.create(tmp_path, CONFIG, "watch")
-    assert changing.discard_unplayed(started)
+    assert edits.discard_unplayed(started)
     events = stream.run(1, 2)
     first = next(at for at, event in enumerate(events) if isinstance(event, Stepped))
-    assert changing.discard_unplayed(recorded(sessions.create(tmp_path, CONFIG, "watch"), events[:first]))
-    assert not changing.discard_unplayed(recorded(sessions.create(tmp_path, CONFIG, "watch"), events[: first + 1]))
-    assert not changing.discard_unplayed(saved)
+    assert edits.discard_unplayed(recorded(sessions.create(tmp_path, CONFIG, "watch"), events[:first]))
+    assert not edits.discard_unplayed(recorded(sessions.create(tmp_path, CONFIG, "watch"), events[: first + 1]))
+    assert not edits.discard_unplayed(saved)
     assert len(list(sessions.saved(tmp_path))) == 2
 
 

@@ -17,8 +17,8 @@ from engine.errors import JitrlError
 from engine.games.catalogue import open_game
 from engine.games.stories.recipe import SHIPPED, make_story
 from engine.gym import open_gym
-from engine.installing import run_logged
-from engine.train import starting
+from engine.installer import run_logged
+from engine.train import trainers
 from engine.web.browser import chromium
 from engine.web.browser.driver import Driver
 from engine.web.browser.network import gate_for
@@ -26,8 +26,8 @@ from engine.web.browsergym.adapter import _environment
 from engine.web.browsergym.driver import GymProcess
 from engine.web.sites import install as sites_install
 from engine.web.sites import processes, shop
-from engine.web.sites.site import Command
-from engine.web.tasks import scoring
+from engine.web.sites.site import ServerCommand
+from engine.web.tasks import verdict
 from tests.arena.running import SMALL, play
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,7 +49,7 @@ ALLOWED = {
 NAMED = {
     "engine/gym/environment.py": "names the Python whose packages are used",
     "engine/web/browsergym/adapter.py": "names it in a sentence, and as the Python with BrowserGym",
-    "engine/web/tasks/scoring.py": "names it as the Python with WebArena-Verified",
+    "engine/web/tasks/verdict.py": "names it as the Python with WebArena-Verified",
     "engine/train/launch.py": "sets it to that of the project",
 }
 """Files that may say `sys.executable`: they start nothing with it themselves."""
@@ -116,7 +116,7 @@ def pages(folder):
     """Start a site that serves a folder."""
     port = processes.free_port(0)
     command = children.python("-m", "http.server", str(port), "--bind", "127.0.0.1")
-    return processes.start("pages", Command(tuple(command)), port, "/", folder / "log", folder)
+    return processes.start("pages", ServerCommand(tuple(command)), port, "/", folder / "log", folder)
 
 
 def a_story(folder):
@@ -152,7 +152,7 @@ def browsergym(folder):
 
 
 def a_judge(folder):
-    scorer = scoring.Scorer(folder, {})
+    scorer = verdict.Scorer(folder, {})
     worker = scorer._start()
     worker.communicate(timeout=60)
 
@@ -179,8 +179,8 @@ def an_installer(folder):
 
 @pytest.mark.parametrize("accelerate", [None, Path("one.yaml")])
 def test_training_imports_nothing_of_the_folder_one_works_in(traps, tmp_path, accelerate):
-    command = starting.command(Path(sys.executable), tmp_path / "job", accelerate)
-    children.run("training", command, starting.environment(accelerate=accelerate), timeout=60, capture_output=True)
+    command = trainers.command(Path(sys.executable), tmp_path / "job", accelerate)
+    children.run("training", command, trainers.environment(accelerate=accelerate), timeout=60, capture_output=True)
     assert not (traps / "sprung").exists()
 
 
@@ -190,7 +190,7 @@ def test_training_imports_nothing_of_the_folder_one_works_in(traps, tmp_path, ac
      an_installer],
 )  # fmt: skip
 def test_a_child_imports_nothing_of_the_folder_one_works_in(kind, traps, tmp_path, monkeypatch):
-    monkeypatch.setattr(scoring, "verified_python", lambda saves: Path(sys.executable))
+    monkeypatch.setattr(verdict, "verified_python", lambda saves: Path(sys.executable))
     saves = tmp_path / "saves"
     saves.mkdir()
     with contextlib.suppress(JitrlError):  # what it needs may be missing here; it was started all the same

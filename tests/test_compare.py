@@ -11,7 +11,17 @@ import pytest
 from engine.records import Decided, Stepped
 from engine.session import branches, recording
 from engine.session import store as sessions
-from engine.session.compare import ACTION, ALONE, ANSWER, SAME, Option, Row, Side, compare, reason
+from engine.session.compare import (
+    ACTION,
+    ALONE,
+    ANSWER,
+    SAME,
+    ComparedOption,
+    ComparedStep,
+    Side,
+    compare,
+    reason,
+)
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.cli import main
 from jitrl_tui.screens.compare import CompareScreen, others
@@ -107,7 +117,7 @@ def test_the_same_action_with_another_answer_is_told(played):
 
 
 def side(action, before=(0.5, 0.5), after=(0.5, 0.5), actions=("go", "wait"), **changes):
-    options = tuple(Option(name, *p) for name, p in zip(actions, zip(before, after, strict=True), strict=True))
+    options = tuple(ComparedOption(name, *p) for name, p in zip(actions, zip(before, after, strict=True), strict=True))
     return Side(**{"action": action, "provenance": "agent", "seen": "a room", "answer": "", "score": 0.0, "reward": 0.0,
                    "options": options, **changes})  # fmt: skip
 
@@ -124,7 +134,7 @@ def side(action, before=(0.5, 0.5), after=(0.5, 0.5), actions=("go", "wait"), **
     ],
 )
 def test_the_reason_for_a_difference_is_the_first_that_holds(left, right, words):
-    assert words in reason(Row(1, 0, left, right))
+    assert words in reason(ComparedStep(1, 0, left, right))
 
 
 # ------------------------------------------------------------------------------------------- command

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from engine.records import Paused
-from engine.session.control import Answer, Control, Said, Stopped
+from engine.session.control import Answer, Control, PersonSaid, StopRequested
 
 
 class Gate:
@@ -27,7 +27,7 @@ class Gate:
                 with self.news:
                     self.passed.append(action)
                     self.news.notify_all()
-        except Stopped:
+        except StopRequested:
             with self.news:
                 self.stopped = True
                 self.news.notify_all()
@@ -50,14 +50,14 @@ def test_paused_means_nothing_passes_until_a_single_step():
     gate.until(lambda g: len(g.passed) == 1 and g.waiting)
     gate.control.stop()
     gate.until(lambda g: g.stopped)
-    assert gate.passed == [Answer(Said.APPROVED)]
+    assert gate.passed == [Answer(PersonSaid.APPROVED)]
 
 
 def test_an_override_passes_even_while_paused_and_only_once():
     gate = Gate(Control(paused=True))
     gate.until(lambda g: g.waiting)
     gate.control.override("xyzzy")
-    gate.until(lambda g: g.passed == [Answer(Said.INSTEAD, "xyzzy")] and g.waiting)
+    gate.until(lambda g: g.passed == [Answer(PersonSaid.INSTEAD, "xyzzy")] and g.waiting)
     gate.control.stop()
     gate.until(lambda g: g.stopped)
 
@@ -89,7 +89,7 @@ def test_stop_interrupts_every_wait_and_tells_who_asked_to_know():
     control.on_stop(told.set)
 
     def wait() -> None:
-        with pytest.raises(Stopped):
+        with pytest.raises(StopRequested):
             control.wait_for_resume()
 
     waiter = threading.Thread(target=wait, daemon=True)
@@ -98,5 +98,5 @@ def test_stop_interrupts_every_wait_and_tells_who_asked_to_know():
     waiter.join(60)
     assert not waiter.is_alive()
     assert told.is_set()
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRequested):
         control.check()

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from engine.pages import page
 from jitrl_tui.cli import main
-from jitrl_tui.commands.running import FORMAT
+from jitrl_tui.commands.headless import FORMAT
 from tests import draw_imports, write_formats, write_schemas, write_settings
 from tests.arena.made_runs import games
 

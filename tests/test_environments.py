@@ -11,15 +11,15 @@ from engine import registry
 from engine.agents import Method
 from engine.environments import BUILT_IN, ENVIRONMENTS, kind_of, resolve, scope_rules
 from engine.errors import UsageError
-from engine.llm.asking import TEXT_ASKING
 from engine.llm.model import Reply
 from engine.llm.prompts import TEXT, Folder
+from engine.llm.questions import TEXT_ASKING
 from engine.memory import Memory
 from engine.records import EnvironmentInfo, Episode, ModelCall, SessionStarted, State, Step
 from engine.registry import Registry
 from engine.session import manifest
 from engine.session import store as sessions
-from engine.session.attainable import attainable
+from engine.session.replaced_settings import attainable
 from engine.settings import SessionConfig, Settings
 from engine.web.actions import parse
 from engine.web.prompts import PAGES

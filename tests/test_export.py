@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engine.bench.report.drawing import draw
+from engine.bench.report.images import draw
 from engine.bench.report.shapes import Figure, Line, Panel
 from engine.records import Decided, EpisodeEnded, Stepped
 from engine.session import recording, tables
@@ -19,7 +19,7 @@ from engine.session.candidates import CandidateRow, candidate_rows
 from engine.texts import cell
 from jitrl_tui import curves
 from jitrl_tui.cli import main
-from jitrl_tui.ledger import Row
+from jitrl_tui.episode_costs import EpisodeCost
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
 
@@ -122,7 +122,7 @@ def test_values_are_also_given_as_they_are_shown(saves, tmp_path):
 def test_no_name_is_a_formula_in_a_table_or_breaks_a_picture():
     name = "=HYPERLINK(\"http://x\")\x00\x1b[31m\ud800 <&'\">"
     line = Line(name, 0, (1.0, 2.0), (1.0, 2.0))
-    played = Row(1, 1.0, None, 1, 1, None, 1, 1.0, 1, 1, 1, 1.0, 1.0)
+    played = EpisodeCost(1, 1.0, None, 1, 1, None, 1, 1.0, 1, 1, 1, 1.0, 1.0)
     drawn = draw(Figure("f", name, name, (Panel(name, name, name, (line,)),)), "svg")
     assert "HYPERLINK" in "".join(ElementTree.fromstring(drawn).itertext())
     out = curves.table([curves.Curve("", "=1", "", (("@x", (played,)),))])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import extras, installing
+from engine import extras, installer
 from engine.errors import MissingError
 from engine.session import store
 from engine.settings import SessionConfig
@@ -36,11 +36,11 @@ def test_each_extra_of_the_project_can_be_had() -> None:
     assert set(PROJECT["project"]["optional-dependencies"]) - apart == set(extras.EXTRAS) - {"play"}
     for name, packages in PROJECT["project"]["optional-dependencies"].items():
         if name in extras.EXTRAS:
-            assert names(installing.requirements(name)) == names(packages)
+            assert names(installer.requirements(name)) == names(packages)
 
 
 def test_what_a_wheel_carries_is_what_a_checkout_has() -> None:
-    carried = installing.requirements("play")
+    carried = installer.requirements("play")
     assert carried == [one for one in PROJECT["dependency-groups"]["play"] if "hatchling" not in one]
     lock, listed = (ROOT / "requirements.lock").read_text(), (ROOT / "engine/carried.txt").read_text()
     for package in carried:
@@ -62,7 +62,7 @@ def test_a_system_that_manages_its_packages(
 ) -> None:
     (tmp_path / "EXTERNALLY-MANAGED").touch()
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
-    monkeypatch.setattr(installing.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(installer.sysconfig, "get_path", lambda name: str(tmp_path))
     code, told = up(tmp_path, capsys, MISSING)
     assert (code, "managed by the system; install jitrl into an environment of its own" in told) == (3, True)
 
@@ -70,7 +70,7 @@ def test_a_system_that_manages_its_packages(
 def test_packages_that_cannot_be_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installing.sysconfig, "get_path", lambda name: "/nowhere")
+    monkeypatch.setattr(installer.sysconfig, "get_path", lambda name: "/nowhere")
     code, told = up(tmp_path, capsys, MISSING)
     assert (code, "/nowhere cannot be written" in told) == (3, True)
 
@@ -92,7 +92,7 @@ def test_no_compiler_and_no_installer(
     monkeypatch.setenv("PATH", str(tmp_path))
     code, told = up(tmp_path, capsys, "play")
     assert (code, "apt install gcc make" in told) == (3, True)
-    monkeypatch.setattr(installing, "find_spec", lambda name: None)
+    monkeypatch.setattr(installer, "find_spec", lambda name: None)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     code, told = up(tmp_path, capsys, MISSING)
     assert (code, "neither pip nor uv is here" in told) == (3, True)

@@ -47,10 +47,10 @@ def test_this_system_lacks_nothing() -> None:
 def test_a_site_is_started_and_stopped(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from engine import system\n"
-        "from engine.web.sites import processes as p; from engine.web.sites.site import Command\n"
+        "from engine.web.sites import processes as p; from engine.web.sites.site import ServerCommand\n"
         "port, folder = p.free_port(0), Path(sys.argv[1])\n"
         "argv = (sys.executable, '-m', 'http.server', '--bind', '127.0.0.1', str(port))\n"
-        "begin = lambda: p.start('test', Command(argv), port, '/', folder / 'log', folder)\n"
+        "begin = lambda: p.start('test', ServerCommand(argv), port, '/', folder / 'log', folder)\n"
         "first = begin(); first.stop(); print(p.alive(first.server))\n"
         "second = begin(); second.release(); print(p.alive(second.server), system.HAS_PROC)\n"
         "print(p.stop(second.server), p.alive(second.server), p.stop(second.server))\n"

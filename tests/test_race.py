@@ -12,7 +12,7 @@ from engine.records import Decided, EpisodeEnded, Notice, Stepped
 from engine.session import race as races
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.control import Stopped
+from engine.session.control import StopRequested
 from engine.session.lockstep import Lockstep
 from engine.session.loop import Session
 from engine.settings import SessionConfig
@@ -172,7 +172,7 @@ def walk(lockstep, who, moments, passed, check=lambda: None):
         for at in moments:
             try:
                 lockstep.gate(who, at, check)
-            except Stopped:
+            except StopRequested:
                 break
             passed.append((who, at))
         lockstep.leave(who)
@@ -201,7 +201,7 @@ def test_paused_racers_take_one_step_at_a_time_and_end_if_they_are_stopped():
 
     def check():
         if stopped.is_set():
-            raise Stopped
+            raise StopRequested
 
     moments = [(1, step) for step in range(50)]
     threads = [walk(lockstep, who, moments, passed, check) for who in (0, 1)]

@@ -18,7 +18,7 @@ from engine.session import branches, recording
 from engine.session import store as sessions
 from engine.session.control import TakeBack
 from engine.session.loop import Session
-from engine.session.sharing import experience
+from engine.session.shared import experience
 from engine.settings import SessionConfig
 from engine.values import EstimatorKind
 from engine.values.base import Estimator

@@ -15,7 +15,7 @@ from engine.records import Candidate, Decision, Observation, State, Update, Valu
 from engine.session import orders, rules
 from engine.session.orders import ALWAYS, BREAKPOINTS, Orders
 from engine.session.rules import Rule, parse
-from engine.session.steering import without
+from engine.session.steer import without
 
 
 def decision(policy=(0.5, 0.25, 0.25), chosen=0, step=3, risk=(0.0, -2.0, 0.0), without_memory="b"):

@@ -12,10 +12,10 @@ from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice, Paused, SessionEnded, Stepped, TakenBack
 from engine.session import branches, orders, recording
 from engine.session import store as sessions
-from engine.session.control import FOREVER, Control, Said
+from engine.session.control import FOREVER, Control, PersonSaid
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from engine.session.rules import parse
-from engine.session.steering import Vetoes
+from engine.session.steer import Vetoes
 from engine.settings import SessionConfig
 from tests.killed import decided, differences
 from tests.playing import only, run
@@ -47,7 +47,7 @@ def play(saves, answer, *, ask=ALWAYS, rules=(), saved=None, plan=None, **contro
 
 
 def approve(control, paused, decision):
-    control.answer(paused.question, Said.APPROVED)
+    control.answer(paused.question, PersonSaid.APPROVED)
 
 
 def carried_out(events):
@@ -85,7 +85,7 @@ def test_each_step_waits_for_an_answer_and_the_answer_is_recorded(tmp_path):
             control.hand_over(2)
         else:
             assert paused.asks
-            control.answer(paused.question, Said.APPROVED)
+            control.answer(paused.question, PersonSaid.APPROVED)
 
     saved, events = play(tmp_path, answer)
     assert sorted(said) == [0, 1, 2, 3, 4, 6, 7]
@@ -125,8 +125,8 @@ def test_an_answer_counts_for_one_question_only(tmp_path):
         asked.append(decision.step)
         if asked == [0]:
             for _ in range(5):
-                control.answer(paused.question, Said.APPROVED)
-            control.answer(paused.question + 1, Said.APPROVED)  # a question that was not asked yet
+                control.answer(paused.question, PersonSaid.APPROVED)
+            control.answer(paused.question + 1, PersonSaid.APPROVED)  # a question that was not asked yet
             return False
         return True
 
@@ -153,11 +153,11 @@ def test_no_command_but_an_answer_or_a_hand_over_moves_a_session_that_asks(tmp_p
             number = rng.randrange(11)
             if number == 0:
                 answered.add(paused.question)
-                control.answer(paused.question, Said.APPROVED)
+                control.answer(paused.question, PersonSaid.APPROVED)
             elif number == 1:
-                control.answer(rng.randrange(paused.question), Said.APPROVED)
+                control.answer(rng.randrange(paused.question), PersonSaid.APPROVED)
             elif number == 2:
-                control.answer(paused.question, Said.VETOED, decision.action)
+                control.answer(paused.question, PersonSaid.VETOED, decision.action)
             elif number == 3:
                 control.override("sing")
             elif number == 4:
@@ -216,7 +216,7 @@ def test_a_vetoed_action_is_not_taken_in_this_state_and_the_agent_chooses_again(
     def answer(control, paused, decision):
         if decision.step == 0 and len(first) < 2:
             first.append(decision)
-            control.answer(paused.question, Said.VETOED, decision.action)
+            control.answer(paused.question, PersonSaid.VETOED, decision.action)
         else:
             approve(control, paused, decision)
 
@@ -240,7 +240,7 @@ def test_a_vetoed_action_is_not_taken_in_this_state_and_the_agent_chooses_again(
 def test_the_rule_of_an_earlier_veto_says_that_it_decided(tmp_path):
     def answer(control, paused, decision):
         if decision.step == 0 and not decision.vetoed:
-            control.answer(paused.question, Said.VETOED, decision.action)
+            control.answer(paused.question, PersonSaid.VETOED, decision.action)
         else:
             control.order(Orders(NEVER))
             control.resume()
@@ -261,7 +261,7 @@ def test_the_last_candidate_cannot_be_vetoed_and_who_takes_an_action_allows_it_a
             return True
         seen.append(decision)
         if len(seen) <= len(decision.candidates):
-            control.answer(paused.question, Said.VETOED, decision.action)
+            control.answer(paused.question, PersonSaid.VETOED, decision.action)
         else:
             control.override(decision.vetoed[0])
         return False
@@ -422,7 +422,7 @@ def test_a_steered_session_left_anywhere_decides_as_one_that_was_not(tmp_path):
                 left.add(at)
                 return True
             if decision.step == 2 and not decision.vetoed:
-                control.answer(paused.question, Said.VETOED, decision.action)
+                control.answer(paused.question, PersonSaid.VETOED, decision.action)
             elif decision.step == 4 and at not in backs:
                 backs.add(at)
                 control.take_back()
@@ -469,7 +469,7 @@ def test_a_steered_session_left_anywhere_decides_as_one_that_was_not(tmp_path):
 def test_a_branch_of_a_steered_session_has_its_steps_and_its_orders(tmp_path):
     def answer(control, paused, decision):
         if decision.step == 1 and not decision.vetoed:
-            control.answer(paused.question, Said.VETOED, decision.action)
+            control.answer(paused.question, PersonSaid.VETOED, decision.action)
         else:
             approve(control, paused, decision)
 

@@ -9,13 +9,13 @@ import types
 
 import pytest
 
-from jitrl_tui import tracking
+from jitrl_tui import trackers
 from jitrl_tui.cli import main
 
 PLAY = ("run", "pantry", "--model", "prior/verbs", "--episodes", "2", "--steps", "4", "--quiet")
 
 
-@pytest.mark.parametrize("tool", tracking.TOOLS)
+@pytest.mark.parametrize("tool", trackers.TOOLS)
 def test_a_missing_package_is_one_sentence_before_anything_is_played(tmp_path, monkeypatch, capsys, tool):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert main(["--saves", str(tmp_path), *PLAY, "--track", tool]) == 3
@@ -48,7 +48,7 @@ def test_a_run_has_its_settings_and_a_step_an_episode(tmp_path, monkeypatch, cap
     assert main(["--saves", str(tmp_path), *PLAY, "--track", "wandb", "--json", "-"]) == 0
     played = json.loads(capsys.readouterr().out)
     begun, *episodes, finished = told
-    assert tracking.os.environ["WANDB_MODE"] == "offline"
+    assert trackers.os.environ["WANDB_MODE"] == "offline"
     assert begun["config"] == {"game": "pantry", "agent": "jitrl", "model": "prior/verbs", "seed": played["seed"],
                                "profile": played["profile"], **played["settings"]}  # fmt: skip
     assert [one["score"] for one in episodes] == [one["score"] for one in played["episodes"]]

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from engine import waits
-from engine.bench.on_ray import opening
+from engine.bench.on_ray import ray_cluster
 from engine.errors import MissingError
-from engine.session.control import Control, Stopped
-from engine.waiting import signals_in_threads
+from engine.session.control import Control, StopRequested
+from engine.wait import signals_in_threads
 from tests.llm.server import Server
 from tests.proxy import Proxy
 
@@ -81,10 +81,10 @@ def test_no_test_waits_for_too_short_a_time():
 
 
 def test_a_head_node_that_takes_connections_only_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(opening, "_ANSWER_S", 0.3)
+    monkeypatch.setattr(ray_cluster, "_ANSWER_S", 0.3)
     with Proxy(("127.0.0.1", 9)) as proxy:
         proxy.hold()
-        joining = opening._joined(None, f"127.0.0.1:{proxy.port}")
+        joining = ray_cluster._joined(None, f"127.0.0.1:{proxy.port}")
         with pytest.raises(MissingError, match="did not answer within"), joining:
             pass
 
@@ -124,10 +124,10 @@ def test_a_run_whose_model_never_answers_is_interrupted(playing):
 def test_the_second_ctrl_c_ends_at_once():
     code = (
         "import signal, time\n"
-        "from engine.waiting import signals_in_threads\n"
-        "from jitrl_tui import closing\n"
-        "closing.ANSWER_S = 0.1\n"
-        "with signals_in_threads({signal.SIGINT: closing.Interrupt(lambda: None)}):\n"
+        "from engine.wait import signals_in_threads\n"
+        "from jitrl_tui import shutdown\n"
+        "shutdown.ANSWER_S = 0.1\n"
+        "with signals_in_threads({signal.SIGINT: shutdown.Interrupt(lambda: None)}):\n"
         "    print('ready', flush=True)\n"
         "    while True: time.sleep(60)\n"
     )
@@ -144,8 +144,8 @@ def test_the_second_ctrl_c_ends_at_once():
 def test_a_process_that_is_to_end_within_a_time_ends_whatever_still_runs():
     code = (
         "import threading\n"
-        "from jitrl_tui import closing\n"
-        "closing.end_within(0.1, lambda: print('the last', flush=True))\n"
+        "from jitrl_tui import shutdown\n"
+        "shutdown.end_within(0.1, lambda: print('the last', flush=True))\n"
         "threading.Event().wait()\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as waiting:
@@ -168,7 +168,7 @@ def test_a_signal_in_the_moment_before_a_wait_ends_it():
     rescue = threading.Timer(LONG_S, lambda: (passed.set(), control.resume()))
     rescue.daemon = True
     rescue.start()
-    with signals_in_threads({signal.SIGUSR1: control.stop}), pytest.raises(Stopped):
+    with signals_in_threads({signal.SIGUSR1: control.stop}), pytest.raises(StopRequested):
         control.gate(1, lambda event: None)
     rescue.cancel()
     assert not passed.is_set()

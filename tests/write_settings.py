@@ -12,10 +12,10 @@ import itertools
 from collections import Counter
 from pathlib import Path
 
-from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
+from engine.settings.train import GrpoSettings, SftSettings, TrainingSettings
 from jitrl_tui import keymap
 from jitrl_tui.panes.registry import kinds
-from jitrl_tui.preferences.schema import OPTIONS, Option
+from jitrl_tui.preferences.schema import OPTIONS, Preference
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
@@ -91,13 +91,14 @@ def _training(group: type[TrainingSettings], title: str, above: type | None = No
     for spec in dataclasses.fields(group):
         if spec.name not in known:
             meta = spec.metadata
-            one = Option("train", spec.name, spec.default, meta["meaning"], meta["low"], meta["high"], meta["choices"])
+            limits = (meta["low"], meta["high"], meta["choices"])
+            one = Preference("train", spec.name, spec.default, meta["meaning"], *limits)
             cells = (f"`--{spec.name.replace('_', '-')}`", _value(one.default), _allowed(one), _cell(one.meaning))
             lines.append(f"| {' | '.join(cells)} |".replace("  |", " |"))
     return [*lines, ""]
 
 
-def _allowed(one: Option) -> str:
+def _allowed(one: Preference) -> str:
     return one.allowed.strip(", ").replace("whole number from ", "whole, ").replace("number from ", "")
 
 

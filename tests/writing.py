@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.environment import Writing
-from engine.session.writing import Writer
+from engine.session.model_texts import Writer
 from engine.settings import Settings
 
 

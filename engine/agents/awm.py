@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from engine import texts
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import TEXT, LearningAgent, fitting, last_gain, origin, rows, schema
+from engine.agents.episode_learner import TEXT, LearningAgent, fitting, last_gain, origin, rows, schema
 from engine.agents.static import Recalled
 from engine.errors import UsageError
 from engine.llm.prompts import Folder

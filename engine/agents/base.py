@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.llm.dialect import Dialect
     from engine.llm.model import Write
     from engine.memory.scope import Scope
-    from engine.memory.view import View
+    from engine.memory.view import ScopeView
     from engine.settings import Settings
 
 
@@ -106,7 +106,7 @@ class AgentContext:
     settings: Settings
     write: Write
     kept: Notebook
-    start: View | None = None
+    start: ScopeView | None = None
     dialects: Mapping[str, Dialect] = field(default_factory=dict)
 
 

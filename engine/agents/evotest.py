@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from engine import texts
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import (
+from engine.agents.episode_learner import (
     TEXT,
     LearningAgent,
     fitting,
@@ -60,7 +60,7 @@ class Configuration(NamedTuple):
         return {**self._asdict(), "routines": routines}
 
 
-class Node(NamedTuple):
+class ConfigNode(NamedTuple):
     """An episode that was lived with a configuration.
 
     Attributes:
@@ -218,7 +218,7 @@ class EvoTestAgent(LearningAgent):
         ]
 
 
-def chosen(nodes: Sequence[Node], c: float, decay: float) -> str:
+def chosen(nodes: Sequence[ConfigNode], c: float, decay: float) -> str:
     """Return the uid of the node that is rewritten next: the one with the largest upper confidence bound.
 
     The bound is score + c decay^depth sqrt(ln(max(2, N)) / (1 + children)), N the number of nodes. Of equal ones the
@@ -233,18 +233,18 @@ def chosen(nodes: Sequence[Node], c: float, decay: float) -> str:
             seen.add(uid)
         return len(seen)
 
-    def bound(node: Node) -> float:
+    def bound(node: ConfigNode) -> float:
         tried = math.sqrt(math.log(max(2, len(nodes))) / (1 + children[node.uid]))
         return node.score + c * decay ** depth(node.uid) * tried
 
     return max(reversed(nodes), key=bound).uid
 
 
-def _nodes(lived: Mapping[str, Mapping[str, Any]]) -> list[Node]:
+def _nodes(lived: Mapping[str, Mapping[str, Any]]) -> list[ConfigNode]:
     """Return the episodes as nodes: scores are shares of the maximum, or of the largest score where nobody knows it."""
     largest = max((abs(_score(one)) for one in lived.values()), default=0.0) or 1.0
     return [
-        Node(uid, str(one.get("parent", "")), _score(one) / (_number(one.get("max_score"), 0.0) or largest))
+        ConfigNode(uid, str(one.get("parent", "")), _score(one) / (_number(one.get("max_score"), 0.0) or largest))
         for uid, one in lived.items()
     ]
 

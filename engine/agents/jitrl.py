@@ -27,7 +27,7 @@ from engine.records import (
 from engine.settings import Settings
 from engine.values import ESTIMATORS
 from engine.values.base import Estimator, Query, outlook
-from engine.values.failing import failure
+from engine.values.fallback import failure
 
 _Answer = TypeVar("_Answer")
 

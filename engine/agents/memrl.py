@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import (
+from engine.agents.episode_learner import (
     TEXT,
     LearningAgent,
     act,
@@ -31,7 +31,7 @@ SCHEMA = schema(lesson=TEXT)
 HEAD = "YOUR EXPERIENCES FROM EARLIER EPISODES (follow the successes, learn from the failures):"
 
 
-class Found(NamedTuple):
+class RetrievedExperience(NamedTuple):
     """An experience that was retrieved, with its similarity and its Q."""
 
     record: Kept
@@ -49,7 +49,7 @@ class MemrlAgent(LearningAgent):
 
     def __init__(self, context: AgentContext) -> None:
         super().__init__(context, "memrl")
-        self._found: list[Found] = []
+        self._found: list[RetrievedExperience] = []
 
     def begin_episode(self, state: State) -> None:
         """Retrieve what the whole episode is lived with."""
@@ -93,13 +93,13 @@ class MemrlAgent(LearningAgent):
             },
         )
 
-    def _retrieve(self, state: State) -> list[Found]:
+    def _retrieve(self, state: State) -> list[RetrievedExperience]:
         """Return the experiences for a state: a pool by similarity, of which the best by similarity and Q are taken.
 
         Of equally similar ones those with the higher Q are in the pool, then the newest.
         """
         s, q = self.settings, values(self.known, self.settings.q_start)
-        near = [Found(record, likeness(record, state), q[record.uid]) for record in reversed(self.known)]
+        near = [RetrievedExperience(record, likeness(record, state), q[record.uid]) for record in reversed(self.known)]
         near = [one for one in near if one.similarity >= s.experience_similarity]
         pool = sorted(near, key=lambda one: (-one.similarity, -one.q))[: s.experience_pool]
         pool.sort(key=lambda one: -((1 - s.q_weight) * one.similarity + s.q_weight * one.q))
@@ -129,5 +129,5 @@ def worth(episode: Episode, scores: Sequence[float]) -> float:
     return max(-1.0, min(1.0, (episode.score - usual) / largest)) if largest else 0.0
 
 
-def _told(found: Found) -> str:
+def _told(found: RetrievedExperience) -> str:
     return f"{origin(found.record)} (value {found.q:+.2f}):\n{found.record.text}"

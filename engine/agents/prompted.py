@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import fitting, mean
+from engine.agents.episode_learner import fitting, mean
 from engine.agents.static import Recalled, StaticAgent
 from engine.records import Basis, BasisItem, Episode, Neighbour, Observation, State, Step
 from engine.values import ESTIMATORS

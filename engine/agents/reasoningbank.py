@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import (
+from engine.agents.episode_learner import (
     TEXT,
     LearningAgent,
     ended,

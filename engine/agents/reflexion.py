@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import TEXT, LearningAgent, ended, fitting, number, origin, schema
+from engine.agents.episode_learner import TEXT, LearningAgent, ended, fitting, number, origin, schema
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
 from engine.records import Basis, BasisItem, Episode, Kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.learning import LearningAgent, fitting, last_lines, number, origin
+from engine.agents.episode_learner import LearningAgent, fitting, last_lines, number, origin
 from engine.agents.static import Recalled
 from engine.limits import TEXT
 from engine.records import Basis, BasisItem, Episode, Kept, State

@@ -9,11 +9,11 @@ from typing import Any
 
 from engine.bench.folder import cell_folder
 from engine.session import recording
-from engine.session.past import Taken, episodes
+from engine.session.recorded_steps import TakenStep, episodes
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class CaseCandidate:
     """A candidate of a case: its action, its logits z and z′, its number of neighbours, and its value Q."""
 
     action: str
@@ -44,8 +44,8 @@ class Case:
     episode: int
     step: int
     state: str
-    before: Named
-    after: Named
+    before: CaseCandidate
+    after: CaseCandidate
     rise: float
     points: float
 
@@ -73,7 +73,7 @@ def _of(path: Path, cell: str) -> Iterator[Case]:
                 yield found
 
 
-def _turned(taken: Taken, cell: str, leg: int, episode: int, step: int) -> Case | None:
+def _turned(taken: TakenStep, cell: str, leg: int, episode: int, step: int) -> Case | None:
     decision = taken.decision
     update, every = decision.update, decision.candidates
     if update is None or not update.neighbours:
@@ -85,8 +85,8 @@ def _turned(taken: Taken, cell: str, leg: int, episode: int, step: int) -> Case 
     if not turned or not values.n[after]:  # an action that no neighbour took is explored, not remembered
         return None
 
-    def named(i: int) -> Named:
-        return Named(every[i].action, every[i].z, update.z_prime[i], values.n[i], values.q[i])
+    def named(i: int) -> CaseCandidate:
+        return CaseCandidate(every[i].action, every[i].z, update.z_prime[i], values.n[i], values.q[i])
 
     return Case(
         cell, leg, episode, step, decision.state.place or decision.state.text, named(before), named(after),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.agents import AGENTS
 from engine.bench import folder as folders
-from engine.bench.reading import records
+from engine.bench.reader import records
 from engine.bench.records import TEST, TRAIN, Cell, EpisodeRow, Leg, TimingRow
 from engine.bench.rows import EPISODES, TIMINGS
 from engine.errors import JitrlError

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from engine import children, waits
 from engine.bench.records import Failed, Finished, Message, Said, Stopped
-from engine.bench.worker import Job, from_line
+from engine.bench.worker import CellJob, from_line
 from engine.codec import to_plain
 from engine.errors import BadFile
 
@@ -34,7 +34,7 @@ class Executor(Protocol):
         """Number of cells that can be begun now."""
         ...
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: CellJob) -> None:
         """Begin a cell."""
         ...
 
@@ -76,7 +76,7 @@ class LocalPool:
         """Number of processes that can be begun now."""
         return self._jobs - len(self._running)
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: CellJob) -> None:
         """Begin a process."""
         process = children.start(
             "a worker", children.python("-m", "engine.bench.worker"), self._environment, stdin=subprocess.PIPE,

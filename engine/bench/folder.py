@@ -14,7 +14,7 @@ from typing import Any
 from engine import limits, trust
 from engine.bench import rows
 from engine.bench.manifest import MANIFEST, NOTHING, WAITING, machine, read_manifest, write_manifest
-from engine.bench.plan import Plan, Task, named_in
+from engine.bench.plan import BenchPlan, SuiteTask, named_in
 from engine.bench.records import FORMAT, Cell
 from engine.bench.samples import base, trained
 from engine.bench.suite import plain, read
@@ -24,7 +24,7 @@ from engine.environments import kind_of
 from engine.errors import BadFile, StorageError, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
-from engine.session.sharing import experience
+from engine.session.shared import experience
 
 LOCK = "lock"
 """Name of the file that is locked while a run is played."""
@@ -55,7 +55,7 @@ def find(saves: Path, name: str) -> Path:
     raise UsageError(f"there is no run {name!r}{near}; `jitrl bench ls` lists them")
 
 
-def create(saves: Path, plan: Plan, name: str, command: str) -> Path:
+def create(saves: Path, plan: BenchPlan, name: str, command: str) -> Path:
     """Create the folder of a run and write its manifest; return the folder.
 
     Args:
@@ -101,7 +101,7 @@ def create(saves: Path, plan: Plan, name: str, command: str) -> Path:
     return folder
 
 
-def planned(folder: Path) -> Plan:
+def planned(folder: Path) -> BenchPlan:
     """Return what a run was planned to play. Its tasks are not looked for.
 
     Raises:
@@ -111,7 +111,7 @@ def planned(folder: Path) -> Plan:
     return plan_of(read_manifest(folder), shown(folder / MANIFEST))
 
 
-def plan_of(manifest: dict[str, Any], where: str) -> Plan:
+def plan_of(manifest: dict[str, Any], where: str) -> BenchPlan:
     """Return the plan in a manifest; see `planned`.
 
     Args:
@@ -119,16 +119,16 @@ def plan_of(manifest: dict[str, Any], where: str) -> Plan:
     """
     suite = read(manifest["plan"], str(manifest.get("suite", "")), where)
     tasks, train = (
-        tuple(Task(name, str(group), kind_of(name)) for name, group in manifest[key].items())
+        tuple(SuiteTask(name, str(group), kind_of(name)) for name, group in manifest[key].items())
         for key in ("tasks", "train")
     )
     memory = str(manifest.get("memory", ""))
     games = manifest.get("games")
     trust.named_by(f"the run in {where}", *named_in(suite, games, memory))
-    return Plan(suite, tasks, train, games, memory)
+    return BenchPlan(suite, tasks, train, games, memory)
 
 
-def outdated(folder: Path, plan: Plan) -> bool:
+def outdated(folder: Path, plan: BenchPlan) -> bool:
     """Whether a cell that was not begun would be played otherwise now than the manifest says."""
     cells = read_manifest(folder)["cells"]
     return any(
@@ -154,7 +154,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _training(cell: Cell, plan: Plan) -> dict[str, Any]:
+def _training(cell: Cell, plan: BenchPlan) -> dict[str, Any]:
     """Return what the model of a cell was trained with, and from which model; {} if nothing says so."""
     folder = next((arm.trained for arm in plan.suite.arms if arm.name == cell.arm), "")
     found = trained(cell.model, folder)

@@ -33,7 +33,7 @@ CERTAIN_UNITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ScoredEpisodes:
     """The test episodes of one task and seed, in the order of play.
 
     Attributes:
@@ -73,7 +73,7 @@ class Measure:
     meaning: str
     unit: str
     better: int
-    function: Callable[[Played], float | None]
+    function: Callable[[ScoredEpisodes], float | None]
     timed: bool = False
 
 
@@ -101,7 +101,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class MeanCurve:
     """The mean score by episode.
 
     Attributes:
@@ -133,23 +133,23 @@ def _ratio(above: float, below: float) -> float | None:
     return above / below if below else None
 
 
-def _score(of: Callable[[list[float]], float]) -> Callable[[Played], float | None]:
+def _score(of: Callable[[list[float]], float]) -> Callable[[ScoredEpisodes], float | None]:
     """Return a measure of the scores; None without episodes."""
     return lambda played: of([row.score for row in played.rows]) if played.rows else None
 
 
-def _answers(played: Played, name: str) -> int:
+def _answers(played: ScoredEpisodes, name: str) -> int:
     return sum(row.answers.get(name, 0) for row in played.rows)
 
 
-def _auc(played: Played) -> float | None:
+def _auc(played: ScoredEpisodes) -> float | None:
     """Return the mean of score / max_score; None if a highest score is not known or not positive."""
     if any(row.max_score is None or row.max_score <= 0 for row in played.rows):
         return None
     return _mean(row.score / row.max_score for row in played.rows if row.max_score)
 
 
-def _retrieval(played: Played) -> float | None:
+def _retrieval(played: ScoredEpisodes) -> float | None:
     took = sum(timing.retrieval_s for timing in played.timings)
     return _ratio(1000 * took, sum(timing.retrievals for timing in played.timings))
 
@@ -216,7 +216,7 @@ def won(row: EpisodeRow) -> bool:
     return row.outcome == "won" or (row.max_score is not None and 0 < row.max_score <= row.score)
 
 
-def values(one: Measure, units: Mapping[Key, Played], normalised: bool = False) -> dict[Key, float]:
+def values(one: Measure, units: Mapping[Key, ScoredEpisodes], normalised: bool = False) -> dict[Key, float]:
     """Return a measure of each unit that has one.
 
     Args:
@@ -262,7 +262,7 @@ def over_units(found: Mapping[Key, float]) -> list[float]:
     return [plain.fmean(seeds) for seeds in tasks.values()]
 
 
-def curve(units: Mapping[Key, Played], normalised: bool = False, per: str = "episode") -> Curve | None:
+def curve(units: Mapping[Key, ScoredEpisodes], normalised: bool = False, per: str = "episode") -> MeanCurve | None:
     """Return the mean score by episode with its interval; None if no unit has an episode.
 
     It is as long as the shortest unit. As in `mean`, a task's seeds are averaged first if there are several tasks.
@@ -282,7 +282,7 @@ def curve(units: Mapping[Key, Played], normalised: bool = False, per: str = "epi
     matrix, at = _by_unit(scores, length), _by_unit(places, length).mean(axis=0)
     ends = band(matrix)
     low, high = (tuple(map(float, end)) for end in ends) if ends is not None else (None, None)
-    return Curve(tuple(map(float, at)), tuple(map(float, matrix.mean(axis=0))), low, high, len(matrix))
+    return MeanCurve(tuple(map(float, at)), tuple(map(float, matrix.mean(axis=0))), low, high, len(matrix))
 
 
 def _by_unit(found: Mapping[Key, Sequence[float]], length: int) -> Numbers:

@@ -24,7 +24,7 @@ _SEEDS_APART = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SuiteTask:
     """One task of a suite.
 
     Attributes:
@@ -39,7 +39,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """A suite with the tasks that it stands for.
 
     Attributes:
@@ -51,8 +51,8 @@ class Plan:
     """
 
     suite: Suite
-    tasks: tuple[Task, ...]
-    train: tuple[Task, ...] = ()
+    tasks: tuple[SuiteTask, ...]
+    train: tuple[SuiteTask, ...] = ()
     games: str | None = None
     memory: str = ""
 
@@ -71,8 +71,8 @@ def named_in(suite: Suite, games: str | None, memory: str) -> list[str]:
 
     Args:
         suite: Its suite.
-        games: As of `Plan`.
-        memory: As of `Plan`.
+        games: As of `BenchPlan`.
+        memory: As of `BenchPlan`.
     """
     models = [*suite.models, *(model for arm in suite.arms for model in arm.models)]
     files = [file for arm in suite.arms for file in (arm.recorded, arm.trained)]
@@ -81,14 +81,14 @@ def named_in(suite: Suite, games: str | None, memory: str) -> list[str]:
     return [place for place in (database(memory), *named, *files, games) if place]
 
 
-def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
+def planned(suite: Suite, places: Places, where: str, memory: str = "") -> BenchPlan:
     """Return the plan of a suite, after checking that each of its tasks can be started now.
 
     Args:
         suite: The suite.
         places: Folders and variables for opening environments.
         where: How to call the suite in messages.
-        memory: As of `Plan`.
+        memory: As of `BenchPlan`.
 
     Raises:
         UsageError: There is no such environment or model.
@@ -117,21 +117,21 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Plan:
             raise UsageError(f"{where}: arms: {arm.name}: {arm.agent} plays web tasks only, not {wrong[0]}")
     originals = {original for task in tasks if (original := task.kind.original(task.name, places))}
     train = tuple(task for task in _tasks(suite.train, places, f"{where}: train") if task.name not in originals)
-    return Plan(suite, tasks, train, places.games, memory)
+    return BenchPlan(suite, tasks, train, places.games, memory)
 
 
-def _tasks(names: Iterable[str], places: Places, where: str) -> tuple[Task, ...]:
-    found: list[Task] = []
+def _tasks(names: Iterable[str], places: Places, where: str) -> tuple[SuiteTask, ...]:
+    found: list[SuiteTask] = []
     for name in names:
         try:
             kind, full = resolve(name)
-            found += [Task(each, kind.group(each, places), kind) for each in kind.ready(full, places)]
+            found += [SuiteTask(each, kind.group(each, places), kind) for each in kind.ready(full, places)]
         except UsageError as error:
             raise UsageError(f"{where}: {name}: {error}") from None
     return tuple(found)
 
 
-def _cells(plan: Plan) -> tuple[Cell, ...]:
+def _cells(plan: BenchPlan) -> tuple[Cell, ...]:
     suite = plan.suite
     units = _units(suite, plan.tasks, plan.train)
     cells: list[Cell] = []
@@ -154,11 +154,11 @@ def _models(suite: Suite, arm: Arm) -> tuple[str, ...]:
 
 
 def _units(
-    suite: Suite, tasks: Sequence[Task], train: Sequence[Task]
-) -> list[tuple[str, tuple[Task, ...], tuple[Task, ...]]]:
+    suite: Suite, tasks: Sequence[SuiteTask], train: Sequence[SuiteTask]
+) -> list[tuple[str, tuple[SuiteTask, ...], tuple[SuiteTask, ...]]]:
     """Return a label, the test tasks and the training tasks of each memory."""
 
-    def unit(task: Task) -> str:
+    def unit(task: SuiteTask) -> str:
         return {"task": task.name, "group": task.group, "suite": suite.name}[suite.memory]
 
     found = []
@@ -172,10 +172,11 @@ def _units(
 
 
 def _legs(
-    suite: Suite, arm: Arm, model: str, seed: int, tasks: Sequence[Task], train: Sequence[Task], plan: Plan
+    suite: Suite, arm: Arm, model: str, seed: int, tasks: Sequence[SuiteTask], train: Sequence[SuiteTask],
+    plan: BenchPlan,
 ) -> tuple[Leg, ...]:
     def leg(
-        task: Task, phase: str, episodes: int, own_seed: int, *, worker: int = 1, frozen: bool = False
+        task: SuiteTask, phase: str, episodes: int, own_seed: int, *, worker: int = 1, frozen: bool = False
     ) -> Leg:
         config = SessionConfig(
             game=task.name,

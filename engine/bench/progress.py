@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.bench.records import TEST, Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
+from engine.bench.records import (
+    TEST,
+    Began,
+    Cell,
+    CellStepped,
+    Ended,
+    Failed,
+    Finished,
+    Message,
+    Said,
+    Stopped,
+)
 from engine.records import total_cost
 
 State = Literal["waiting", "running", "failed", "stopped", "finished"]
@@ -16,7 +27,7 @@ _ACTIVE = ("waiting", "running")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What a run may cost at most; None for no limit.
 
     Attributes:
@@ -127,7 +138,7 @@ class _Pace:
     seconds: float = 0.0
 
 
-class Progress:
+class BenchProgress:
     """The state of a benchmark, computed from the messages of its cells.
 
     It has no clock: speed and remaining time come from the durations that `Ended` tells. An episode counts once, also
@@ -179,7 +190,7 @@ class Progress:
             case Began():
                 one.error = ""
                 self._move(one, "running")
-            case Stepped():
+            case CellStepped():
                 self._count_steps(one, message)
                 self._charge(one, message)
             case Ended():
@@ -258,7 +269,7 @@ class Progress:
         elif before not in _ACTIVE and state in _ACTIVE:
             self._todo.update(left)
 
-    def _count_steps(self, one: CellProgress, message: Stepped) -> None:
+    def _count_steps(self, one: CellProgress, message: CellStepped) -> None:
         self._steps -= one.step if one.in_episode else 0
         one.leg, one.episode, one.step = message.leg, message.episode, message.step
         one.score = message.score
@@ -292,7 +303,7 @@ class Progress:
             pace.steps += message.steps
             pace.seconds += message.wall_s
 
-    def _charge(self, one: CellProgress, message: Stepped | Ended) -> None:
+    def _charge(self, one: CellProgress, message: CellStepped | Ended) -> None:
         tokens, usd = one._charge((message.leg, message.episode), message.paid_tokens, message.paid_usd)
         self.tokens += tokens
         self.usd = total_cost((self.usd, usd))

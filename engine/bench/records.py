@@ -182,7 +182,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
+class CellStepped:
     """A worker took a step.
 
     Attributes:
@@ -276,5 +276,5 @@ class Stopped:
     cell: str
 
 
-Message = Began | Stepped | Ended | Said | Finished | Failed | Stopped
+Message = Began | CellStepped | Ended | Said | Finished | Failed | Stopped
 """What an executor tells about its cells."""

@@ -13,8 +13,8 @@ from engine.bench import folder as folders
 from engine.bench import rows
 from engine.bench.executor import Executor
 from engine.bench.manifest import FAILED, FINISHED, RUNNING, STOPPED, read_manifest, write_manifest
-from engine.bench.progress import Limits, Progress
-from engine.bench.reading import told_before
+from engine.bench.progress import BenchProgress, RunLimits
+from engine.bench.reader import told_before
 from engine.bench.records import (
     Began,
     Cell,
@@ -24,8 +24,8 @@ from engine.bench.records import (
     Said,
     Stopped,
 )
-from engine.bench.told import Telling
-from engine.bench.worker import Job
+from engine.bench.run_events import RunWriter
+from engine.bench.worker import CellJob
 from engine.disk import read_bytes
 from engine.errors import BadFile
 
@@ -60,7 +60,7 @@ class Runner:
         folder: Path,
         cells: Sequence[Cell],
         executor: Executor,
-        limits: Limits,
+        limits: RunLimits,
         tell: Callable[[Message], None],
         saves: Path,
     ) -> None:
@@ -71,12 +71,12 @@ class Runner:
         self._limits = limits
         self._show = tell
         self._saves = saves
-        self._progress = Progress(cells)
+        self._progress = BenchProgress(cells)
         self._manifest: dict[str, Any] = {}
         self._tries: dict[str, int] = {}
         self._waiting: deque[str] = deque()
         self._running: set[str] = set()
-        self._telling = Telling(folder, limits)
+        self._telling = RunWriter(folder, limits)
         self._ending = self._interrupted = self._halt = False
         self._stopping_since: float | None = None
         self._spent_before: dict[str, Any] = {}
@@ -169,7 +169,7 @@ class Runner:
         self._running.add(name)
         self._about(name, RUNNING)
         place = folders.cell_folder(self._folder, name)
-        self._executor.begin(Job(self._cells[name], str(place.absolute()), str(self._saves.absolute())))
+        self._executor.begin(CellJob(self._cells[name], str(place.absolute()), str(self._saves.absolute())))
 
     def _take(self, message: Message) -> None:
         """Take in what a worker told."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine import trust
 from engine.agents import AGENTS
-from engine.bench.checking import Table
+from engine.bench.checks import TomlTable
 from engine.disk import read_text, shown
 from engine.errors import BadFile, UsageError, meant
 
@@ -193,7 +193,7 @@ def read(data: Mapping[str, Any], name: str, where: str) -> Suite:
     Raises:
         UsageError: A key or value is wrong.
     """
-    whole = Table(data, where)
+    whole = TomlTable(data, where)
     arms = [_arm(table) for table in whole.tables("arms")]
     swept, more = _sweep(whole.table("sweep")) if "sweep" in data else ("", [])
     arms += more
@@ -273,7 +273,7 @@ def changed(suite: Suite, where: str = "the command line", **changes: Any) -> Su
     return read({**plain(suite), **given}, suite.name, where)
 
 
-def _arm(table: Table) -> Arm:
+def _arm(table: TomlTable) -> Arm:
     models = table.names("models", ())
     model = table.text("model", "")
     arm = Arm(
@@ -292,7 +292,7 @@ def _arm(table: Table) -> Arm:
     return arm
 
 
-def _sweep(table: Table) -> tuple[str, list[Arm]]:
+def _sweep(table: TomlTable) -> tuple[str, list[Arm]]:
     """Return the swept setting, and an arm for each of its values."""
     agent, label, usual = table.agent("agent", "jitrl"), table.text("name", ""), table.text("reference", "")
     setting = table.setting("setting")
@@ -304,7 +304,7 @@ def _sweep(table: Table) -> tuple[str, list[Arm]]:
     return setting, arms
 
 
-def _report(table: Table) -> ReportPlan:
+def _report(table: TomlTable) -> ReportPlan:
     from engine.bench.measures import MEASURES
     from engine.bench.published import names
     from engine.bench.samples import PER

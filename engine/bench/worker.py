@@ -1,6 +1,6 @@
 """A process that plays one cell: `python -m engine.bench.worker`.
 
-It reads one line of JSON on stdin (`Job`) and writes a message a line on stdout. SIGTERM stops it after the running
+It reads one line of JSON on stdin (`CellJob`) and writes a message a line on stdout. SIGTERM stops it after the running
 step. If its stdin closes, whoever began it is gone, and it stops as well.
 """
 
@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from engine.bench.records import Began, Cell, Ended, Failed, Finished, Message, Said, Stepped, Stopped
+from engine.bench.records import Began, Cell, CellStepped, Ended, Failed, Finished, Message, Said, Stopped
 from engine.codec import from_plain, to_plain
-from engine.waiting import signals_in_threads
+from engine.wait import signals_in_threads
 
 KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Began, Stepped, Ended, Said, Finished, Failed, Stopped)
-}
+    "Began": Began, "Stepped": CellStepped, "Ended": Ended, "Said": Said, "Finished": Finished, "Failed": Failed,
+    "Stopped": Stopped,
+}  # fmt: skip
 """Messages by name."""
+_NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CellJob:
     """What a worker is to do.
 
     Attributes:
@@ -42,7 +44,7 @@ class Job:
 
 def to_line(message: Message) -> str:
     """Return a message as a line of JSON, without the newline."""
-    return json.dumps([type(message).__name__, to_plain(message)], ensure_ascii=True)
+    return json.dumps([_NAMES[type(message)], to_plain(message)], ensure_ascii=True)
 
 
 def from_line(line: str | bytes) -> Message:
@@ -59,12 +61,12 @@ def from_line(line: str | bytes) -> Message:
 
 def main() -> int:
     """Play the cell of the job on stdin; return the exit code."""
-    from engine.bench.life import play
+    from engine.bench.cell_player import play
     from engine.session.control import Control
 
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="ascii")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print must not get among the messages
-    job = from_plain(Job, json.loads(sys.stdin.readline()))
+    job = from_plain(CellJob, json.loads(sys.stdin.readline()))
     control = Control()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_stop_at_end, args=(sys.stdin, control), daemon=True).start()

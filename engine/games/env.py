@@ -21,7 +21,7 @@ from engine.errors import GameError
 from engine.games.story import Story, bare_file
 from engine.games.zmachine.characters import LONGEST, typed
 from engine.games.zmachine.machine import PROBE
-from engine.games.zmachine.process import WorkerLost, WorkerProcess
+from engine.games.zmachine.process import StoryWorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
 
 LOAD_SECONDS = waits.STORY_LOAD.seconds
@@ -82,7 +82,7 @@ class GameEnvironment:
             self._start()
         except OSError as error:
             raise GameError(f"cannot read the story {shown(story.path)}: {error.strerror}") from None
-        except WorkerLost as lost:
+        except StoryWorkerLost as lost:
             self.close()
             raise GameError(_why_not(story, lost)) from None
         except GameError:
@@ -108,12 +108,12 @@ class GameEnvironment:
         request = {"do": "reset", "seed": seed}
         try:
             self._last = self._seen(request, LOAD_SECONDS)
-        except WorkerLost as first:
+        except StoryWorkerLost as first:
             self._was_probing(first)
             try:  # it may have died of something earlier
                 self._start()
                 self._last = self._seen(request, LOAD_SECONDS)
-            except WorkerLost as lost:
+            except StoryWorkerLost as lost:
                 raise GameError(_why_not(self._story, lost)) from None
         return self._last
 
@@ -128,7 +128,7 @@ class GameEnvironment:
                 try:
                     self._last = self._seen(request, STEP_SECONDS)
                     break
-                except WorkerLost as lost:
+                except StoryWorkerLost as lost:
                     innocent = (lost.by == "killed" and not killed) or self._was_searching(lost, command)
                     killed = lost.by == "killed"
                     if not self._was_probing(lost) and not innocent:
@@ -136,7 +136,7 @@ class GameEnvironment:
                     self._revive()  # the command had no part in it, so nobody need know
             else:
                 self._last = self._seen(request, STEP_SECONDS)
-        except WorkerLost as lost:
+        except StoryWorkerLost as lost:
             before = self._revive()
             self._last = dataclasses.replace(
                 before, text=f"[{lost}; it was brought back to before that]", changed=False, failed=True
@@ -165,7 +165,7 @@ class GameEnvironment:
                 remember = self.deadline is not None
                 request = {"do": "valid", "budget": self._budget, "seconds": seconds, "remember": remember}
                 reply, _ = self._ask(request, VALID_SECONDS)
-            except WorkerLost as lost:
+            except StoryWorkerLost as lost:
                 killed += lost.by == "killed"
                 if lost.by == "killed" and killed < _MOST_KILLS:
                     self._revive()
@@ -181,11 +181,11 @@ class GameEnvironment:
             if self.complete or deadline is not None or self._budget is not None:
                 return tuple(reply["actions"])
 
-    def _was_searching(self, lost: WorkerLost, command: str) -> bool:
+    def _was_searching(self, lost: StoryWorkerLost, command: str) -> bool:
         """Return whether the worker broke on a command that it tried while nothing was asked, and not on this one."""
         return self._cut and lost.by in ("hung", "crash") and lost.command not in ("", command)
 
-    def _was_probing(self, lost: WorkerLost) -> bool:
+    def _was_probing(self, lost: StoryWorkerLost) -> bool:
         """Whether the worker broke on what it only ran to look. Then that is left out from now on."""
         return lost.by in ("hung", "crash", "silence") and lost.command.startswith(PROBE) and self._shun(lost.command)
 
@@ -205,7 +205,7 @@ class GameEnvironment:
         for _ in range(2):
             try:
                 return self._ask({"do": "save"}, STEP_SECONDS)[1]
-            except WorkerLost:
+            except StoryWorkerLost:
                 self._revive()
         raise GameError(f"{self._story.title} could not be saved: the game crashed again and again")
 
@@ -219,10 +219,10 @@ class GameEnvironment:
         try:
             try:
                 self._last = self._seen(request, LOAD_SECONDS, saved)
-            except WorkerLost:  # perhaps of something earlier
+            except StoryWorkerLost:  # perhaps of something earlier
                 self._revive()
                 self._last = self._seen(request, LOAD_SECONDS, saved)
-        except WorkerLost as lost:
+        except StoryWorkerLost as lost:
             self._revive()
             raise GameError(f"this save cannot be restored: {lost}") from None
         self._saved, self._since = saved, []
@@ -275,7 +275,7 @@ class GameEnvironment:
                 for command in self._since:
                     seen = self._seen({"do": "step", "command": command}, STEP_SECONDS)
                 return seen
-            except WorkerLost as lost:
+            except StoryWorkerLost as lost:
                 self._was_probing(lost)
         raise GameError(f"{self._story.title} crashed and could not be brought back; begin a new episode")
 
@@ -289,7 +289,7 @@ class GameEnvironment:
             raise GameError("this game is closed")
         try:
             reply, answer = self._worker.ask(request, seconds, blob)
-        except WorkerLost as lost:
+        except StoryWorkerLost as lost:
             if request.get("do") != "valid" and self._was_searching(lost, request.get("command", "")):
                 self._shun(lost.command)
             raise
@@ -302,7 +302,7 @@ class GameEnvironment:
         return reply, answer
 
 
-def _why_not(story: Story, lost: WorkerLost) -> str:
+def _why_not(story: Story, lost: StoryWorkerLost) -> str:
     """Return a sentence about a story that does not start, and whose fault that is."""
     match lost.by:
         case "start":

@@ -15,8 +15,8 @@ from pathlib import Path
 from engine import waits
 from engine.disk import read_bytes, shown
 from engine.errors import GameError, MissingError, StorageError, UsageError
-from engine.hiding import without_credentials
 from engine.paths import ensure_folder
+from engine.redaction import without_credentials
 
 BASE = "https://raw.githubusercontent.com/historicalsource"
 ORIGIN = "github.com/historicalsource"

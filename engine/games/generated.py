@@ -36,7 +36,7 @@ Binding = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TextView:
     """What the text shows.
 
     Attributes:
@@ -127,7 +127,7 @@ class GeneratedStory:
                     found[rule.template.format(**names)] = None
         return list(found)
 
-    def view(self, description: str, inventory: str) -> View:
+    def view(self, description: str, inventory: str) -> TextView:
         """Return what the texts of `look` and `inventory` show."""
         place = _PLACE.search(description)
         room = self._rooms.get(place.group(1).lower(), "") if place else ""
@@ -140,7 +140,7 @@ class GeneratedStory:
             for key in dict.fromkeys(visible)
             if key not in carried and (self._portable(key) or key in here or key in doors)
         ]
-        return View(room, tuple(dict.fromkeys(carried)), tuple(seen), frozenset(shown | more))
+        return TextView(room, tuple(dict.fromkeys(carried)), tuple(seen), frozenset(shown | more))
 
     # ------------------------------------------------------------------------------ reading the metadata
 
@@ -179,7 +179,7 @@ class GeneratedStory:
 
     # ----------------------------------------------------------------------------------- matching the rules
 
-    def _solve(self, rule: _Rule, at: int, binding: Binding, view: View) -> Iterator[Binding]:
+    def _solve(self, rule: _Rule, at: int, binding: Binding, view: TextView) -> Iterator[Binding]:
         """Yield every binding of the rule's placeholders that does not contradict the text or the metadata."""
         if at == len(rule.conditions):
             yield binding
@@ -195,7 +195,7 @@ class GeneratedStory:
                 yield from self._solve(rule, at + 1, {**binding, **values}, view)
 
     def _choices(
-        self, predicate: str, slots: tuple[str, ...], binding: Binding, view: View
+        self, predicate: str, slots: tuple[str, ...], binding: Binding, view: TextView
     ) -> Iterator[Binding]:
         """Yield bindings of the free slots of one condition."""
         if predicate == "at" and slots[0] == "P":
@@ -216,7 +216,7 @@ class GeneratedStory:
                 if all(binding.get(slot, value) == value for slot, value in values.items()):
                     yield {slot: value for slot, value in values.items() if slot not in binding}
 
-    def _may_hold(self, predicate: str, keys: tuple[str, ...], view: View) -> bool:
+    def _may_hold(self, predicate: str, keys: tuple[str, ...], view: TextView) -> bool:
         """Whether the fact may hold; False only if the text or the metadata excludes it."""
         if predicate in ("at", "in", "on"):
             return self._placed(predicate, keys, view)
@@ -238,7 +238,7 @@ class GeneratedStory:
         initially = keys in self._facts.get(predicate, ())
         return initially or any(name == predicate and self._is(key, kind) for name, kind in self._made)
 
-    def _placed(self, predicate: str, keys: tuple[str, ...], view: View) -> bool:
+    def _placed(self, predicate: str, keys: tuple[str, ...], view: TextView) -> bool:
         thing, where = keys
         if thing == "P":
             return where == view.room

@@ -10,7 +10,7 @@ from engine.memory.search import ScopeRules
 
 if TYPE_CHECKING:
     from engine.environment import Environment
-    from engine.llm.reading.writing import WritingTest
+    from engine.llm.reading.writer_check import WritingTest
 
 FALLBACK = (
     "north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest",
@@ -43,7 +43,7 @@ def _digest(name: str, places: Places) -> str:
 
 
 def _tests() -> Mapping[str, WritingTest]:
-    from engine.games.writing import TESTS
+    from engine.games.writer_questions import TESTS
 
     return TESTS
 

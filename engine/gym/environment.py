@@ -23,7 +23,7 @@ from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.states.phrases import sentences, short
 from engine.games.states.state import abstract as of_prose
 from engine.gym.marks import plain
-from engine.gym.naming import PREFIX, Wanted, parse
+from engine.gym.names import PREFIX, Wanted, parse
 from engine.records import EnvironmentInfo, Observation
 from engine.workers import LineWorker, WorkerFailed, WorkerLost
 
@@ -74,7 +74,7 @@ class GymEnvironment:
     """An environment in a process of its own. Implements `Environment` and `OpenActions` of `engine.environment`.
 
     Args:
-        name: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`, see `engine.gym.naming`.
+        name: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`, see `engine.gym.names`.
         cache: Folder for cached files, such as compiled games.
         variables: Environment variables. JITRL_GYM names an interpreter that has the package. The process gets only
             variables that programs commonly need, and those that JITRL_GYM_PASS names.

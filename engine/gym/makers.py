@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.gym.making import Made, imported, registered
+from engine.gym.maker_base import Made, imported, registered
 
 Maker = Callable[[str, Mapping[str, Any], Path], Made]
 """Makes an environment from an id, keyword arguments, and a folder for cached files."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.gym.making import Made, registered
+from engine.gym.maker_base import Made, registered
 
 _STATUS_ROWS = 2
 """Number of rows at the bottom of the screen, with attributes, hit points and the turn."""

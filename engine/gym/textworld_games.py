@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from engine.disk import read_bytes, shown
-from engine.gym.making import Made, NoSuch, versions
+from engine.gym.maker_base import Made, NoSuch, versions
 from engine.gym.unfit import Unfit
 
 _PROMPT = re.compile(r"\n>[^\n]*\Z")
@@ -52,7 +52,7 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
     return Made(TextWorldGame(path), f"{path}, {versions('textworld')}", digest)
 
 
-class Commands:
+class GameCommands:
     """The action space of a game: all texts except commands that end it, restart it, or go back in it."""
 
     reserved = ("quit", "q", "restart", "restore", "save", "undo")
@@ -71,7 +71,7 @@ class TextWorldGame:
     In the first observation, the objective and the description of the first room replace the drawn title.
     """
 
-    action_space = Commands()
+    action_space = GameCommands()
 
     def __init__(self, path: Path) -> None:
         import textworld.gym

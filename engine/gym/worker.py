@@ -32,7 +32,7 @@ LATE_S = 5.0
 """Seconds after a deadline until the kernel ends the process. Usually the parent has ended it by then."""
 
 
-class Server:
+class GymServer:
     """Answers requests about one environment."""
 
     def __init__(self) -> None:
@@ -64,43 +64,43 @@ class Server:
             env.close()
 
     def _opened(self, request: dict[str, Any]) -> dict[str, Any]:
-        from engine.gym import makers, making, reading, unfit
+        from engine.gym import maker_base, makers, reader, unfit
 
         self._ended = request["ended"]
         try:
             made = makers.make(request["package"], request["env_id"], request["given"], Path(request["cache"]))
             self._env = made.env
             observation, info = self._env.reset(seed=request["seed"])
-            first = reading.fingerprint(observation, info)
+            first = reader.fingerprint(observation, info)
             observation, info = self._env.reset(seed=request["seed"])
-            repeatable = first == reading.fingerprint(observation, info)
-            self._read = reading.text_reader(self._env, observation, request["text"])
-            self._actions = reading.actions_of(
+            repeatable = first == reader.fingerprint(observation, info)
+            self._read = reader.text_reader(self._env, observation, request["text"])
+            self._actions = reader.actions_of(
                 self._env, info, request["names"], request["templates"], request["slots"]
             )
-        except making.NotHere as missing:
+        except maker_base.NotHere as missing:
             return {"missing": missing.module}
-        except making.NoSuch as unknown:
+        except maker_base.NoSuch as unknown:
             return {"unknown": unknown.near}
         except unfit.Unfit as error:
             return {"unfit": str(error)}
-        most = reading.number(info.get("max_score"))
+        most = reader.number(info.get("max_score"))
         return {
             "max_score": most, "open": self._actions.open, "repeatable": repeatable, "source": made.source,
             "digest": made.digest,
         }  # fmt: skip
 
     def _stepped(self, action: str) -> dict[str, Any]:
-        from engine.gym import reading
+        from engine.gym import reader
 
         if self._over:
             return {"refused": "the episode is over"}
         try:
             taken = self._actions.take(action)
-        except reading.Refused as refused:
+        except reader.ActionRefused as refused:
             return {"refused": str(refused)}
         observation, reward, terminated, truncated, info = self._env.step(taken)
-        gained = reading.number(0.0 if reward is None and "score" in info else reward)
+        gained = reader.number(0.0 if reward is None and "score" in info else reward)
         if gained is None:
             raise ValueError(f"the reward is {reward!r}, which is no finite number from -1e100 to 1e100")
         self._score = round(self._score + gained, 9)
@@ -113,23 +113,23 @@ class Server:
         self, observation: Any, info: Any, *, terminated: bool = False, truncated: bool = False, outcome: str = ""
     ) -> dict[str, Any]:
         """Return the reply after a reset or a step."""
-        from engine.gym import reading
+        from engine.gym import reader
 
         self._over = terminated or truncated
-        score = reading.number(info.get("score"))
-        moves = reading.number(info.get("moves"), 2**53)
+        score = reader.number(info.get("score"))
+        moves = reader.number(info.get("moves"), 2**53)
 
         def told(*keys: str) -> str:
             found = next((info[key] for key in keys if isinstance(info.get(key), str)), "")
-            return found[: reading.LONGEST_TEXT]
+            return found[: reader.LONGEST_TEXT]
 
         return {
-            "text": self._read(observation)[: reading.LONGEST_TEXT],
-            "description": told(*reading.DESCRIPTIONS),
-            "inventory": told(*reading.INVENTORIES),
-            "place": reading.place(observation, info),
+            "text": self._read(observation)[: reader.LONGEST_TEXT],
+            "description": told(*reader.DESCRIPTIONS),
+            "inventory": told(*reader.INVENTORIES),
+            "place": reader.place(observation, info),
             "score": self._score if score is None else score,
-            "max_score": reading.number(info.get("max_score")),
+            "max_score": reader.number(info.get("max_score")),
             "moves": self._moves if moves is None else int(moves),
             "terminated": terminated,
             "truncated": truncated,
@@ -143,7 +143,7 @@ def _outcome(info: Any, reward: float, unsaid: str) -> str:
 
     Args:
         reward: The last reward.
-        unsaid: The outcome if `info` gives none, as in `engine.gym.naming.Wanted.ended`.
+        unsaid: The outcome if `info` gives none, as in `engine.gym.names.Wanted.ended`.
     """
     if any(info.get(key) for key in _WON):
         return "won"
@@ -164,7 +164,7 @@ def main(folder: str) -> int:
     # without it.
     import engine.gym.nethack
     import engine.gym.older
-    import engine.gym.reading
+    import engine.gym.reader
     import engine.gym.textworld_games  # noqa: F401
     from engine.confine import lower, no_new_privileges
 
@@ -173,7 +173,7 @@ def main(folder: str) -> int:
     lower(resource.RLIMIT_CORE, 0)
     no_new_privileges()
     sys.path.remove(root)
-    server = Server()
+    server = GymServer()
     for line in requests:
         request = json.loads(line)
         signal.setitimer(signal.ITIMER_REAL, request["seconds"] + LATE_S)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
-from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.listed import check_name
+from engine.llm.questions import TEXT_ASKING, Asking
 from engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def open_model(
         from engine.llm.priors.wordless import open_prior
 
         return open_prior(name, asking)
-    from engine.llm.opening import open_local, open_remote
+    from engine.llm.model_factory import open_local, open_remote
 
     if name.startswith(("local/", "local:")):
         return open_local(name, settings, cache, on_progress or (lambda text: None), keep=keep, asking=asking)

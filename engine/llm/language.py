@@ -12,18 +12,18 @@ import numpy as np
 
 from engine import texts
 from engine.errors import ModelError, TooLong
-from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
 from engine.llm.calls.cache import Cache
-from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.client import CallFailed, ModelClient, TextAnswer
+from engine.llm.calls.client_factory import continues
 from engine.llm.calls.endpoint import LEAST_ROOM
 from engine.llm.calls.gateway import Gateway
-from engine.llm.calls.opening import continues
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import TOO_LONG
 from engine.llm.model import Question, Reply, Unusable, Usage
 from engine.llm.prompts import Prompt
-from engine.llm.reading.readers import Reader
+from engine.llm.questions import TEXT_ASKING, Asking
+from engine.llm.reading.readers import ReplyReader
 from engine.records import ActionRequest, Candidate, Notice, Proposal, Waiting
 from engine.settings import ModelSettings
 
@@ -45,14 +45,14 @@ class LanguageModel:
 
     def __init__(
         self,
-        client: Client,
+        client: ModelClient,
         gateway: Gateway,
         cache: Cache,
         settings: ModelSettings,
         reading: str,
         engine: LocalEngine | None = None,
         scored_after: str = "actions_transcript",
-        probe: Callable[[Client], str] | None = None,
+        probe: Callable[[ModelClient], str] | None = None,
         asking: Asking = TEXT_ASKING,
         constrained: bool = False,
     ) -> None:
@@ -66,7 +66,7 @@ class LanguageModel:
         self._lock = threading.Lock()
         self._probe = probe
         self._probing = threading.Lock()
-        self._reader = Reader(
+        self._reader = ReplyReader(
             client,
             settings,
             engine.context - settings.reply_tokens // 4 if engine else settings.prompt_tokens,
@@ -170,13 +170,13 @@ class LanguageModel:
                 proposal: Proposal = getattr(reader, self.reading)(request, rng)
                 notes.append(proposal.note)
                 return dataclasses.replace(proposal, note="; ".join(n for n in notes if n))
-            except Failed as failed:
+            except CallFailed as failed:
                 if (note := self._give_way(failed)) is None:
                     return Proposal((), note="; ".join([*filter(None, notes), failed.failure.message]))
                 notes.append(note)
         return Proposal((), note=f"the prompt is too long for {self.name}")
 
-    def _give_way(self, failed: Failed) -> str | None:
+    def _give_way(self, failed: CallFailed) -> str | None:
         """Change how the model is asked after a failure, and return a note; None if only this answer is lost.
 
         Raises:
@@ -222,7 +222,7 @@ class LanguageModel:
             self._client.keep(answer)
         return Reply(answer.text, answer.call)
 
-    def _written(self, question: Question, prompt: Prompt, *, fresh: bool) -> Answer:
+    def _written(self, question: Question, prompt: Prompt, *, fresh: bool) -> TextAnswer:
         """Return an answer that is neither empty nor refused.
 
         Raises:
@@ -240,7 +240,7 @@ class LanguageModel:
             }
         try:
             answer = self._client.ask(question.purpose, prompt, fresh=fresh, **options)
-        except Failed as failed:
+        except CallFailed as failed:
             raise failed.failure.error() from None
         if answer.lacking or not answer.text.strip():
             raise Unusable(answer.lacking or f"{self.name} sent an empty answer", answer.call)

@@ -24,7 +24,7 @@ from engine.memory.disk import document as documents
 from engine.memory.disk.database import open_to_read
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.disk.files import JOURNAL
-from engine.memory.disk.reader import Reader
+from engine.memory.disk.reader import JournalReader
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import bounded, to_kept
 from engine.memory.scope import TABLE, Scope
@@ -37,7 +37,7 @@ _BATCH = 50
 
 
 @dataclass(slots=True)
-class Taken:
+class ImportResult:
     """What an import or a merge did.
 
     Attributes:
@@ -98,7 +98,7 @@ def export_to(path: Path, scopes: Iterable[Scope]) -> tuple[int, int]:
     return counts
 
 
-def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None = None) -> Taken:
+def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None = None) -> ImportResult:
     """Take what an exported file holds; each step and each kept record gets the provenance `imported:NAME`.
 
     Args:
@@ -108,22 +108,22 @@ def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None =
         BadFile: The file is no export of ours.
         UsageError: It cannot be opened.
     """
-    taken = Taken()
+    taken = ImportResult()
     found = read_export(path, taken.problems.append)
     _take(memory, (_marked(one, name) for one in found), taken, into)
     return taken
 
 
-def merge(memory: Memory, source: Source, *, name: str | None = None) -> Taken:
+def merge(memory: Memory, source: EpisodeSource, *, name: str | None = None) -> ImportResult:
     """Take what another memory holds and this one does not; with a name it is marked as imported."""
-    taken = Taken()
+    taken = ImportResult()
     for contents in source.scopes.values():
         found = contents(taken.problems.append)
         _take(memory, (_marked(one, name) if name else one for one in found), taken, None)
     return taken
 
 
-def merge_from(memory: Memory, path: Path, *, name: str | None = None) -> Taken:
+def merge_from(memory: Memory, path: Path, *, name: str | None = None) -> ImportResult:
     """Merge what is at a path, as `merge` does.
 
     Raises:
@@ -135,7 +135,7 @@ def merge_from(memory: Memory, path: Path, *, name: str | None = None) -> Taken:
     return merge(memory, open_source(path), name=name)
 
 
-def _take(memory: Memory, found: Iterator[Carried], taken: Taken, into: str | None) -> None:
+def _take(memory: Memory, found: Iterator[Carried], taken: ImportResult, into: str | None) -> None:
     """Append in groups: one write, and one wait for the disk, for many episodes."""
     waiting: dict[str, list[Episode]] = {}
     records: dict[str, list[Kept]] = {}
@@ -153,7 +153,7 @@ def _take(memory: Memory, found: Iterator[Carried], taken: Taken, into: str | No
         _keep(memory, name, kept, taken)
 
 
-def _keep(memory: Memory, name: str, records: list[Kept], taken: Taken) -> None:
+def _keep(memory: Memory, name: str, records: list[Kept], taken: ImportResult) -> None:
     try:
         scope = memory.scope(name)
     except UsageError as error:
@@ -173,7 +173,7 @@ def _keep(memory: Memory, name: str, records: list[Kept], taken: Taken) -> None:
     taken.scopes.add(name)
 
 
-def _append(memory: Memory, name: str, episodes: list[Episode], taken: Taken) -> None:
+def _append(memory: Memory, name: str, episodes: list[Episode], taken: ImportResult) -> None:
     try:
         scope = memory.scope(name)
     except (UsageError, BadFile) as error:
@@ -211,7 +211,7 @@ Teller = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EpisodeSource:
     """Something with episodes in it: a memory, a journal, an exported file. Reading changes nothing.
 
     Attributes:
@@ -223,7 +223,7 @@ class Source:
     scopes: dict[str, Callable[[Teller], Iterator[Carried]]]
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> EpisodeSource:
     """Return what is at `path`: a saves folder, a memory folder, a scope's folder or journal, or an export.
 
     Raises:
@@ -249,29 +249,29 @@ def open_source(path: Path) -> Source:
         scopes: dict[str, list[Carried]] = {}
         for one in read_export(path, lambda text: None):
             scopes.setdefault(one.scope, []).append(one)
-        return Source(str(path), {name: _listed(found) for name, found in scopes.items()})
+        return EpisodeSource(str(path), {name: _listed(found) for name, found in scopes.items()})
     return _journals(path, [path])
 
 
-def source_of(memory: Memory, names: Iterable[str] | None = None) -> Source:
+def source_of(memory: Memory, names: Iterable[str] | None = None) -> EpisodeSource:
     """Return scopes of an open memory as a source; all of them without names."""
 
     def contents(name: str) -> Callable[[Teller], Iterator[Carried]]:
         return lambda tell: chain(memory.scope(name).episodes(), memory.scope(name).records.all())
 
-    return Source(memory.place, {name: contents(name) for name in (memory.scopes() if names is None else names)})
+    return EpisodeSource(memory.place, {name: contents(name) for name in (memory.scopes() if names is None else names)})
 
 
 def _listed(found: list[Carried]) -> Callable[[Teller], Iterator[Carried]]:
     return lambda tell: iter(found)
 
 
-def _journals(path: Path, journals: list[Path]) -> Source:
+def _journals(path: Path, journals: list[Path]) -> EpisodeSource:
     scopes = {}
     for journal in journals:
-        about = Reader(journal).read_header()["about"]
+        about = JournalReader(journal).read_header()["about"]
         scopes[str(about.get("scope", journal.parent.name))] = _journal(journal)
-    return Source(str(path), scopes)
+    return EpisodeSource(str(path), scopes)
 
 
 def _journal(path: Path) -> Callable[[Teller], Iterator[Carried]]:
@@ -365,7 +365,7 @@ class Difference:
     values: tuple[ValueDifference, ...] = ()
 
 
-def compare(a: Source, b: Source, tell: Teller) -> list[Difference]:
+def compare(a: EpisodeSource, b: EpisodeSource, tell: Teller) -> list[Difference]:
     """Return the differences between the episodes, scope by scope. Numbers and provenance do not count."""
     found = []
     for scope in sorted(a.scopes.keys() | b.scopes.keys()):
@@ -389,7 +389,7 @@ _Episodes = dict[str, tuple[bytes, tuple[str, int, int, float]]]
 _Points = dict[tuple[str, str], list[float]]
 
 
-def _digests(source: Source, scope: str, tell: Teller) -> tuple[_Episodes, _Points]:
+def _digests(source: EpisodeSource, scope: str, tell: Teller) -> tuple[_Episodes, _Points]:
     """Return the episodes of a scope by uid, and the points that followed each action by place and action."""
     episodes: _Episodes = {}
     points: _Points = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from engine.memory.exact.entries import Entries
 from engine.memory.exact.retrieval import nearest
-from engine.memory.search import Correction, Search
+from engine.memory.search import Correction, NeighbourSearch
 from engine.records import Neighbour, State
 
 Hits = list[tuple[int, float]]
@@ -16,7 +16,7 @@ Corrections = Mapping[int, Correction]
 """What persons corrected, by entry number."""
 
 
-def closest(entries: Entries, state: State, search: Search, corrections: Corrections) -> Hits:
+def closest(entries: Entries, state: State, search: NeighbourSearch, corrections: Corrections) -> Hits:
     """Return the rows that are most similar to a state; pinned ones come besides the k."""
     pinned = {
         row for entry, one in corrections.items() if one.pinned and (row := entries.row(entry)) is not None
@@ -37,7 +37,7 @@ def closest(entries: Entries, state: State, search: Search, corrections: Correct
     ]  # fmt: skip
 
 
-def returns(entries: Entries, search: Search, corrections: Corrections) -> array[float]:
+def returns(entries: Entries, search: NeighbourSearch, corrections: Corrections) -> array[float]:
     """Return the return of every row, with corrections."""
     found = entries.returns(search.gamma, search.zero_rewards == "own")
     changed = {
@@ -52,7 +52,7 @@ def returns(entries: Entries, search: Search, corrections: Corrections) -> array
 
 
 def neighbours(
-    hits: Hits, entries: Entries, search: Search, corrections: Corrections, text: Callable[[int], str]
+    hits: Hits, entries: Entries, search: NeighbourSearch, corrections: Corrections, text: Callable[[int], str]
 ) -> tuple[Neighbour, ...]:
     """Return the steps at these rows, as far as the lens of the search shows them.
 

@@ -29,7 +29,7 @@ from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT
-from engine.memory.view import View
+from engine.memory.view import ScopeView
 
 FORMAT = "jitrl-learnt"
 VERSION = 1
@@ -52,7 +52,7 @@ _LOG = logging.getLogger("jitrl.memory")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LearntMark:
     """Which episodes of a scope something was learnt from.
 
     Attributes:
@@ -64,17 +64,17 @@ class Mark:
     digest: str
 
 
-def marked(view: View, entry: int | None = None) -> Mark:
+def marked(view: ScopeView, entry: int | None = None) -> LearntMark:
     """Return the mark of the episodes below an entry number as they are stored and corrected now; None for all."""
     entry = view.scope.next_entry if entry is None else entry
     corrections = sorted(
         (number, one.gain) for number, one in view.scope.corrections(view.lens).items()
         if one.gain is not None and number < entry
     )  # fmt: skip
-    return Mark(entry, _digest_of(view.scope.fingerprint(entry), corrections))
+    return LearntMark(entry, _digest_of(view.scope.fingerprint(entry), corrections))
 
 
-def load(view: View, by: str, admitted: Collection[str]) -> tuple[int, Any] | None:
+def load(view: ScopeView, by: str, admitted: Collection[str]) -> tuple[int, Any] | None:
     """Return what was learnt and the entry number below which it was; None if there is nothing that fits.
 
     Args:
@@ -97,7 +97,7 @@ def load(view: View, by: str, admitted: Collection[str]) -> tuple[int, Any] | No
                 raise BadFile("it has no length")
             if view.lens.without or entry > min(_or_inf(view.lens.before), view.scope.next_entry):
                 return None
-            if marked(view, entry) != Mark(entry, head["learnt"]):
+            if marked(view, entry) != LearntMark(entry, head["learnt"]):
                 return None
             body = file.read(length + 1)
             if len(body) != length or hashlib.sha256(body).hexdigest() != head["sha256"]:
@@ -109,7 +109,7 @@ def load(view: View, by: str, admitted: Collection[str]) -> tuple[int, Any] | No
             return None
 
 
-def save(view: View, mark: Mark, by: str, learnt: Any) -> None:
+def save(view: ScopeView, mark: LearntMark, by: str, learnt: Any) -> None:
     """Keep what was learnt, unless the memory has changed since `mark` was made. Failure to write is ignored.
 
     Args:
@@ -130,7 +130,7 @@ def save(view: View, mark: Mark, by: str, learnt: Any) -> None:
         files.replace_file(path, (line, body), durable=False)  # not synced: `load` finds an incomplete file
 
 
-def refuse(view: View, why: str) -> None:
+def refuse(view: ScopeView, why: str) -> None:
     """Say in the log that the file is not used though it should have fitted."""
     _LOG.warning("%s is damaged and not used, so memory opens more slowly: %s", view.scope.folder / LEARNT, why)
 

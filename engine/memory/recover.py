@@ -23,7 +23,7 @@ from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.disk.header import FORMAT, SCHEMA, check_schema, parsed_header
-from engine.memory.disk.reader import Document, Reader
+from engine.memory.disk.reader import Document, JournalReader
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
 from engine.memory.scope import TABLE
@@ -134,7 +134,7 @@ class _Finder:
         self._path = path
         self._file = file
         self._generation = generation
-        self._reader = Reader(path, notice=self.problems.append)
+        self._reader = JournalReader(path, notice=self.problems.append)
         self._known: set[tuple[str, Any]] = set()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)
         self._next_entry = 0

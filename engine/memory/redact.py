@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.hiding import ANYWHERE, REDACTED, forms_of, hidden
 from engine.records import Episode, Kept, State, Step
+from engine.redaction import ANYWHERE, REDACTED, forms_of, hidden
 
 PLACEHOLDER = REDACTED
 
@@ -55,7 +55,7 @@ class Redactor:
     """Removes secrets from texts, states, episodes and kept records.
 
     Args:
-        secrets: Exact values to remove, as `engine.hiding` does.
+        secrets: Exact values to remove, as `engine.redaction` does.
         forms: Whether the texts may come from forms; then values of password-like fields are removed too.
 
     Attributes:

@@ -21,15 +21,15 @@ from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.journal import Journal
-from engine.memory.disk.reader import Place, Position
+from engine.memory.disk.reader import LineSpan, Position
 from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.hits import Hits, closest, neighbours, returns
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
-from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
-from engine.memory.table import Table, columns_of
+from engine.memory.search import CLEAR, Correction, Lens, NeighbourSearch, Retriever
+from engine.memory.table import StepTable, columns_of
 from engine.records import Episode, Neighbour, State, Step
 
 SNAPSHOT = "index.snapshot"
@@ -192,10 +192,10 @@ class Scope:
         return added
 
     def neighbours(self, state: State, *, k: int, r: float, gamma: float, **more: Any) -> tuple[Neighbour, ...]:
-        """Return what `retrieve` does; `more` are further attributes of a `Search`."""
-        return self.retrieve(state, Search(k, r, gamma, **more))
+        """Return what `retrieve` does; `more` are further attributes of a `NeighbourSearch`."""
+        return self.retrieve(state, NeighbourSearch(k, r, gamma, **more))
 
-    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
+    def retrieve(self, state: State, search: NeighbourSearch) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps of similarity r or more.
 
         The similarity is (1 - w) J(states) + w J(histories) with w = `search.history_weight`. The most similar step
@@ -206,7 +206,7 @@ class Scope:
         )
 
     def found(
-        self, state: State, find: Callable[[Entries, State], Hits], search: Search
+        self, state: State, find: Callable[[Entries, State], Hits], search: NeighbourSearch
     ) -> tuple[Neighbour, ...]:
         """Search with a given function and return its hits as neighbours.
 
@@ -319,17 +319,17 @@ class Scope:
         with self._lock:
             return self._corrections.seen_through(lens)
 
-    def table(self, gamma: float, zero_rewards: str = "zero") -> Table:
+    def table(self, gamma: float, zero_rewards: str = "zero") -> StepTable:
         """Return all remembered steps as columns.
 
         Args:
             gamma: Discount of the returns.
-            zero_rewards: How a later reward of 0 counts in a return, as in `Search`.
+            zero_rewards: How a later reward of 0 counts in a return, as in `NeighbourSearch`.
         """
         with self._lock:
             self._journal.refresh()
             corrections = self.corrections()
-            g = returns(self._entries, Search(1, 0.0, gamma, zero_rewards=zero_rewards), corrections)
+            g = returns(self._entries, NeighbourSearch(1, 0.0, gamma, zero_rewards=zero_rewards), corrections)
             return columns_of(self._entries, g, corrections)
 
     def text(self, entry: int) -> str:
@@ -406,7 +406,7 @@ class Scope:
         self._texts = {}
         self._cached = None
 
-    def put(self, table: str, doc_id: int, document: dict[str, Any], place: Place, line: bytes) -> None:
+    def put(self, table: str, doc_id: int, document: dict[str, Any], place: LineSpan, line: bytes) -> None:
         """Add a document to the index."""
         if table != TABLE:
             return

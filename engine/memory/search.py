@@ -55,7 +55,7 @@ CLEAR = Lens()
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class NeighbourSearch:
     """Which remembered steps are the neighbours N(s) of a state.
 
     Attributes:
@@ -85,7 +85,7 @@ class Search:
 class Retriever(Protocol):
     """Something that finds neighbours: a memory scope, or another view of one."""
 
-    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
+    def retrieve(self, state: State, search: NeighbourSearch) -> tuple[Neighbour, ...]:
         """Return N(s), best first, the newest first among equals."""
         ...
 

@@ -71,8 +71,8 @@ class Memory:
             BadFile: Its journal is foreign, damaged in its first line, or from a newer version.
             StorageError: It cannot be read, or its folder cannot be made.
         """
-        from engine.hiding import secrets_of
         from engine.memory.redact import Redactor
+        from engine.redaction import secrets_of
 
         if not limits.is_name(name):
             raise UsageError(
@@ -100,7 +100,7 @@ class Memory:
 
     def inspect(self) -> list[tuple[str, str | None]]:
         """Return (name, None) for each scope, and (folder, what is wrong) for those that cannot be read."""
-        from engine.memory.disk.reader import Reader
+        from engine.memory.disk.reader import JournalReader
 
         found: list[tuple[str, str | None]] = []
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -109,7 +109,7 @@ class Memory:
                 if folder.is_symlink() or not path.is_file() or not path.stat().st_size:
                     continue
                 try:
-                    header = Reader(path).read_header()
+                    header = JournalReader(path).read_header()
                     name = header["about"].get("scope")
                     found.append((name, None) if limits.is_name(name) else (folder.name, "it has no name"))
                 except JitrlError as error:

@@ -26,7 +26,7 @@ _CONDITION = re.compile(r"(ep|episode|hits|decided|g|points)(>=|<=|>|<|=|:)(-?[0
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StepTable:
     """Columns of the remembered steps, oldest first; forgotten ones are left out. One item per step.
 
     Attributes:
@@ -55,7 +55,7 @@ class Table:
         return len(self.entry)
 
 
-def columns_of(entries: Entries, g: Sequence[float], corrections: Mapping[int, Correction]) -> Table:
+def columns_of(entries: Entries, g: Sequence[float], corrections: Mapping[int, Correction]) -> StepTable:
     """Return all steps of an index that were not forgotten.
 
     Args:
@@ -69,7 +69,7 @@ def columns_of(entries: Entries, g: Sequence[float], corrections: Mapping[int, C
     places = columns["episode"][rows]
     starts, firsts = np.array(entries.start, np.int64), np.array(entries.first, np.int64)
     step = rows - starts[places]
-    found = Table(
+    found = StepTable(
         entry=firsts[places] + step if len(rows) else rows,
         episode=np.array(entries.numbers, np.int64)[places] if len(rows) else rows,
         step=step,
@@ -89,7 +89,7 @@ def columns_of(entries: Entries, g: Sequence[float], corrections: Mapping[int, C
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class UseCounts:
     """How often each step was behind a decision, by entry number.
 
     Attributes:
@@ -100,7 +100,7 @@ class Counts:
     hits: Mapping[int, int] = field(default_factory=dict)
     decided: Mapping[int, int] = field(default_factory=dict)
 
-    def column(self, table: Table, name: str) -> Ints:
+    def column(self, table: StepTable, name: str) -> Ints:
         """Return "hits" or "decided" for each row of a table."""
         found = np.zeros(len(table), np.int64)
         known: Mapping[int, int] = getattr(self, name)
@@ -159,12 +159,12 @@ def parsed(text: str) -> Filter:
 
 
 def listed(
-    table: Table,
+    table: StepTable,
     wanted: Filter,
     *,
     sort: str = "entry",
     descending: bool = True,
-    counts: Counts | None = None,
+    counts: UseCounts | None = None,
     found: NDArray[np.int64] | None = None,
 ) -> Ints:
     """Return the indices of the rows to list, in their order. Equal rows are in the order of their entries.
@@ -176,7 +176,7 @@ def listed(
         counts: How often steps were behind decisions.
         found: Entry numbers of the steps that have the words; None for all.
     """
-    counts = counts or Counts()
+    counts = counts or UseCounts()
     kept = np.ones(len(table), bool)
     for name, sign, number in wanted.conditions:
         kept &= _holds(_column(table, name, counts), sign, number)
@@ -199,7 +199,7 @@ def listed(
     return rows[::-1] if descending else rows
 
 
-def _column(table: Table, name: str, counts: Counts) -> Ints | Floats:
+def _column(table: StepTable, name: str, counts: UseCounts) -> Ints | Floats:
     if name in ("hits", "decided"):
         return counts.column(table, name)
     if name in ("action", "by"):

@@ -8,14 +8,14 @@ from typing import Any
 
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import Scope
-from engine.memory.search import CLEAR, Correction, Lens, Retriever, Search
+from engine.memory.search import CLEAR, Correction, Lens, NeighbourSearch, Retriever
 from engine.records import CorrectedStep, Episode, Neighbour, State, Step
 
 _MORE = 16
 """By how much more is asked for where a lens hides steps."""
 
 
-class View:
+class ScopeView:
     """A scope seen through a lens. What it does not have is the scope's.
 
     Args:
@@ -30,9 +30,9 @@ class View:
         self._found = through or scope
         self._seeing = self
 
-    def through(self, retriever: Retriever) -> View:
+    def through(self, retriever: Retriever) -> ScopeView:
         """Return the same view of what another retriever finds in the scope. It follows the lens of this one."""
-        other = View(self.scope, self.lens, retriever)
+        other = ScopeView(self.scope, self.lens, retriever)
         other._seeing = self._seeing
         return other
 
@@ -40,7 +40,7 @@ class View:
         """Return an attribute of the scope."""
         return getattr(self.scope, name)
 
-    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
+    def retrieve(self, state: State, search: NeighbourSearch) -> tuple[Neighbour, ...]:
         """Return N(s) among the steps that are seen: the same as if there were no others."""
         lens = self._seeing.lens
         if not lens.without and lens.before is None:

@@ -6,7 +6,7 @@ Sec. 4): s state, a action, r step reward, G discounted return, z logit, V and Q
 
 from __future__ import annotations
 
-from engine.records.deciding import (
+from engine.records.decision import (
     NO_TALLY,
     PARTS,
     ActionRequest,
@@ -24,6 +24,16 @@ from engine.records.deciding import (
     Update,
     Valuation,
     total_cost,
+)
+from engine.records.episodes import (
+    OUTCOMES,
+    CorrectedStep,
+    EnvironmentInfo,
+    Episode,
+    Observation,
+    State,
+    Step,
+    Trajectory,
 )
 from engine.records.events import (
     EVENTS,
@@ -47,16 +57,6 @@ from engine.records.events import (
     Waiting,
 )
 from engine.records.kept import Kept
-from engine.records.lived import (
-    OUTCOMES,
-    CorrectedStep,
-    EnvironmentInfo,
-    Episode,
-    Observation,
-    State,
-    Step,
-    Trajectory,
-)
 
 __all__ = [
     "EVENTS",

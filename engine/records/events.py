@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.records.deciding import NO_TALLY, Decision, ModelCall, Tally
-from engine.records.lived import EnvironmentInfo, Observation
+from engine.records.decision import NO_TALLY, Decision, ModelCall, Tally
+from engine.records.episodes import EnvironmentInfo, Observation
 
 FORMAT = 2
 """Number of the format of recordings. It grows when a field changes its name or meaning, not with new fields."""

@@ -23,7 +23,7 @@ from engine.codec import event_to_line
 from engine.disk import read_text, write_private
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
 from engine.memory import Memory
-from engine.memory.cut import copy_until
+from engine.memory.copy_scope import copy_until
 from engine.paths import ensure_folder, slug
 from engine.records import (
     Decided,
@@ -53,7 +53,7 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedSave:
     """A save that a person named."""
 
     name: str
@@ -117,13 +117,13 @@ def keep(saves: Path, session: SavedSession, name: str) -> None:
         raise StorageError(f"{name!r} could not be saved in {root}: {error.strerror or error}") from None
 
 
-def named(saves: Path) -> Iterator[Named]:
+def named(saves: Path) -> Iterator[NamedSave]:
     """Yield the readable saves, newest first."""
     root = saves / _FOLDER
     folders = [f for f in root.iterdir() if f.is_dir() and f.name[0] != "."] if root.is_dir() else []
     for folder in sorted(folders, key=lambda f: f.stat().st_mtime, reverse=True):
         try:
-            yield Named(read_text(folder / _NAME), sessions.load(folder))
+            yield NamedSave(read_text(folder / _NAME), sessions.load(folder))
         except (OSError, ValueError, BadFile):
             continue
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine import explain
 from engine.records import EpisodeEnded, Event, SessionStarted
 from engine.session import recording
-from engine.session.past import Taken, episodes
+from engine.session.recorded_steps import TakenStep, episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def candidate_rows(path: Path, cell: str = "") -> Iterator[CandidateRow]:
 
 
 def _of_step(
-    taken: Taken, step: int, episode: int, started: SessionStarted, ended: EpisodeEnded | None, cell: str
+    taken: TakenStep, step: int, episode: int, started: SessionStarted, ended: EpisodeEnded | None, cell: str
 ) -> Iterator[CandidateRow]:
     decision, update = taken.decision, taken.decision.update
     typed = CandidateRow(

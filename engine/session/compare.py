@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from engine import explain
 from engine.records import Decision, EpisodeEnded, Event, SessionStarted, Stepped, total_cost
-from engine.session.past import Past, Taken, episodes
+from engine.session.recorded_steps import Past, TakenStep, episodes
 
 SAME, ACTION, ANSWER, ALONE = "same", "action", "answer", "alone"
 """How two sessions compare at a step: the same, another action, another answer to it, or only one has the step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ComparedOption:
     """What a session thought of an action at a step.
 
     Attributes:
@@ -57,17 +57,17 @@ class Side:
     answer: str
     score: float
     reward: float
-    options: tuple[Option, ...]
+    options: tuple[ComparedOption, ...]
     v: float | None = None
     unit: str = ""
 
-    def option(self, action: str) -> Option | None:
+    def option(self, action: str) -> ComparedOption | None:
         """Return what the agent thought of an action, None if it was no candidate."""
         return next((option for option in self.options if option.action == action), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedStep:
     """A step of two sessions.
 
     Attributes:
@@ -93,7 +93,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ComparedRun:
     """One of two sessions that are compared.
 
     Attributes:
@@ -126,9 +126,9 @@ class Comparison:
         first: Index of the first row that is not the same, None if there is none.
     """
 
-    left: Run
-    right: Run
-    rows: tuple[Row, ...]
+    left: ComparedRun
+    right: ComparedRun
+    rows: tuple[ComparedStep, ...]
     others: dict[str, tuple[str, str]]
     first: int | None
 
@@ -151,14 +151,14 @@ def compare(left: Iterable[Event], right: Iterable[Event]) -> Comparison:
     one, left_steps = _read(left)
     other, right_steps = _read(right)
     rows = tuple(
-        Row(episode, step, left_steps.get((episode, step)), right_steps.get((episode, step)))
+        ComparedStep(episode, step, left_steps.get((episode, step)), right_steps.get((episode, step)))
         for episode, step in sorted(left_steps.keys() | right_steps.keys())
     )
     first = next((at for at, row in enumerate(rows) if row.kind != SAME), None)
     return Comparison(one, other, rows, _others(one.started, other.started), first)
 
 
-def reason(row: Row) -> str:
+def reason(row: ComparedStep) -> str:
     """Return why two sessions differ at a step, as a sentence; "" if they do not."""
     left, right = row.left, row.right
     if left is None or right is None:
@@ -182,7 +182,7 @@ def reason(row: Row) -> str:
     return "The probabilities are the same; the draw was different."
 
 
-def weighed(row: Row) -> list[tuple[str, Option | None, Option | None]]:
+def weighed(row: ComparedStep) -> list[tuple[str, ComparedOption | None, ComparedOption | None]]:
     """Return the actions that were taken at a step, the first session's first, each with what both thought of it."""
     actions = dict.fromkeys(side.action for side in (row.left, row.right) if side is not None)
     return [
@@ -201,7 +201,7 @@ def _alike(left: Side, right: Side, name: str) -> bool:
     return one.keys() == other.keys() and all(math.isclose(one[a], other[a], abs_tol=1e-9) for a in one)
 
 
-def _read(events: Iterable[Event]) -> tuple[Run, dict[tuple[int, int], Side]]:
+def _read(events: Iterable[Event]) -> tuple[ComparedRun, dict[tuple[int, int], Side]]:
     """Return a session and its steps by episode and step."""
     started: SessionStarted | None = None
     scores: dict[int, float] = {}
@@ -225,15 +225,15 @@ def _read(events: Iterable[Event]) -> tuple[Run, dict[tuple[int, int], Side]]:
         for number, taken in enumerate(_last(past))
     }
     tokens, dollars = sum(one for one, _ in costs.values()), total_cost(one for _, one in costs.values())
-    return Run(started, scores, tokens, dollars), steps
+    return ComparedRun(started, scores, tokens, dollars), steps
 
 
-def _last(past: Past) -> list[Taken]:
+def _last(past: Past) -> list[TakenStep]:
     """Return the steps of an episode as they were taken in the end."""
     return past.takes[-1].steps
 
 
-def _side(taken: Taken) -> Side:
+def _side(taken: TakenStep) -> Side:
     decision = taken.decided or taken.decision
     update = decision.update
     seen = explain.shown(update) if update is not None and explain.knows(update) else None
@@ -250,14 +250,14 @@ def _side(taken: Taken) -> Side:
     )
 
 
-def _options(decision: Decision, seen: explain.Shown | None) -> tuple[Option, ...]:
+def _options(decision: Decision, seen: explain.Shown | None) -> tuple[ComparedOption, ...]:
     made = []
     for i, candidate in enumerate(decision.candidates):
         before, after = decision.prior[i], decision.posterior[i]
         if seen is None or decision.update is None:
-            made.append(Option(candidate.action, before, after))
+            made.append(ComparedOption(candidate.action, before, after))
         else:
-            made.append(Option(candidate.action, before, after, seen.q[i], *explain.tried(decision.update, i)))
+            made.append(ComparedOption(candidate.action, before, after, seen.q[i], *explain.tried(decision.update, i)))
     return tuple(made)
 
 

@@ -21,7 +21,7 @@ FOREVER = 1 << 60
 """Number of an episode that never comes: a fast-forward to it ends at a breakpoint."""
 
 
-class Stopped(Exception):
+class StopRequested(Exception):
     """The person asked the session to stop. Not an error."""
 
 
@@ -37,7 +37,7 @@ class EndEpisode(Exception):
     """The person asked for the end of the episode. Not an error."""
 
 
-class Said(enum.Enum):
+class PersonSaid(enum.Enum):
     """What a person said to a decision."""
 
     NOTHING = enum.auto()
@@ -61,7 +61,7 @@ class Answer:
         action: The action of `INSTEAD` and `VETOED`; how far was handed over for `HANDED_OVER`.
     """
 
-    said: Said = Said.NOTHING
+    said: PersonSaid = PersonSaid.NOTHING
     action: str = ""
 
 
@@ -121,7 +121,7 @@ class Control:
             steps = self._single_steps
             self._come_back()
             if self._held is not None and self._held.asks:
-                self._answer = Answer(Said.APPROVED)
+                self._answer = Answer(PersonSaid.APPROVED)
             elif self._mending or self._orders.ask != ALWAYS:
                 self._single_steps = steps + 1
             self._changed.notify_all()
@@ -135,7 +135,7 @@ class Control:
             self._overrides.append(action)
             self._changed.notify_all()
 
-    def answer(self, question: int, said: Said, action: str = "") -> bool:
+    def answer(self, question: int, said: PersonSaid, action: str = "") -> bool:
         """Answer a question of the session (`Paused.question`).
 
         Returns:
@@ -285,7 +285,7 @@ class Control:
     def check(self) -> None:
         """Raise Stopped if the person asked for it."""
         if self._stopped:
-            raise Stopped
+            raise StopRequested
 
     def turn(self) -> None:
         """Wait until the next step may be decided: at once, unless sessions play in turn.
@@ -333,11 +333,11 @@ class Control:
                     if not asks and not self._paused:
                         left = min(until, time.monotonic() + self._delay) - time.monotonic()
                         if left <= 0:
-                            return Answer(Said.APPROVED if hold else Said.NOTHING)
+                            return Answer(PersonSaid.APPROVED if hold else PersonSaid.NOTHING)
                         self._wait(left)
                     elif not asks and self._single_steps > 0:
                         self._single_steps -= 1
-                        return Answer(Said.APPROVED if self._held else Said.NOTHING)
+                        return Answer(PersonSaid.APPROVED if self._held else PersonSaid.NOTHING)
                     else:
                         self._single_steps = 0
                         now = Paused(hold, self._question, asks)
@@ -370,7 +370,7 @@ class Control:
             try:
                 while self._paused and self._single_steps == 0:
                     if self._stopped:
-                        raise Stopped
+                        raise StopRequested
                     self._changed.wait()
             finally:
                 self._single_steps, self._mending = 0, False
@@ -395,7 +395,7 @@ class Control:
     def _command(self, episode: int) -> Answer | None:
         """Return or raise what the person said, None if they said nothing."""
         if self._stopped:
-            raise Stopped
+            raise StopRequested
         if self._take_back:
             self._take_back = False
             self._overrides.clear()
@@ -408,11 +408,11 @@ class Control:
             raise EndEpisode
         if self._redo:
             self._redo = False
-            return Answer(Said.REDO)
+            return Answer(PersonSaid.REDO)
         if self._answer is not None:
             return self._answer
         if self._overrides:
-            return Answer(Said.INSTEAD, self._overrides.popleft())
+            return Answer(PersonSaid.INSTEAD, self._overrides.popleft())
         return None
 
     def _hurries(self, episode: int) -> bool:
@@ -424,4 +424,4 @@ class Control:
         if self._handed_steps > 0:
             self._handed_steps -= 1
             self._paused = self._paused or self._handed_steps == 0
-        return Answer(Said.HANDED_OVER, self._handed) if self._held is not None else Answer()
+        return Answer(PersonSaid.HANDED_OVER, self._handed) if self._held is not None else Answer()

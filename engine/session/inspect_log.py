@@ -21,7 +21,7 @@ from engine.disk import replace_file, shown
 from engine.errors import UsageError
 from engine.records import EpisodeEnded, EpisodeStarted, Event, SessionEnded, SessionStarted
 from engine.session import recording
-from engine.session.past import Past, episodes
+from engine.session.recorded_steps import Past, episodes
 
 FORMS = (".eval", ".json")
 _VERSION = 2

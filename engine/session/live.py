@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from engine.memory.store import Memory, Scope
     from engine.records import Kept, ModelCall
     from engine.session.account import Account
+    from engine.session.model_texts import Writer
     from engine.session.store import SavedSession
-    from engine.session.writing import Writer
     from engine.settings import SessionConfig, Settings
 
 
@@ -296,13 +296,13 @@ def open_parts(
     """
     from engine.agents import AGENTS
     from engine.agents.base import AgentContext
-    from engine.environment import Judged
+    from engine.environment import JudgedEnvironment
     from engine.llm import open_model
     from engine.memory.search import CLEAR, Lens
-    from engine.memory.view import View
-    from engine.session.attainable import WRITING, attainable, why_no_writer
+    from engine.memory.view import ScopeView
+    from engine.session.model_texts import SessionNotebook, Writer
+    from engine.session.replaced_settings import WRITING, attainable, why_no_writer
     from engine.session.store import open_memory
-    from engine.session.writing import SessionNotebook, Writer
 
     config = saved.config
     cache = cache_folder(saves)
@@ -336,10 +336,10 @@ def open_parts(
             progress=progress,
         )
         check()
-        if settings.fuzzy == "model" and isinstance(environment, Judged):
+        if settings.fuzzy == "model" and isinstance(environment, JudgedEnvironment):
             environment.judge_with(model)
         notebook = SessionNotebook(scope.records, method.name, origin, failed)
-        start = View(scope, Lens(before, partly=True)) if before is not None else None
+        start = ScopeView(scope, Lens(before, partly=True)) if before is not None else None
         agent = method.make(
             AgentContext(
                 model, scope, settings, Writer(model, charge, check, progress), notebook, start, kind.dialects()

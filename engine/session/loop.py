@@ -17,7 +17,7 @@ from engine.agents.base import Turn
 from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
-from engine.memory.view import View
+from engine.memory.view import ScopeView
 from engine.records import (
     Decision,
     Episode,
@@ -39,17 +39,17 @@ from engine.records import (
 from engine.session import levers, orders, recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
-from engine.session.ahead import Lookahead, open_ahead
-from engine.session.beginning import Beginnings
-from engine.session.control import Control, EndEpisode, Stopped, TakeBack
+from engine.session.control import Control, EndEpisode, StopRequested, TakeBack
+from engine.session.emitter import Teller
+from engine.session.episode_start import Beginnings
 from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
-from engine.session.past import Taken, episodes
+from engine.session.lookahead import Lookahead, open_ahead
 from engine.session.processor import Stopwatch
-from engine.session.remote.host import Host
+from engine.session.recorded_steps import TakenStep, episodes
+from engine.session.remote.host import SessionHost
 from engine.session.replay import Replay, draws
-from engine.session.sharing import place
-from engine.session.steering import Steering
-from engine.session.telling import Teller
+from engine.session.shared import place
+from engine.session.steer import Steering
 
 if TYPE_CHECKING:
     from engine.environment import Environment
@@ -92,7 +92,7 @@ class Session:
         self._interactive = interactive
         self._clock = clock
         self._model = model
-        self._host = Host.of(saved, self.control, interactive=interactive)
+        self._host = SessionHost.of(saved, self.control, interactive=interactive)
         self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
         self._accounts = Accounts(self._tell)
@@ -125,7 +125,7 @@ class Session:
             live = self._take_up(parts, past)
             self._play(parts, live)
             finished = True
-        except Stopped:
+        except StopRequested:
             pass
         except JitrlError as error:
             self.error = error
@@ -227,7 +227,7 @@ class Session:
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
         told = [event for _, event in past]
         in_force = levers.InForce(levers.began_with(parts.settings, told), told) if past else None
-        self._replay = Replay(parts.agent, started, View(parts.scope), self._uids, in_force)
+        self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, in_force)
         if not past:
             self._tell(started)
             return None
@@ -255,7 +255,7 @@ class Session:
         self._changes.follow(parts.agent, levers.in_force(told), 0, 0)
         return live
 
-    def _repeat(self, parts: Parts, account: Account, steps: Iterable[Taken]) -> Live:
+    def _repeat(self, parts: Parts, account: Account, steps: Iterable[TakenStep]) -> Live:
         """Take steps of an episode again from its beginning: it was left after them, or a later one is taken back.
 
         Args:
@@ -315,7 +315,7 @@ class Session:
     def _taken_back(self, parts: Parts, before: Live) -> Live:
         """Return the episode without its last step, by taking all others again."""
         steps = zip(before.decisions[:-1], before.seen, before.seen[1:], strict=False)
-        live = self._repeat(parts, before.account, (Taken(one, None, seen, then) for one, seen, then in steps))
+        live = self._repeat(parts, before.account, (TakenStep(one, None, seen, then) for one, seen, then in steps))
         live.started = before.started
         self._steering.taken_back(before.decisions[-1])
         account = live.account

@@ -14,7 +14,7 @@ from engine.environments import kind_of_scope
 from engine.paths import code_digest
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
 from engine.session.account import added
-from engine.session.sharing import said
+from engine.session.shared import said
 
 PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
 """Packages whose version can affect decisions."""

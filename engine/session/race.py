@@ -62,7 +62,7 @@ class SavedRace:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RacerEvent:
     """What one racer tells.
 
     Attributes:
@@ -154,7 +154,7 @@ class Race:
     """
 
     def __init__(
-        self, saved: SavedRace, saves: Path, emit: Callable[[Told], None], *, paused: bool = False
+        self, saved: SavedRace, saves: Path, emit: Callable[[RacerEvent], None], *, paused: bool = False
     ) -> None:
         count = len(saved.racers)
         self.lockstep = Lockstep(count, paused=paused)
@@ -187,7 +187,7 @@ class Race:
         def emit(event: Event) -> None:
             if isinstance(event, Decided):
                 reins.at = event.episode, event.decision.step
-            self._emit(Told(who, event))
+            self._emit(RacerEvent(who, event))
 
         from engine.session.loop import Session
 
@@ -199,18 +199,18 @@ class Race:
         except Exception as error:  # a fault of ours; the others go on, and `run` raises it when they have ended
             self._unexpected.append(error)
             self.errors[who] = f"something went wrong that should not have ({type(error).__name__})"
-            self._emit(Told(who, Notice("error", self.errors[who])))
+            self._emit(RacerEvent(who, Notice("error", self.errors[who])))
         finally:
             self.lockstep.leave(who)
 
 
-def moments(saved: SavedRace) -> Iterator[list[Told]]:
+def moments(saved: SavedRace) -> Iterator[list[RacerEvent]]:
     """Yield what was told in a race, step by step: for each step, what each racer decided and what came of it.
 
     Raises:
         BadFile: A recording is damaged.
     """
-    steps: dict[Moment, list[Told]] = {}
+    steps: dict[Moment, list[RacerEvent]] = {}
     for who, racer in enumerate(saved.racers):
         at: Moment = (0, 0)
         if not racer.session.recording.is_file():
@@ -218,6 +218,6 @@ def moments(saved: SavedRace) -> Iterator[list[Told]]:
         for _, event in recording.read(racer.session.recording):
             if isinstance(event, Decided):
                 at = event.episode, event.decision.step
-            steps.setdefault(at, []).append(Told(who, event))
+            steps.setdefault(at, []).append(RacerEvent(who, event))
     for at in sorted(steps):
         yield steps[at]

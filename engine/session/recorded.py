@@ -17,15 +17,15 @@ import numpy as np
 from engine.errors import UsageError
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
-from engine.memory.view import View
+from engine.memory.view import ScopeView
 from engine.records import Decided, Decision, Event, SessionStarted
 from engine.session.levers import InForce
-from engine.session.past import Past, episodes
 from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
-from engine.session.replay import Question, Replay
+from engine.session.recorded_steps import Past, episodes
+from engine.session.replay import Replay, ReplayedDecision
 from engine.settings import Settings, known
 from engine.values import ESTIMATORS, make_estimator
-from engine.values.failing import failure
+from engine.values.fallback import failure
 
 _POLICY = frozenset(
     {
@@ -219,7 +219,7 @@ class RecordedRun:
             )
         if self.scope is not None:
             self.scope.refresh()
-        view = View(self.scope) if asks and self.scope is not None else None
+        view = ScopeView(self.scope) if asks and self.scope is not None else None
         changes = self.changed(changes)
         agent = self._agent(changes, view, lens)
         begun = dataclasses.replace(self.started, next_entry=self._begin())
@@ -246,7 +246,7 @@ class RecordedRun:
                     if at is not None:
                         return
 
-    def _agent(self, changes: Mapping[str, Any], view: View | None, lens: Lens | None) -> RecordedAgent:
+    def _agent(self, changes: Mapping[str, Any], view: ScopeView | None, lens: Lens | None) -> RecordedAgent:
         """Return an agent that decides again; with a view, from memory as it was when the session began."""
         settings = dataclasses.replace(self.settings, **changes)
         if view is None:
@@ -260,7 +260,7 @@ class RecordedRun:
         except Exception as error:
             raise failure(error) from error
 
-    def _settings_of(self, asked: Question, changes: Mapping[str, Any]) -> Settings:
+    def _settings_of(self, asked: ReplayedDecision, changes: Mapping[str, Any]) -> Settings:
         """Return what a decision is made again with: what was in force then, with changes."""
         waits = asked.stands and not asked.carried_out
         return dataclasses.replace(self._in_force.at(None if waits else asked.recorded), **changes)

@@ -21,10 +21,10 @@ from engine.records import (
     Update,
     Valuation,
 )
-from engine.session.replay import Question
+from engine.session.replay import ReplayedDecision
 from engine.settings import Settings
 from engine.values.base import Estimator, Query
-from engine.values.failing import failure
+from engine.values.fallback import failure
 from engine.values.knn import KnnEstimator
 
 _Answer = TypeVar("_Answer")
@@ -42,7 +42,7 @@ class RecordedAgent(JitrlAgent):
         """What it has of values."""
         return self._estimator
 
-    def again(self, asked: Question) -> Decision:
+    def again(self, asked: ReplayedDecision) -> Decision:
         """Return the decision that is made now where another was recorded."""
         self._recorded = recorded = asked.recorded
         if isinstance(self._estimator, RecordedEstimator):

@@ -14,12 +14,12 @@ import numpy as np
 from engine.agents.base import Agent, Replayed, Turn
 from engine.errors import BadFile
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.view import View, corrected
+from engine.memory.view import ScopeView, corrected
 from engine.records import Decision, Episode, Observation, SessionStarted, State
 from engine.session.levers import InForce
 from engine.session.live import taken
-from engine.session.past import Past, Take
-from engine.session.sharing import place
+from engine.session.recorded_steps import Past, Take
+from engine.session.shared import place
 
 
 def draws(seed: int, episode: int, step: int) -> np.random.Generator:
@@ -28,7 +28,7 @@ def draws(seed: int, episode: int, step: int) -> np.random.Generator:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReplayedDecision:
     """A decision of a recording, when it comes up in the replay.
 
     Attributes:
@@ -58,7 +58,7 @@ class Replay:
     """
 
     def __init__(
-        self, agent: Agent, started: SessionStarted, view: View | None, own: Collection[str],
+        self, agent: Agent, started: SessionStarted, view: ScopeView | None, own: Collection[str],
         in_force: InForce | None = None,
     ) -> None:  # fmt: skip
         self._in_force = in_force
@@ -83,7 +83,7 @@ class Replay:
         if self._replayed is not None:
             self._decided(self._replayed, self._asked(episode, decision, seen))
 
-    def _decided(self, agent: Replayed, asked: Question) -> None:
+    def _decided(self, agent: Replayed, asked: ReplayedDecision) -> None:
         if self._in_force is not None:
             agent.change(self._in_force.at(asked.recorded))
         agent.decided(asked.turn, asked.recorded, asked.rng)
@@ -108,7 +108,7 @@ class Replay:
             if episode is not None and not _lacks(seen := self._view.seen(episode, first)):
                 self._replayed.stored_elsewhere(seen, first)
 
-    def episode(self, past: Past, *, forgotten: bool = True) -> Iterator[Question]:
+    def episode(self, past: Past, *, forgotten: bool = True) -> Iterator[ReplayedDecision]:
         """Tell the agent an episode, and yield each decision in it when it comes up.
 
         The agent is not told of decisions here. Who calls this tells it what it decided, or has it decide again.
@@ -137,7 +137,7 @@ class Replay:
 
     def _take(
         self, past: Past, take: Take, first: int, final: State | None, stand: int | None
-    ) -> Iterator[Question]:
+    ) -> Iterator[ReplayedDecision]:
         """Tell the agent the steps of an episode, with the points that a person gave them in place of the game's.
 
         Args:
@@ -168,7 +168,7 @@ class Replay:
 
     def _asked(
         self, episode: int, decision: Decision, seen: Observation, *, carried_out: bool = True, stands: bool = True
-    ) -> Question:
+    ) -> ReplayedDecision:
         """Return what the agent was asked when it decided."""
         known = {*decision.valid_actions, *(c.action for c in decision.candidates)}
         planned = decision.update is not None and bool(decision.update.valuation.terms)
@@ -186,7 +186,7 @@ class Replay:
             episode=number,
             episodes=episodes,
         )
-        return Question(turn, decision, draws(self._started.seed, number, decision.step), carried_out, stands)
+        return ReplayedDecision(turn, decision, draws(self._started.seed, number, decision.step), carried_out, stands)
 
 
 def _lacks(episode: Episode) -> bool:

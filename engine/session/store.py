@@ -158,7 +158,7 @@ def open_memory(
         MissingError, BadFile: A shared one cannot be used.
     """
     from engine.environments import scope_rules
-    from engine.memory.opening import open_memory as opened
+    from engine.memory.memory_factory import open_memory as opened
 
     which = session.config.memory
     place = which if is_address(which) else memory_folder(saves, session)

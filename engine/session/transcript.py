@@ -34,7 +34,7 @@ FORMAT = 1
 
 
 @dataclass(slots=True)
-class Taken:
+class TranscriptStep:
     """One step.
 
     Attributes:
@@ -74,7 +74,7 @@ class Part:
 
     episode: int
     opening: str
-    steps: list[Taken] = field(default_factory=list)
+    steps: list[TranscriptStep] = field(default_factory=list)
     score: float = 0.0
     ended: bool = False
     outcome: str = ""
@@ -125,7 +125,7 @@ def transcript(events: Iterable[Event], notes: Sequence[Note] = ()) -> Transcrip
             case Stepped() if part is not None:
                 seen = event.observation
                 part.steps.append(
-                    Taken(event.step + 1, event.action, event.provenance, why, seen.text.strip(), seen.place,
+                    TranscriptStep(event.step + 1, event.action, event.provenance, why, seen.text.strip(), seen.place,
                           event.reward, seen.score)
                 )  # fmt: skip
                 part.score, why = seen.score, ""
@@ -268,7 +268,7 @@ def _about(made: Transcript) -> str:
     return f"Session {made.session}: agent {made.agent} with {made.model}, seed {made.seed}."
 
 
-def _gain(step: Taken, most: float | None) -> str:
+def _gain(step: TranscriptStep, most: float | None) -> str:
     points = f"{step.reward:+g} point{'' if abs(step.reward) == 1 else 's'}"
     return f"{points}, score {step.score:g}{f' of {most:g}' if most else ''}"
 

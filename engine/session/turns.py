@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from engine.session.control import Control, Stopped
+from engine.session.control import Control, StopRequested
 
 
 class Turns:
@@ -126,7 +126,7 @@ def play_in_turn(taken: Sequence[int], play: Callable[[int, Control], bool], con
         try:
             turns.open(who, controls[who].check)
             finished[who] = play(who, controls[who])
-        except Stopped:
+        except StopRequested:
             pass
         except Exception as error:  # raised again when all have ended
             errors.append(error)

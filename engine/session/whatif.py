@@ -14,10 +14,10 @@ from engine import explain
 from engine.agents.jitrl import JitrlAgent
 from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
-from engine.memory.correcting import correct
+from engine.memory.correct import correct
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
-from engine.memory.table import Counts
+from engine.memory.table import UseCounts
 from engine.records import Decided, Decision, Event, Neighbour, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions
@@ -28,7 +28,7 @@ from engine.values.knn import least_similarity
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WhatIfOutcome:
     """What a whole recorded run would have chosen with other settings.
 
     Attributes:
@@ -83,7 +83,7 @@ def what_if(
     from_memory: bool | None = None,
     checks: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Outcome:
+) -> WhatIfOutcome:
     """Make all decisions of a run again with other settings.
 
     Args:
@@ -111,7 +111,7 @@ def what_if(
     if asks and (checks or not changed):
         base = list(run.again(from_memory=True, check=check)) if changed else made
         unlike = sum(not one.same for one in base)
-    return Outcome(
+    return WhatIfOutcome(
         changed=changed,
         decisions=len(made),
         differing=tuple(one for one in made if one.differs),
@@ -303,7 +303,7 @@ def opened(path: Path, saves: Path) -> Iterator[RecordedRun]:
 
 def hit_counts(
     saves: Path, memory: Memory, scope: str, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Counts:
+) -> UseCounts:
     """Count in the recordings how often each step of a memory was behind a decision.
 
     Args:
@@ -329,7 +329,7 @@ def hit_counts(
             hits.update(behind)
             if decision.changed:
                 decided.update(behind)
-    return Counts(hits, decided)
+    return UseCounts(hits, decided)
 
 
 def memory_of(path: Path, saves: Path) -> Memory | None:

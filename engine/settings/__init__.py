@@ -4,8 +4,8 @@ Each group is a frozen class, and `Settings` has all groups together. Tables nam
 paper's appendix on hyperparameters (Jericho).
 """
 
-from engine.settings.judging import JudgingSettings
-from engine.settings.learning import LearningSettings
+from engine.settings.evaluation import JudgingSettings
+from engine.settings.methods import LearningSettings
 from engine.settings.model import ModelSettings
 from engine.settings.policy import PolicySettings
 from engine.settings.profiles import PROFILES, differences, make_settings

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.spec import Group, setting
+from engine.settings.spec import SettingsGroup, setting
 
 
 @dataclass(frozen=True)
-class ModelSettings(Group):
+class ModelSettings(SettingsGroup):
     """How the model is asked, how logits are obtained from it, and what it may cost."""
 
     logits: str = setting(

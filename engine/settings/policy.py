@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.spec import Group, setting
+from engine.settings.spec import SettingsGroup, setting
 
 
 @dataclass(frozen=True)
-class PolicySettings(Group):
+class PolicySettings(SettingsGroup):
     """Candidates, and how their logits become an action (Algorithm 1, steps 3 to 6)."""
 
     candidates: int = setting(3, "number of actions that the model proposes, |C|", 1, 1000)

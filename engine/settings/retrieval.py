@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.spec import Group, setting
+from engine.settings.spec import SettingsGroup, setting
 
 
 @dataclass(frozen=True)
-class RetrievalSettings(Group):
+class RetrievalSettings(SettingsGroup):
     """Retrieval of the neighbours of a state, which are remembered steps."""
 
     k: int = setting(10, "neighbours that are looked up for a state", 1, 1000)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.spec import Group, setting
+from engine.settings.spec import SettingsGroup, setting
 
 
 @dataclass(frozen=True)
-class RunSettings(Group):
+class RunSettings(SettingsGroup):
     """Length of an episode, time for its decisions, and when a run counts as failed."""
 
     step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)

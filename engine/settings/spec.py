@@ -22,7 +22,7 @@ def setting(
 
 
 @dataclass(frozen=True)
-class Group:
+class SettingsGroup:
     """A group of settings. Invalid values are refused when a group is made."""
 
     def __post_init__(self) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.spec import Group, setting
+from engine.settings.spec import SettingsGroup, setting
 
 
 @dataclass(frozen=True)
-class StateSettings(Group):
+class StateSettings(SettingsGroup):
     """How states and histories are made."""
 
     state: str = setting(

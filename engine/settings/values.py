@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.spec import Group, setting
+from engine.settings.spec import SettingsGroup, setting
 
 
 @dataclass(frozen=True)
-class ValueSettings(Group):
+class ValueSettings(SettingsGroup):
     """How V and Q are estimated from memory."""
 
     estimator: str = setting(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.settings.judging import JudgingSettings
-from engine.settings.learning import LearningSettings
+from engine.settings.evaluation import JudgingSettings
+from engine.settings.methods import LearningSettings
 from engine.settings.model import ModelSettings
 from engine.settings.policy import PolicySettings
 from engine.settings.retrieval import RetrievalSettings

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from engine.settings.training import TrainingSettings
+from engine.settings.train import TrainingSettings
 
 CHECKPOINTS = "checkpoints"
 """Folder of a run that they are in."""

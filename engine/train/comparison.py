@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import UsageError
-from engine.train.runs import Run
+from engine.train.runs import TrainingRun
 
 PLAYED = {"selection": "sample", "candidates": 1000}
 """Settings with which a trained policy is played as it was sampled."""
 
 
-def suite(runs: Sequence[Run], episodes: int) -> str:
+def suite(runs: Sequence[TrainingRun], episodes: int) -> str:
     """Return the suite as TOML.
 
     Its rows: the untrained model alone, JitRL with it, each run as it was trained before and plays now, and each run

@@ -12,7 +12,7 @@ from engine.codec import from_plain, to_plain
 from engine.disk import read_text, write_private
 from engine.errors import BadFile, ModelError, StorageError
 from engine.train import manifest
-from engine.train.jobs import Update
+from engine.train.jobs import WeightUpdate
 
 CURVE = "curve.jsonl"
 """File of a run."""
@@ -20,7 +20,7 @@ SAMPLES = ("episodes", "environment_steps", "prompt_tokens", "completion_tokens"
 """What a run has taken, as `samples` in its manifest; reports of benchmarks read it (`engine.bench.samples`)."""
 
 
-def read(folder: Path) -> list[Update]:
+def read(folder: Path) -> list[WeightUpdate]:
     """Return the updates of a run, oldest first. A torn last line is passed over.
 
     Raises:
@@ -29,12 +29,12 @@ def read(folder: Path) -> list[Update]:
     path = folder / CURVE
     if not path.is_file():
         return []
-    found: list[Update] = []
+    found: list[WeightUpdate] = []
     for line in read_text(path).splitlines(keepends=True):
         if not line.endswith("\n"):
             break
         try:
-            found.append(from_plain(Update, limits.parsed(line.encode())))
+            found.append(from_plain(WeightUpdate, limits.parsed(line.encode())))
         except (BadFile, TypeError, ValueError, LookupError) as error:
             raise BadFile(f"the curve {path} is damaged: {error}") from None
     return found
@@ -53,14 +53,14 @@ def check_finite(step: int, logs: Mapping[str, float]) -> None:
         )
 
 
-def write(folder: Path, updates: Sequence[Update]) -> None:
+def write(folder: Path, updates: Sequence[WeightUpdate]) -> None:
     """Write the curve of a run, and what the run has taken so far.
 
     Raises:
         StorageError: It cannot be written.
     """
     lines = "".join(json.dumps(to_plain(update), separators=(",", ":")) + "\n" for update in updates)
-    last = updates[-1] if updates else Update(0)
+    last = updates[-1] if updates else WeightUpdate(0)
     try:
         write_private(folder / CURVE, lines)
     except OSError as error:

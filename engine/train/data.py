@@ -12,8 +12,8 @@ from engine.errors import UsageError
 from engine.kinds import Places
 from engine.records import ActionRequest, Decided, EpisodeEnded, Event, ModelCall, ModelCalled, SessionStarted
 from engine.session import recording
-from engine.session.past import Past, episodes
-from engine.settings.training import SftSettings
+from engine.session.recorded_steps import Past, episodes
+from engine.settings.train import SftSettings
 
 
 @dataclass(frozen=True, slots=True)

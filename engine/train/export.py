@@ -12,7 +12,7 @@ import numpy as np
 from engine.errors import StorageError
 from engine.llm.local import metadata
 from engine.llm.local.weights import TRAINED
-from engine.train.sources import Source
+from engine.train.sources import ModelSource
 
 ADAPTER, MERGED = "adapter", "model"
 """Folders that are written into the folder of a run, beside the model file (`engine.llm.local.weights.TRAINED`)."""
@@ -27,7 +27,7 @@ F16, Q8_0 = 1, 7
 
 
 def write(
-    model: Any, tokenizer: Any, source: Source, folder: Path, *, prompt: str, run: str, kind: str
+    model: Any, tokenizer: Any, source: ModelSource, folder: Path, *, prompt: str, run: str, kind: str
 ) -> str:
     """Write the results of a run into its folder.
 

@@ -16,10 +16,10 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from engine.errors import UsageError
-from engine.settings.training import GrpoSettings
+from engine.settings.train import GrpoSettings
 from engine.train.checkpoints import arguments
-from engine.train.rollouts import Played
-from engine.train.trained import Row
+from engine.train.rollouts import PlayedEpisode
+from engine.train.trained import TrainingRow
 
 
 def config(
@@ -96,13 +96,13 @@ class EpisodeTrainer(GRPOTrainer):  # type: ignore[misc]
     def __init__(
         self,
         *args: Any,
-        play: Callable[[Sequence[str]], Sequence[Played]],
+        play: Callable[[Sequence[str]], Sequence[PlayedEpisode]],
         steps: int,
-        value: Callable[[Played], float],
+        value: Callable[[PlayedEpisode], float],
         **more: Any,
     ) -> None:
         self._play, self._steps, self._value = play, steps, value
-        self._allowed: dict[tuple[int, ...], Row] = {}
+        self._allowed: dict[tuple[int, ...], TrainingRow] = {}
         super().__init__(*args, reward_funcs=reward, rollout_func=EpisodeTrainer._rollout, **more)
 
     @staticmethod
@@ -124,10 +124,10 @@ class EpisodeTrainer(GRPOTrainer):  # type: ignore[misc]
             "episode_return": values,
         }
 
-    def _empty(self) -> Row:
+    def _empty(self) -> TrainingRow:
         """Return a row with nothing to learn from."""
         token = int(self._tokenizer.pad_token_id)
-        return Row((token,), (token,), ((token,),), (0.0,))
+        return TrainingRow((token,), (token,), ((token,),), (0.0,))
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -183,7 +183,7 @@ class EpisodeTrainer(GRPOTrainer):  # type: ignore[misc]
         return full.index_copy(0, index, own), full.detach().index_copy(0, index, entropies.detach())
 
     @staticmethod
-    def _tables(rows: Sequence[Row | None], keep: int, device: Any) -> tuple[Any, Any]:
+    def _tables(rows: Sequence[TrainingRow | None], keep: int, device: Any) -> tuple[Any, Any]:
         """Return the allowed tokens, (rows, `keep`, most) with -1 for none, and the index of the drawn one in them."""
         most = max((len(tokens) for row in rows if row for tokens in row.allowed), default=1)
         allowed = torch.full((len(rows), keep, most), -1, dtype=torch.long)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine import children, waits
 from engine.errors import GameError, MissingError
-from engine.installing import run_logged
+from engine.installer import run_logged
 from engine.paths import ensure_folder
 from engine.train.places import PYTHON, python_of, train_folder
 
@@ -43,7 +43,7 @@ print(json.dumps([list(sys.version_info[:2]), found]))
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class TrainingEnvironment:
     """What was found of a training environment.
 
     Attributes:
@@ -57,11 +57,11 @@ class Environment:
     problem: str
 
 
-def look(saves: Path) -> Environment:
+def look(saves: Path) -> TrainingEnvironment:
     """Look at the training environment."""
     python = python_of(saves)
     if not python.is_file():
-        return Environment(python, {}, f"there is no training environment; make it with: {INSTALL}")
+        return TrainingEnvironment(python, {}, f"there is no training environment; make it with: {INSTALL}")
     try:
         done = children.run(
             "the training environment", [str(python), "-I", "-c", _ASK, *PACKAGES], children.environment(),
@@ -69,10 +69,10 @@ def look(saves: Path) -> Environment:
         )  # fmt: skip
         version, found = json.loads(done.stdout)
     except (GameError, ValueError):
-        return Environment(python, {}, f"{python} does not run; make the environment anew with: {INSTALL}")
+        return TrainingEnvironment(python, {}, f"{python} does not run; make the environment anew with: {INSTALL}")
     ours = list(sys.version_info[:2])
     if version != ours:
-        return Environment(
+        return TrainingEnvironment(
             python,
             found,
             f"{python} is Python {version[0]}.{version[1]}, and jitrl runs on {ours[0]}.{ours[1]}; {PYTHON} must name "
@@ -86,7 +86,7 @@ def look(saves: Path) -> Environment:
     problem = (
         f"the training environment lacks {', '.join(wrong)}; complete it with: {INSTALL}" if wrong else ""
     )
-    return Environment(python, found, problem)
+    return TrainingEnvironment(python, found, problem)
 
 
 def ready(saves: Path) -> Path:

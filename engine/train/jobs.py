@@ -13,7 +13,7 @@ JOB = "job.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingJob:
     """What a training process is to do.
 
     Attributes:
@@ -48,7 +48,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class WeightUpdate:
     """One update of the weights, a line of the curve.
 
     Attributes:

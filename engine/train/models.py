@@ -14,14 +14,14 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from engine.errors import BadFile, StorageError
 from engine.llm.local.engine import default_threads
 from engine.paths import ensure_folder
-from engine.settings.training import TrainingSettings
+from engine.settings.train import TrainingSettings
 from engine.texts import clipped
-from engine.train.sources import Source
+from engine.train.sources import ModelSource
 
 WEIGHTS = "model.safetensors"
 
 
-def folder_of(source: Source, cache: Path, say: Callable[[str], None]) -> Path:
+def folder_of(source: ModelSource, cache: Path, say: Callable[[str], None]) -> Path:
     """Return the folder of a model; that of a model file is made in `cache` if it is missing.
 
     Raises:

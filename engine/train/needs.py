@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.errors import MissingError
-from engine.settings.training import GrpoSettings, SftSettings, TrainingSettings
-from engine.train.sources import Source
+from engine.settings.train import GrpoSettings, SftSettings, TrainingSettings
+from engine.train.sources import ModelSource
 
 RUNTIME = 450 * 2**20
 """Bytes of Python with torch and the trainer, without a model."""
@@ -17,7 +17,7 @@ OPTIMIZER = 12
 """Bytes for each trained weight besides the weight itself: its gradient and two moments."""
 
 
-def bytes_needed(source: Source, settings: TrainingSettings) -> int:
+def bytes_needed(source: ModelSource, settings: TrainingSettings) -> int:
     """Return the bytes that training needs at most, with prompts as long as the settings allow."""
     wide = 2 if settings.precision == "bf16" else 4
     # What is trained stays at 32 bits, and is copied to compute in 16.
@@ -45,7 +45,7 @@ def _copies(settings: GrpoSettings) -> bool:
     return settings.kl > 0 and settings.lora_rank == 0
 
 
-def check(source: Source, settings: TrainingSettings, available: Callable[[], int] | None = None) -> None:
+def check(source: ModelSource, settings: TrainingSettings, available: Callable[[], int] | None = None) -> None:
     """Refuse a model that does not fit into memory.
 
     Args:

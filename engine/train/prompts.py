@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.llm.asking import Asking
 from engine.llm.prompts import TRANSCRIPT, Prompt, plain, tail
+from engine.llm.questions import Asking
 from engine.records import ActionRequest
 
 

@@ -32,12 +32,12 @@ from engine.session.control import Control
 from engine.session.live import taken
 from engine.session.loop import Session
 from engine.settings import SessionConfig
-from engine.train.checking import UNLIKE
-from engine.train.trained import Row, TrainedModel
+from engine.train.checks import UNLIKE
+from engine.train.trained import TrainedModel, TrainingRow
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Played:
+class PlayedEpisode:
     """One episode.
 
     Attributes:
@@ -54,7 +54,7 @@ class Played:
     score: float
     rewards: tuple[float, ...]
     gains: tuple[float, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TrainingRow, ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -64,7 +64,7 @@ class Played:
         return sum(len(row.prompt) + len(row.action) for row in self.rows)
 
 
-class Story:
+class RolloutStory:
     """What the evaluator needs of an episode, collected while it is played.
 
     Args:
@@ -97,7 +97,7 @@ class Story:
         )  # fmt: skip
 
 
-class Player:
+class RolloutPlayer:
     """Plays the episodes of one task, some at a time.
 
     Args:
@@ -132,14 +132,14 @@ class Player:
         self._session = Session(saved, saves, self._see, control=self._control, model=model)
         self._thread: threading.Thread | None = None
         self._permits = threading.Semaphore(0)
-        self._done: SimpleQueue[Played | JitrlError | None] = SimpleQueue()
+        self._done: SimpleQueue[PlayedEpisode | JitrlError | None] = SimpleQueue()
         self._beginning = ""
-        self._rows: list[Row] = []
+        self._rows: list[TrainingRow] = []
         self._gains: list[float] = []
-        self._story = Story()
+        self._story = RolloutStory()
         self._tokens = [0, 0]
 
-    def play(self, count: int) -> list[Played]:
+    def play(self, count: int) -> list[PlayedEpisode]:
         """Play so many episodes with the weights as they are now.
 
         Raises:
@@ -150,7 +150,7 @@ class Player:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=f"episodes of {self.task}", daemon=True)
             self._thread.start()
-        played: list[Played] = []
+        played: list[PlayedEpisode] = []
         while len(played) < count:
             one = self._done.get()
             if isinstance(one, JitrlError):
@@ -186,7 +186,7 @@ class Player:
         if isinstance(event, EpisodeStarted):
             self._alike(event)
             self._rows, self._gains, self._tokens = [], [], [0, 0]
-            self._story = Story(event.observation)
+            self._story = RolloutStory(event.observation)
         elif isinstance(event, Decided) and event.episode > self._known:
             self._story.decision = event.decision
         elif isinstance(event, Stepped) and event.episode > self._known:
@@ -200,7 +200,7 @@ class Player:
         elif isinstance(event, EpisodeEnded) and event.episode > self._known:
             rewards = self._judged(event)
             self._done.put(
-                Played(
+                PlayedEpisode(
                     self.task, event.episode, event.score, rewards, tuple(self._gains), tuple(self._rows),
                     self._tokens[0], self._tokens[1],
                 )

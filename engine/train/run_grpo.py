@@ -19,18 +19,18 @@ from engine.kinds import Kind
 from engine.llm import open_model
 from engine.llm.model import Model
 from engine.paths import slug
-from engine.settings.training import GrpoSettings
+from engine.settings.train import GrpoSettings
 from engine.train import curve, grpo, models
 from engine.train.checkpoints import CHECKPOINTS, latest
-from engine.train.counting import Counts, Taken, together
-from engine.train.finishing import finish, write
-from engine.train.following import Following
-from engine.train.jobs import Job, Update
+from engine.train.finish import finish, write
+from engine.train.jobs import TrainingJob, WeightUpdate
+from engine.train.monitor import Following
 from engine.train.policy import TriePolicy
 from engine.train.prompts import Prompts
-from engine.train.rollouts import Played, Player
+from engine.train.rollouts import PlayedEpisode, RolloutPlayer
 from engine.train.sources import find
 from engine.train.trained import TrainedModel
+from engine.train.usage import ProcessUsage, UsageCounter, together
 from engine.train.work import Tell
 
 EPISODES, EVALUATIONS = "episodes-{}.json", "evaluations-{}.json"
@@ -39,7 +39,7 @@ ROLLOUTS, EVALUATION = "rollouts", "evaluation"
 """Folders of a run with the recordings of episodes: those that are trained with, and those that are not."""
 
 
-def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
+def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
     """Train until all updates are done, time is up, or the user stops; then write the adapter and the model.
 
     Raises:
@@ -54,7 +54,7 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
     set_seed(job.session.seed)
     tell("say", f"loading {job.model}")
     model = models.open_weights(base, settings)
-    group = Group(job, settings, TriePolicy(model), tokenizer)
+    group = EpisodeGroup(job, settings, TriePolicy(model), tokenizer)
     device = torch.cuda.is_available()
     trainer = grpo.EpisodeTrainer(
         model=model,
@@ -92,7 +92,7 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
     finish(trainer, tokenizer, source, job, settings, tell, stopped())
 
 
-class Group(TrainerCallback):  # type: ignore[misc]
+class EpisodeGroup(TrainerCallback):  # type: ignore[misc]
     """The episodes of this process, and what they took.
 
     Args:
@@ -102,24 +102,24 @@ class Group(TrainerCallback):  # type: ignore[misc]
         tokenizer: That of the model.
     """
 
-    def __init__(self, job: Job, settings: GrpoSettings, policy: TriePolicy, tokenizer: Any) -> None:
+    def __init__(self, job: TrainingJob, settings: GrpoSettings, policy: TriePolicy, tokenizer: Any) -> None:
         from accelerate import PartialState
 
         state = PartialState(cpu=not torch.cuda.is_available())
         self.rank, self.world = int(state.process_index), int(state.num_processes)
         self.policy = policy
         self._job, self._settings, self._tokenizer = job, settings, tokenizer
-        self._players: dict[tuple[str, str], Player] = {}
+        self._players: dict[tuple[str, str], RolloutPlayer] = {}
         self._trained: dict[str, int] = {}
         self._evaluated: dict[str, int] = {}
         self._judging: Model | None = None
-        self._counts = Counts()
-        self._latest: list[Played] = []
-        self._updates: list[Update] = []
+        self._counts = UsageCounter()
+        self._latest: list[PlayedEpisode] = []
+        self._updates: list[WeightUpdate] = []
 
-    def play(self, names: Sequence[str]) -> list[Played]:
+    def play(self, names: Sequence[str]) -> list[PlayedEpisode]:
         """Return an episode for each name of a task."""
-        played: list[Played] = []
+        played: list[PlayedEpisode] = []
         at = 0
         while at < len(names):
             count = next((i for i in range(at, len(names)) if names[i] != names[at]), len(names)) - at
@@ -142,7 +142,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
             self._evaluated[task] = self._evaluated.get(task, 0) + count
         return tuple(gather_object(scores))
 
-    def _player(self, task: str, which: str = ROLLOUTS) -> Player:
+    def _player(self, task: str, which: str = ROLLOUTS) -> RolloutPlayer:
         if (task, which) not in self._players:
             job, settings = self._job, self._settings
             trained = which == ROLLOUTS
@@ -166,7 +166,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
             if trained and settings.step_reward == "evaluator":
                 evaluator = kind.evaluator(job.session.settings, self._judge(kind))
             known = (self._trained if trained else self._evaluated).get(task, 0)
-            self._players[task, which] = Player(config, folder, Path(job.saves), model, known, evaluator)
+            self._players[task, which] = RolloutPlayer(config, folder, Path(job.saves), model, known, evaluator)
         return self._players[task, which]
 
     def _judge(self, kind: Kind) -> Model:
@@ -186,7 +186,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
         done = int(checkpoint.name.rpartition("-")[2]) // epochs
         self._updates = [update for update in updates if update.update <= done]
         if self._updates and self.rank == 0:  # the curve has the sums of all processes
-            self._counts = Counts.of(self._updates[-1])
+            self._counts = UsageCounter.of(self._updates[-1])
         self._trained = json.loads(read_text(checkpoint / EPISODES.format(self.rank)))
         evaluated = checkpoint / EVALUATIONS.format(self.rank)  # earlier versions wrote none
         self._evaluated = json.loads(read_text(evaluated)) if evaluated.is_file() else {}
@@ -197,9 +197,9 @@ class Group(TrainerCallback):  # type: ignore[misc]
         def told(step: int, logs: Mapping[str, float]) -> None:
             if step % self._settings.epochs_of_batch:
                 return
-            taken = [Taken(**one) for one in gather_object([to_plain(self._counts.now())])]
+            taken = [ProcessUsage(**one) for one in gather_object([to_plain(self._counts.now())])]
             latest = gather_object([(self._value(one), one.score) for one in self._latest])
-            update = Update(
+            update = WeightUpdate(
                 step // self._settings.epochs_of_batch,
                 **to_plain(together(taken)),
                 returns=tuple(value for value, _ in latest),
@@ -218,7 +218,7 @@ class Group(TrainerCallback):  # type: ignore[misc]
 
         return told
 
-    def _value(self, played: Played) -> float:
+    def _value(self, played: PlayedEpisode) -> float:
         return sum(played.gains if self._settings.step_reward == "score" else played.rewards)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:

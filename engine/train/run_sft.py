@@ -16,20 +16,20 @@ from engine.environments import kind_of
 from engine.errors import UsageError
 from engine.kinds import Places
 from engine.llm.prompts import tail
-from engine.settings.training import SftSettings
+from engine.settings.train import SftSettings
 from engine.train import curve, manifest, models
 from engine.train.checkpoints import CHECKPOINTS, arguments, latest
-from engine.train.counting import Counts, Taken
 from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
-from engine.train.finishing import finish, write
-from engine.train.following import Following
-from engine.train.jobs import Job, Update
+from engine.train.finish import finish, write
+from engine.train.jobs import TrainingJob, WeightUpdate
+from engine.train.monitor import Following
 from engine.train.prompts import Prompts
 from engine.train.sources import find
+from engine.train.usage import ProcessUsage, UsageCounter
 from engine.train.work import Tell
 
 
-def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
+def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
     """Train on the recorded episodes; then write the adapter and the model.
 
     Raises:
@@ -68,7 +68,7 @@ def run(job: Job, tell: Tell, stopped: Callable[[], bool]) -> None:
     if job.write:
         write(trainer, checkpoint, tokenizer, source, job, settings, tell)
         return
-    told = Told(folder, found, checkpoint, tell)
+    told = CurveWriter(folder, found, checkpoint, tell)
     trainer.add_callback(Following(told, stopped, 0.0))
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finish(trainer, tokenizer, source, job, settings, tell, stopped())
@@ -111,7 +111,7 @@ def examples(
     return rows, long
 
 
-def _found(job: Job) -> list[Demonstration]:
+def _found(job: TrainingJob) -> list[Demonstration]:
     """Return the episodes of all recordings, or the known solutions.
 
     Raises:
@@ -156,7 +156,7 @@ def _about(
     }
 
 
-class Told:
+class CurveWriter:
     """Writes a line of the curve for each update.
 
     All recorded episodes are counted, not only the best: they all had to be played.
@@ -174,19 +174,19 @@ class Told:
         done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
         self._folder, self._tell = folder, tell
         self._updates = [update for update in curve.read(folder) if update.update <= done]
-        played = Taken(
+        played = ProcessUsage(
             episodes=len(found),
             environment_steps=sum(one.steps for one in found),
             prompt_tokens=sum(one.prompt_tokens for one in found),
             completion_tokens=sum(one.completion_tokens for one in found),
         )
-        self._counts = Counts.of(self._updates[-1]) if self._updates else Counts(played)
+        self._counts = UsageCounter.of(self._updates[-1]) if self._updates else UsageCounter(played)
 
     def __call__(self, step: int, logs: Mapping[str, float]) -> None:
         """Write the line of an update."""
         self._counts.set_trained(int(logs.get("num_tokens", 0.0)))
         taken = self._counts.now()
-        update = Update(step, **to_plain(taken), loss=logs.get("loss"), gradient_norm=logs.get("grad_norm"))
+        update = WeightUpdate(step, **to_plain(taken), loss=logs.get("loss"), gradient_norm=logs.get("grad_norm"))
         self._updates.append(update)
         curve.write(self._folder, self._updates)
         self._tell("update", to_plain(update))

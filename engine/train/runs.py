@@ -16,12 +16,12 @@ from engine.paths import ensure_folder
 from engine.session import store as sessions
 from engine.texts import clipped
 from engine.train import curve, manifest
-from engine.train.jobs import JOB, Job, Update
+from engine.train.jobs import JOB, TrainingJob, WeightUpdate
 from engine.train.places import runs_folder
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrainingRun:
     """A run on disk.
 
     Attributes:
@@ -30,8 +30,8 @@ class Run:
         written: Whether its results were written.
     """
 
-    job: Job
-    updates: list[Update]
+    job: TrainingJob
+    updates: list[WeightUpdate]
     written: bool
 
     @property
@@ -40,7 +40,7 @@ class Run:
         return Path(self.job.folder)
 
 
-def load(saves: Path, name: str) -> Run:
+def load(saves: Path, name: str) -> TrainingRun:
     """Return a run by its name; the newest for "last".
 
     Raises:
@@ -54,21 +54,21 @@ def load(saves: Path, name: str) -> Run:
     if "/" in name or not (folder / JOB).is_file():
         raise UsageError(f"there is no training run {name!r}{meant(name, names)}; `jitrl train ls` lists them")
     try:
-        job = from_plain(Job, limits.parsed(read_bytes(folder / JOB)))
+        job = from_plain(TrainingJob, limits.parsed(read_bytes(folder / JOB)))
     except (OSError, TypeError, LookupError, ValueError, BadFile, UsageError) as error:
         raise BadFile(f"the training run in {folder} cannot be read ({clipped(str(error), 300)})") from None
     job = replace(job, folder=str(folder), saves=str(saves))
     trust.named_by(f"the training run {name}", *places(job))
-    return Run(job, curve.read(folder), "updates" in manifest.read(folder))
+    return TrainingRun(job, curve.read(folder), "updates" in manifest.read(folder))
 
 
-def places(job: Job) -> list[str]:
+def places(job: TrainingJob) -> list[str]:
     """Return the servers, files, folders and packages that a job names; see `engine.trust`."""
     named = trust.places_in(job.tasks, [job.model, str(job.settings.get("judge", ""))])
     return [*sessions.places(job.session), *named, *job.recordings]
 
 
-def runs(saves: Path) -> Iterator[Run]:
+def runs(saves: Path) -> Iterator[TrainingRun]:
     """Yield the readable runs, the newest first."""
     for name in _names(saves):
         try:
@@ -84,7 +84,7 @@ def _names(saves: Path) -> list[str]:
     return [one.name for one in sorted(found, key=lambda folder: (folder / JOB).stat().st_mtime, reverse=True)]
 
 
-def begin(job: Job) -> Job:
+def begin(job: TrainingJob) -> TrainingJob:
     """Write the job of a run, or take up the run of the same name if it has the same job; return the job.
 
     Raises:
@@ -109,7 +109,7 @@ def begin(job: Job) -> Job:
     return job
 
 
-def write(job: Job) -> None:
+def write(job: TrainingJob) -> None:
     """Write a job into its folder.
 
     Raises:
@@ -121,10 +121,10 @@ def write(job: Job) -> None:
         raise StorageError(f"cannot write in {job.folder}: {error.strerror}; free some space") from None
 
 
-def update_of(told: Mapping[str, Any]) -> Update:
+def update_of(told: Mapping[str, Any]) -> WeightUpdate:
     """Return the update that a training process told.
 
     Raises:
         BadFile: It is none.
     """
-    return from_plain(Update, told)
+    return from_plain(WeightUpdate, told)

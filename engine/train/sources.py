@@ -13,7 +13,7 @@ from engine.paths import slug
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """A model that can be trained.
 
     Attributes:
@@ -44,7 +44,7 @@ class Source:
         return 4 * self.parameters
 
 
-def find(name: str, cache: Path) -> Source:
+def find(name: str, cache: Path) -> ModelSource:
     """Return the model with this name.
 
     Args:
@@ -69,7 +69,7 @@ def find(name: str, cache: Path) -> Source:
     return _of_folder(name, path.absolute()) if path.is_dir() else _of_file(name, path.absolute())
 
 
-def _of_folder(name: str, folder: Path) -> Source:
+def _of_folder(name: str, folder: Path) -> ModelSource:
     try:
         config = json.loads(read_bytes(folder / "config.json"))
         hidden, layers = int(config["hidden_size"]), int(config["num_hidden_layers"])
@@ -82,7 +82,7 @@ def _of_folder(name: str, folder: Path) -> Source:
     if not files:
         raise BadFile(f"{shown(folder)} has no weights (*.safetensors)")
     count = sum(_weights_of(file) for file in files)
-    return Source(
+    return ModelSource(
         name, slug(folder.name), folder, folder, count, hidden, layers, vocabulary, _template(folder)
     )
 
@@ -115,7 +115,7 @@ def _weights_of(file: Path) -> int:
     return total
 
 
-def _of_file(name: str, path: Path) -> Source:
+def _of_file(name: str, path: Path) -> ModelSource:
     weights.check_file(path)
     about = metadata.read(path)
     key = f"{slug(path.stem)}-{weights.fingerprint(path)[:8]}"
@@ -124,4 +124,4 @@ def _of_file(name: str, path: Path) -> Source:
         raise BadFile(f"{shown(path)} does not say how large its layers are")
     vocabulary = about.lengths.get("tokenizer.ggml.tokens", 0)
     template = bool(about.values.get("tokenizer.chat_template"))
-    return Source(name, key, path, None, about.parameters, hidden, layers, vocabulary, template)
+    return ModelSource(name, key, path, None, about.parameters, hidden, layers, vocabulary, template)

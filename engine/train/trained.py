@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+class TrainingRow:
     """One decision as the trainer takes it.
 
     Attributes:
@@ -110,14 +110,14 @@ class TrainedModel:
         )  # fmt: skip
         return Proposal(tuple(Candidate(actions[i], float(z[i]), logprob=logprobs[i]) for i in best), (call,))
 
-    def row(self, action: str) -> Row | None:
+    def row(self, action: str) -> TrainingRow | None:
         """Return the last decision as a row, None if there was nothing to choose."""
         made = self.last
         if made is None or action not in made.tails:
             return None
         tails = list(made.tails.values())
         allowed = choices(tails)[list(made.tails).index(action)]
-        return Row(made.prompt, made.tails[action], allowed, made.logprobs[action])
+        return TrainingRow(made.prompt, made.tails[action], allowed, made.logprobs[action])
 
     def settle(self) -> None:
         """Do nothing; its reading is known."""

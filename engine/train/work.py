@@ -19,7 +19,7 @@ from engine.codec import from_plain
 from engine.disk import read_text
 from engine.errors import JitrlError
 from engine.texts import clipped
-from engine.train.jobs import Job
+from engine.train.jobs import TrainingJob
 
 Tell = Callable[[str, Any], None]
 """Tells one thing: its name ("process", "say", "update", "done", "failed") and its value."""
@@ -64,7 +64,7 @@ def work(path: str) -> int:
     signal.signal(signal.SIGTERM, wish.signalled)
     tell("process", os.getpid())
     try:
-        job = from_plain(Job, json.loads(read_text(Path(path))))
+        job = from_plain(TrainingJob, json.loads(read_text(Path(path))))
         tell("say", "loading the trainer")
         import_module(f"engine.train.run_{job.kind}").run(job, tell, wish)
     except JitrlError as error:

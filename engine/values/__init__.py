@@ -19,7 +19,7 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     planner.py        finds routes to known gains and through shut ways, fetches what they need, and makes the plan
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q
-    opening.py        makes an estimator for a session: what was learnt earlier and kept, and the episodes after that
+    estimator_factory.py  makes an estimator for a session, from what was kept and the episodes after that
 
 An estimator of a package of your own is an entry point in the group `jitrl.estimators` that names an `EstimatorKind`:
 
@@ -37,7 +37,7 @@ from engine.registry import Registry
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
-    from engine.memory.view import View
+    from engine.memory.view import ScopeView
     from engine.settings import Settings
     from engine.values.base import Estimator
 
@@ -57,20 +57,20 @@ class EstimatorKind:
 
     name: str
     about: str
-    make: Callable[[Scope | View, Settings], Estimator]
+    make: Callable[[Scope | ScopeView, Settings], Estimator]
     retrieves: bool = False
     replayed: bool = False
 
 
-def _knn(memory: Scope | View, settings: Settings) -> Estimator:
+def _knn(memory: Scope | ScopeView, settings: Settings) -> Estimator:
     from engine.values.knn import KnnEstimator, retriever
 
     return KnnEstimator(retriever(memory, settings), settings)
 
 
-def _graph(memory: Scope | View, settings: Settings) -> Estimator:
+def _graph(memory: Scope | ScopeView, settings: Settings) -> Estimator:
+    from engine.values.estimator_factory import opened
     from engine.values.graph import GraphEstimator
-    from engine.values.opening import opened
 
     return opened(GraphEstimator, memory, settings)
 
@@ -84,7 +84,7 @@ BUILT_IN = (
 ESTIMATORS = Registry("estimator", EstimatorKind, "jitrl.estimators", BUILT_IN)
 
 
-def make_estimator(memory: Scope | View, settings: Settings) -> Estimator:
+def make_estimator(memory: Scope | ScopeView, settings: Settings) -> Estimator:
     """Return the estimator that `settings.estimator` names, reading `memory`.
 
     Raises:

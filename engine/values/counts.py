@@ -21,7 +21,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return common / union if union else 1.0
 
 
-class Tally:
+class TryCount:
     """A count of tries and of what they came to."""
 
     __slots__ = ("hits", "tries")

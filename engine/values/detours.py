@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.settings.planning import PlanNumbers
-from engine.values.model import Model
+from engine.settings.plan import PlanNumbers
+from engine.values.model import WorldModel
 from engine.values.offers import Offers, PlacePromise
 from engine.values.paths import Imagined, Paths, Way, Ways
 from engine.values.plans import Detour, Route
@@ -69,7 +69,7 @@ class Explorer:
     """Finds what is worth trying on the way along a route."""
 
     def __init__(
-        self, model: Model, numbers: PlanNumbers, paths: Paths, offers: Offers, ways: Ways, route: Route
+        self, model: WorldModel, numbers: PlanNumbers, paths: Paths, offers: Offers, ways: Ways, route: Route
     ) -> None:
         self._m = model
         self._n = numbers

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container
 
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.plans import Plan
 from engine.values.text import Key
 
 
-def retold(plan: Plan, model: Model, gained: Container[Key]) -> Plan:
+def retold(plan: Plan, model: WorldModel, gained: Container[Key]) -> Plan:
     """Return a plan that was made without what persons say, with the points that they add to it or take from it.
 
     Args:
@@ -29,7 +29,7 @@ def retold(plan: Plan, model: Model, gained: Container[Key]) -> Plan:
     return dataclasses.replace(plan, value=plan.value + known + beside, known=plan.known + known, route=route)
 
 
-def held(plan: Plan, level: float, model: Model, gained: Container[Key]) -> Plan:
+def held(plan: Plan, level: float, model: WorldModel, gained: Container[Key]) -> Plan:
     """Return a plan that is worth more than the one without edits by no more than persons say that it gains.
 
     Args:
@@ -41,7 +41,7 @@ def held(plan: Plan, level: float, model: Model, gained: Container[Key]) -> Plan
     return dataclasses.replace(plan, value=min(plan.value, most), known=min(plan.known, most))
 
 
-def _on_route(plan: Plan, model: Model, gained: Container[Key]) -> list[tuple[int, float]]:
+def _on_route(plan: Plan, model: WorldModel, gained: Container[Key]) -> list[tuple[int, float]]:
     """Return how many points more persons say that a plan's route gains, each with the number of steps taken then."""
     first = dict[Key, int]()
     for number, (key, _) in enumerate(plan.route.stops if plan.route is not None else (), 1):
@@ -50,7 +50,7 @@ def _on_route(plan: Plan, model: Model, gained: Container[Key]) -> list[tuple[in
     return [(number, _more(key, model)) for key, number in first.items()]
 
 
-def _beside_route(plan: Plan, model: Model, gained: Container[Key]) -> list[float]:
+def _beside_route(plan: Plan, model: WorldModel, gained: Container[Key]) -> list[float]:
     """Return how many points more persons say that a plan gains by what it does beside its route."""
     tried = dict.fromkeys(plan.tries)
     if (detour := plan.detour) is not None:
@@ -60,5 +60,5 @@ def _beside_route(plan: Plan, model: Model, gained: Container[Key]) -> list[floa
     return [_more(key, model) for key in tried if key in model.edits and key not in gained and key not in on_route]
 
 
-def _more(key: Key, model: Model) -> float:
+def _more(key: Key, model: WorldModel) -> float:
     return model.gain(key) - model.effects.gain(key)

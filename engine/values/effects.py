@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values.counts import Memo, jaccard, rate
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, name_in
 
@@ -57,7 +57,7 @@ class Occasion(NamedTuple):
         return bool(self.moved or self.have_added or self.have_removed or self.see_added or self.see_removed)
 
 
-class Outcome(NamedTuple):
+class ExpectedOutcome(NamedTuple):
     """What an action is expected to do.
 
     Attributes:
@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
 
 
 class _Usual(NamedTuple):
-    """What the latest occasions of an action under one alias come to; `occasion` and `success` as in `Outcome`."""
+    """What the latest occasions of an action under one alias come to; fields as in `ExpectedOutcome`."""
 
     occasion: Occasion
     success: float
@@ -132,7 +132,7 @@ class Effects:
         self._gains.pop(key, None)
         return occasion
 
-    def outcome(self, key: Key, context: Tokens, hazard: float) -> Outcome | None:
+    def outcome(self, key: Key, context: Tokens, hazard: float) -> ExpectedOutcome | None:
         """Return what an action is expected to do, None if it was never taken at the place.
 
         The risk of dying is shrunk towards the place's: one lucky escape from a deadly place proves little.
@@ -147,7 +147,7 @@ class Effects:
         if case not in known:
             known[case] = self._usually(key, *case)
         usual = known[case]
-        return Outcome(usual.occasion, usual.success, (usual.deaths + hazard) / (usual.tries + 1.0))
+        return ExpectedOutcome(usual.occasion, usual.success, (usual.deaths + hazard) / (usual.tries + 1.0))
 
     def _usually(self, key: Key, alias: str, moves: bool | None) -> _Usual:
         """Return what the latest occasions come to where the place goes by this alias, of all if it never did.

@@ -16,7 +16,7 @@ from engine import jitrl
 from engine.records import Episode, Neighbour, PlanAccount, Step
 from engine.values.counts import jaccard
 from engine.values.plans import Detour, Plan, Route
-from engine.values.text import Key, Reader, Situation, Tokens, place_for_people, union
+from engine.values.text import Key, Situation, StateReader, Tokens, place_for_people, union
 
 _SHOWN = 3
 """Steps kept of each action at each place."""
@@ -68,7 +68,7 @@ class Sources:
         reader: Takes states apart.
     """
 
-    def __init__(self, gamma: float, reader: Reader) -> None:
+    def __init__(self, gamma: float, reader: StateReader) -> None:
         self._gamma = gamma
         self._reader = reader
         self._lived: dict[Key, list[Lived]] = {}
@@ -179,7 +179,7 @@ class _PlanStep(NamedTuple):
     points: float
 
 
-class Basis:
+class PlanBasis:
     """The remembered steps that the plan in force repeats."""
 
     def __init__(self, sources: Sources) -> None:

@@ -20,12 +20,12 @@ import numpy as np
 from engine import jitrl
 from engine.records import Candidate, CorrectedStep, Episode, Neighbour, State, Step, Valuation
 from engine.settings import Settings
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values.base import Estimator, Query
-from engine.values.explanation import Basis, Sources, digest
+from engine.values.explanation import PlanBasis, Sources, digest
 from engine.values.looking_on import LookingOn
-from engine.values.model import Model
-from engine.values.paths import Imagined, Paths, Progress, Task
+from engine.values.model import WorldModel
+from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask
 from engine.values.planner import Planner
 from engine.values.plans import NOTHING, TERMS, Plan, Terms
 from engine.values.text import Situation
@@ -50,16 +50,16 @@ class GraphEstimator(Estimator):
     ) -> None:
         self._settings = settings
         self._n = numbers = numbers or PlanNumbers()
-        self._model = Model(numbers)
+        self._model = WorldModel(numbers)
         self._planner = Planner(self._model, numbers)
         self._trails = Trails(self._model, numbers)
         self._sources = Sources(settings.gamma, self._model.reader)
-        self._basis = Basis(self._sources)
+        self._basis = PlanBasis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
         self._last: tuple[Step, State, bool, bool] | None = None
         """The last step of the running episode, until it is known what can be done after it."""
         self._looking_on = LookingOn(self._planner, self._trails, numbers)
-        self._progress = Progress()
+        self._progress = EpisodeProgress()
         self._begin()
         vars(self).update(known or {})
         for first, episode in episodes:
@@ -83,7 +83,7 @@ class GraphEstimator(Estimator):
         }
 
     @property
-    def model(self) -> Model:
+    def model(self) -> WorldModel:
         """What is known, for maps and explanations."""
         self._catch_up(None)
         return self._model
@@ -99,7 +99,7 @@ class GraphEstimator(Estimator):
         self._catch_up(None)
         self._trails.close()
         self._looking_on.end(self._progress)
-        self._progress = Progress()
+        self._progress = EpisodeProgress()
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""
         self._on_trial = False
@@ -264,17 +264,17 @@ class GraphEstimator(Estimator):
             plan=self._basis.account(plan, now.place, query.to_gain, map(min, tried, in_episode)),
         )
 
-    def _task(self, now: Situation, query: Query) -> Task:
+    def _task(self, now: Situation, query: Query) -> PlanTask:
         """Return what a plan is made for here and now."""
         here = Imagined(now.place, now.have, {**self._progress.world, now.place: now.see})
         valid = frozenset(query.valid_actions)
         curiosity = self._settings.curiosity * query.outlook
-        task = Task(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
+        task = PlanTask(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
         if self._looking_on.reserve is None:
             self._decide_how(now, task, settled=query.outlook < 1.0)
         return dataclasses.replace(task, reserve=self._looking_on.reserve) if self._looking_on.reserve else task
 
-    def _decide_how(self, now: Situation, task: Task, *, settled: bool) -> None:
+    def _decide_how(self, now: Situation, task: PlanTask, *, settled: bool) -> None:
         """Decide how this episode is played; as plans are made, if the run settles for what is known."""
         if settled:
             self._looking_on.reserve = 0
@@ -305,7 +305,7 @@ class GraphEstimator(Estimator):
         self._expected = done.at if done is not None else None
         return plan
 
-    def _new_plan(self, now: Situation, task: Task) -> Plan:
+    def _new_plan(self, now: Situation, task: PlanTask) -> Plan:
         """Return the best plan that begins with something possible, and was not made here too often already."""
         progress = self._progress
         for _ in range(2 * self._n.patience):
@@ -325,7 +325,7 @@ class GraphEstimator(Estimator):
             progress.failed.add(plan.goal)
         return NOTHING
 
-    def _planned(self, now: Situation, task: Task) -> Plan:
+    def _planned(self, now: Situation, task: PlanTask) -> Plan:
         """Return the best plan for a task."""
         gained, unedited, steps = task.progress.gained, None, max(0, task.steps - task.reserve)
         if self._model.edits:

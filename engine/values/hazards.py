@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, Tally
+from engine.settings.plan import PlanNumbers
+from engine.values.counts import Memo, TryCount
 from engine.values.text import EMPTY, Situation, Tokens, name_in
 
 
@@ -19,8 +19,8 @@ class _Risk:
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._steps = Tally()
-        self._with: defaultdict[str, Tally] = defaultdict(Tally)
+        self._steps = TryCount()
+        self._with: defaultdict[str, TryCount] = defaultdict(TryCount)
         self._shares: Memo[Tokens, float] = Memo(numbers.contexts)
 
     def add(self, died: bool, context: Tokens) -> None:
@@ -51,7 +51,7 @@ class _Alias:
     """A name that several places go by at times, how deadly they are then, and what was in hand then."""
 
     def __init__(self) -> None:
-        self.steps = {moving: Tally() for moving in (True, False)}
+        self.steps = {moving: TryCount() for moving in (True, False)}
         self.always: dict[str, Tokens] = {}
         """By place that ever went by it, what was in hand whenever it did."""
         self.carried: set[str] = set()

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 
 
 class _Known(NamedTuple):

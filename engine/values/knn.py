@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine import jitrl
-from engine.memory.search import Retriever, Search
-from engine.memory.view import View
+from engine.memory.search import NeighbourSearch, Retriever
+from engine.memory.view import ScopeView
 from engine.records import Neighbour, State, Step, Valuation
 from engine.settings import Settings
 from engine.values.base import Estimator, Query
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.memory.scope import Scope
 
 
-def retriever(memory: Scope | View, settings: Settings) -> Retriever:
+def retriever(memory: Scope | ScopeView, settings: Settings) -> Retriever:
     """Return what finds neighbours in a memory scope, or a view of one, the way that `retrieval` and `other_tasks` say.
 
     Raises:
@@ -29,13 +29,13 @@ def retriever(memory: Scope | View, settings: Settings) -> Retriever:
         from engine.memory.embeddings.semantic import SemanticMemory
 
         found = SemanticMemory(
-            memory.scope if isinstance(memory, View) else memory,
+            memory.scope if isinstance(memory, ScopeView) else memory,
             settings.retrieval,
             open_embedder(settings.embedder),
             settings.recall_pool,
             settings.recall_times,
         )
-        if isinstance(memory, View):
+        if isinstance(memory, ScopeView):
             found = memory.through(found)
     if settings.other_tasks == "lifted" and memory.lifted is not None:
         return memory.lifted(found)
@@ -70,7 +70,7 @@ class KnnEstimator(Estimator):
         With the setting `relax`, r falls with the steps of the running episode.
         """
         s = self._settings
-        search = Search(
+        search = NeighbourSearch(
             k=s.k,
             r=least_similarity(s, self._steps),
             gamma=s.gamma,

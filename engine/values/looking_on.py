@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.settings.planning import PlanNumbers
-from engine.values.paths import Progress, Task
+from engine.settings.plan import PlanNumbers
+from engine.values.paths import EpisodeProgress, PlanTask
 from engine.values.planner import Planner, kind_of
 from engine.values.plans import Plan
 from engine.values.trails import Trails
@@ -40,7 +40,7 @@ class LookingOn:
         self.reserve: int | None = None
         self.aimless = False
 
-    def end(self, ended: Progress) -> None:
+    def end(self, ended: EpisodeProgress) -> None:
         """Take note of what an episode came to; nothing of one that did not begin."""
         expects, self._expected, self.reserve, self.aimless = self._expected, {}, None, False
         if not ended.tried:
@@ -60,7 +60,7 @@ class LookingOn:
             kind = kind_of(plan.route.needs_exact_replay)
             self._expected = {kind: plan.known, _DISCOVERY: plan.value - plan.known}
 
-    def decide(self, task: Task, planned: Callable[[Task], Plan]) -> Plan | None:
+    def decide(self, task: PlanTask, planned: Callable[[PlanTask], Plan]) -> Plan | None:
         """Decide how the episode that begins is played, so that it is not played as others were.
 
         After an episode without a new gain, the best one is tried without some of its steps; after two, steps are kept
@@ -86,7 +86,7 @@ class LookingOn:
                 self.reserve, self.aimless = 1 + int(route.left), True
         return self._planner.following(trail, task) if trail is not None and not self.reserve else None
 
-    def _best_reserve(self, task: Task, planned: Callable[[Task], Plan], *, only_other: bool) -> int | None:
+    def _best_reserve(self, task: PlanTask, planned: Callable[[PlanTask], Plan], *, only_other: bool) -> int | None:
         """Return how many steps are best kept for discoveries.
 
         Args:

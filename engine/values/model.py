@@ -8,7 +8,7 @@ Every step is a transition (s, a, r, s'). From all of them is learnt, without an
 * where one dies, and what lifts that danger (`engine.values.hazards`);
 * what trying something new brings (`engine.values.novelty`).
 
-`Model.see` learns a situation, and `Model.learn` the step taken in it, remembered or of the running episode.
+`WorldModel.see` learns a situation, and `WorldModel.learn` the step taken in it, remembered or of the running episode.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
 from engine.records import State
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values.edits import Edits
-from engine.values.effects import Effects, Outcome, Views
+from engine.values.effects import Effects, ExpectedOutcome, Views
 from engine.values.hazards import Hazards
 from engine.values.novelty import Bringing, Yields
 from engine.values.preconditions import Makers, Preconditions
-from engine.values.text import EMPTY, Key, Reader, Situation, Tokens, concerns, objects, verb, words_of
+from engine.values.text import EMPTY, Key, Situation, StateReader, Tokens, concerns, objects, verb, words_of
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -45,7 +45,7 @@ class _Place:
         self.version = 0
 
 
-class Model:
+class WorldModel:
     """All that is known of a world. It grows step by step; nothing is ever computed anew from the start.
 
     Of each step `see` is called first, then `learn`. An action counts as tried at the next `see`, when it shows what
@@ -72,7 +72,7 @@ class Model:
         self.yields = Yields(numbers)
         self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
-        self.reader = Reader(self.bringing.names, self.moves)
+        self.reader = StateReader(self.bringing.names, self.moves)
         self.scored: dict[Key, float] = {}
         self._gains: dict[Key, float] = {}
         self.edits = Edits()
@@ -220,7 +220,7 @@ class Model:
         """Return the share of deadly steps at a place in a context, of moves if the action is one, else of others."""
         return self.hazards.hazard(place, context, moving=action in self.moves)
 
-    def outcome(self, key: Key, context: Tokens) -> Outcome | None:
+    def outcome(self, key: Key, context: Tokens) -> ExpectedOutcome | None:
         """Return what an action is expected to do, None if it was never taken at the place."""
         return self.effects.outcome(key, context, self.hazard(key[0], context, key[1]))
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally
+from engine.settings.plan import PlanNumbers
+from engine.values.counts import TryCount
 from engine.values.text import Tokens, concerns, is_held, names_in, objects, without_holder
 
 
@@ -21,8 +21,8 @@ class Yields:
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._brought: defaultdict[str, Tally] = defaultdict(Tally)
-        self._lost: defaultdict[str, Tally] = defaultdict(Tally)
+        self._brought: defaultdict[str, TryCount] = defaultdict(TryCount)
+        self._lost: defaultdict[str, TryCount] = defaultdict(TryCount)
 
     def add(self, kind: str, brought: float, *, lost: bool, share: float) -> None:
         """Count a first try.
@@ -60,9 +60,9 @@ class Bringing:
         self._at: defaultdict[str, set[str]] = defaultdict(set)
         """By place, what was in hand there."""
         self._actions: set[str] = set()
-        self._all = Tally()
-        self._of: defaultdict[str, Tally] = defaultdict(Tally)
-        self._to: defaultdict[str, Tally] = defaultdict(Tally)
+        self._all = TryCount()
+        self._of: defaultdict[str, TryCount] = defaultdict(TryCount)
+        self._to: defaultdict[str, TryCount] = defaultdict(TryCount)
 
     def see(self, place: str, have: Tokens, possible: tuple[str, ...], *, known: bool, new: bool) -> None:
         """Learn what is in hand at a place, and whether it opens anything there.

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.settings.planning import PlanNumbers
-from engine.values.model import MOVE, Model
+from engine.settings.plan import PlanNumbers
+from engine.values.model import MOVE, WorldModel
 from engine.values.paths import Paths, Way
 from engine.values.text import (
     EMPTY,
@@ -82,7 +82,7 @@ class Offers:
         promises: What each place that promises anything promises.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths) -> None:
+    def __init__(self, model: WorldModel, numbers: PlanNumbers, paths: Paths) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths

@@ -13,9 +13,9 @@ from collections.abc import Container, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values.counts import Memo
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.text import Key, Situation, Tokens, union
 
 Mark = tuple[int, str, Tokens]
@@ -35,7 +35,7 @@ class Imagined(NamedTuple):
 
 
 @dataclass(slots=True)
-class Progress:
+class EpisodeProgress:
     """What this episode has done so far.
 
     Attributes:
@@ -64,7 +64,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PlanTask:
     """What a plan is made for.
 
     Attributes:
@@ -78,7 +78,7 @@ class Task:
 
     now: Imagined
     steps: int
-    progress: Progress
+    progress: EpisodeProgress
     valid: frozenset[str] = frozenset()
     curiosity: float = 1.0
     liking: Liking = field(default_factory=dict)
@@ -150,7 +150,7 @@ class Paths:
         memo: Answers that hold for other tasks, too, each as long as its place and the moves stay as they are.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers, task: Task, memo: Answers | None = None) -> None:
+    def __init__(self, model: WorldModel, numbers: PlanNumbers, task: PlanTask, memo: Answers | None = None) -> None:
         self._m = model
         self._n = numbers
         self.task = task
@@ -310,7 +310,7 @@ class Ways:
     Needs and things in hand are ignored; `Paths.reach` heeds them.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: WorldModel) -> None:
         self._m = model
         self._from: Memo[tuple[str, frozenset[str] | None], dict[str, Way]] = Memo(1 << 10)
 

@@ -3,8 +3,8 @@
 Routes follow remembered trails again, or join known gains by the cheapest known ways. A route can also lead through a
 shut way, past a locked door or a troll, so that detours begin behind it. `engine.values.detours` finds the detours.
 
-A plan is made for one `Task`, and everything that answers questions about it is made anew for the task. Only answers
-that hold for other tasks, too, are kept between plans.
+A plan is made for one `PlanTask`, and everything that answers questions about it is made anew for it. Only answers that
+hold for other tasks, too, are kept between plans.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from engine.settings.planning import PlanNumbers
-from engine.values.counts import Memo, Tally
+from engine.settings.plan import PlanNumbers
+from engine.values.counts import Memo, TryCount
 from engine.values.detours import Explorer
 from engine.values.edited import held, retold
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.offers import Offers
-from engine.values.paths import Answers, Imagined, Paths, Reached, Task, Ways
+from engine.values.paths import Answers, Imagined, Paths, PlanTask, Reached, Ways
 from engine.values.plans import NOTHING, Plan, Route
 from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
 from engine.values.trails import Trail
@@ -30,19 +30,19 @@ from engine.values.trails import Trail
 class Planner:
     """Makes plans through a model."""
 
-    def __init__(self, model: Model, numbers: PlanNumbers) -> None:
+    def __init__(self, model: WorldModel, numbers: PlanNumbers) -> None:
         self._m = model
         self._n = numbers
         self._ways = Ways(model)
         self._answers: Answers = Memo(1 << 15)
-        self.kept: defaultdict[str, Tally] = defaultdict(Tally)
+        self.kept: defaultdict[str, TryCount] = defaultdict(TryCount)
         """By kind of plan, the points that it brought, of those that it was expected to bring."""
 
     def trust(self, kind: str) -> float:
         """Return how many points a kind of plan brings, per point that is expected of it."""
         return self.kept[kind].rate(1.0, self._n.trust)
 
-    def plan(self, task: Task, trails: Sequence[Trail], unedited: Sequence[Trail] | None = None) -> Plan:
+    def plan(self, task: PlanTask, trails: Sequence[Trail], unedited: Sequence[Trail] | None = None) -> Plan:
         """Return the best route with its detours; `NOTHING` if nothing is worth doing.
 
         Args:
@@ -60,12 +60,12 @@ class Planner:
         plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
         return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
 
-    def following(self, trail: Trail, task: Task) -> Plan:
+    def following(self, trail: Trail, task: PlanTask) -> Plan:
         """Return the plan to do as a trail did."""
         route = Router(self._m, self._n, self.paths(task), self._ways).follow(trail)
         return Plan(route.value, route.value, route.actions, route.goal, route)
 
-    def is_complete(self, plan: Plan, task: Task) -> bool:
+    def is_complete(self, plan: Plan, task: PlanTask) -> bool:
         """Return whether a plan likely gains all points that are left."""
         return plan.route is not None and self._is_complete(plan.route, task)
 
@@ -95,11 +95,11 @@ class Planner:
         plan = max(plans, key=lambda plan: plan.value)
         return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
 
-    def paths(self, task: Task) -> Paths:
+    def paths(self, task: PlanTask) -> Paths:
         """Return what answers questions about where a task stands."""
         return Paths(self._m, self._n, task, self._answers)
 
-    def _is_complete(self, route: Route, task: Task) -> bool:
+    def _is_complete(self, route: Route, task: PlanTask) -> bool:
         """Return whether a route likely gains all points that are left."""
         if task.to_gain is None or task.to_gain <= 0:
             return False
@@ -136,7 +136,7 @@ class Router:
         nowhere: The route that goes nowhere.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers, paths: Paths, ways: Ways) -> None:
+    def __init__(self, model: WorldModel, numbers: PlanNumbers, paths: Paths, ways: Ways) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths

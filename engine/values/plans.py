@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.settings.planning import PlanNumbers
-from engine.values.model import Model
+from engine.settings.plan import PlanNumbers
+from engine.values.model import WorldModel
 from engine.values.paths import Imagined, Mark, Paths, Way
 from engine.values.text import Key, Situation, Tokens
 
@@ -123,7 +123,7 @@ class Terms:
         paths: Answers about where the episode stands.
     """
 
-    model: Model
+    model: WorldModel
     numbers: PlanNumbers
     plan: Plan
     collected: float

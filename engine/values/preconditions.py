@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Set
 
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values.counts import rate
 from engine.values.text import EMPTY, Tokens, kept_once, names_in, objects, words_of_token
 

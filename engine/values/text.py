@@ -161,7 +161,7 @@ def place_for_people(place: str) -> str:
     return place.removeprefix("place:")
 
 
-class Reader:
+class StateReader:
     """Takes states apart, and learns by place which actions tell of what does not show.
 
     Args:

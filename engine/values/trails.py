@@ -16,10 +16,10 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from engine.settings.planning import PlanNumbers
-from engine.values.counts import Tally, jaccard, rate
+from engine.settings.plan import PlanNumbers
+from engine.values.counts import TryCount, jaccard, rate
 from engine.values.histories import Histories
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, verb
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
@@ -90,7 +90,7 @@ class Trails:
         histories: The episodes from their beginning on.
     """
 
-    def __init__(self, model: Model, numbers: PlanNumbers) -> None:
+    def __init__(self, model: WorldModel, numbers: PlanNumbers) -> None:
         self._m = model
         self._n = numbers
         self.histories = Histories(numbers)
@@ -101,7 +101,7 @@ class Trails:
         """The same for episodes with the points that persons gave."""
         self._outcomes: defaultdict[tuple[Situation, str], Counter[_Came]] = defaultdict(Counter)
         self._current: list[TrailStep] = []
-        self._otherwise: defaultdict[str, Tally] = defaultdict(Tally)
+        self._otherwise: defaultdict[str, TryCount] = defaultdict(TryCount)
         """By verb, moves apart, how often another result came of it in the same situation."""
 
     def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
@@ -248,7 +248,7 @@ def _up_to_gain(steps: list[TrailStep]) -> list[TrailStep]:
     return steps[:last]
 
 
-def versions(steps: list[TrailStep], model: Model) -> Iterator[list[TrailStep]]:
+def versions(steps: list[TrailStep], model: WorldModel) -> Iterator[list[TrailStep]]:
     """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
     direct = without_loops(steps)
     shorter = shortened(direct, model) if direct else None
@@ -284,7 +284,7 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
     return kept
 
 
-def shortened(steps: Sequence[TrailStep], model: Model) -> list[TrailStep] | None:
+def shortened(steps: Sequence[TrailStep], model: WorldModel) -> list[TrailStep] | None:
     """Return steps that end with a gain without those that none of the others needs, None if all are needed."""
     # What a step left out would have changed is not changed: places look as they did at first.
     world = {step.now.place: step.now.see for step in reversed(steps)}
@@ -304,7 +304,7 @@ def _kept_once(step: TrailStep) -> TrailStep:
     return step._replace(now=now, then=then)
 
 
-def _walked(steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: Model) -> list[TrailStep] | None:
+def _walked(steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: WorldModel) -> list[TrailStep] | None:
     """Return steps with what would be carried and seen if no others were taken; None if one of them is not possible.
 
     A light that was in hand has to be in hand still.

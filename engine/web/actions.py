@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.errors import UsageError
-from engine.web.browser.snapshot import Node, Page, plain_name
+from engine.web.browser.snapshot import Page, PageNode, plain_name
 
 GRAMMAR: Mapping[str, tuple[bool, int, int]] = {
     # name: (acts on an element, fewest further arguments, most)
@@ -122,7 +122,7 @@ def _literals(name: str, inside: str) -> list[object]:
     return values
 
 
-def resolve(target: Target, page: Page) -> Node:
+def resolve(target: Target, page: Page) -> PageNode:
     """Find the element of a target by handle, by role, name and ordinal, or by a unique part of its name.
 
     Raises:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from engine.web.actions import Call, Target
-from engine.web.browser.snapshot import PLAIN, Node, Page, plain_name
+from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
 from engine.web.drawing.lines import lines_of
-from engine.web.states.wording import topics
+from engine.web.states.words import topics
 from engine.web.tasks.answers import ranked
 
 CLICKED = frozenset({
@@ -47,7 +47,7 @@ def is_search(role: str, name: str) -> bool:
     return role == "searchbox" or (role in TYPED and bool(SEARCH.search(name)))
 
 
-def is_secret(node: Node) -> bool:
+def is_secret(node: PageNode) -> bool:
     """Whether text typed into the element is secret, as in a password box.
 
     The browser says so of boxes on real pages. Pages that were stored by earlier versions have labels only.
@@ -76,7 +76,7 @@ def with_controls(page: Page) -> list[bool]:
     return found
 
 
-def _target(node: Node) -> Target:
+def _target(node: PageNode) -> Target:
     return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
 
 
@@ -110,7 +110,7 @@ def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True)
     return tuple(dict.fromkeys(actions))
 
 
-def _of(page: Page, index: int, node: Node, values: tuple[str, ...], searched: tuple[str, ...]) -> list[str]:
+def _of(page: Page, index: int, node: PageNode, values: tuple[str, ...], searched: tuple[str, ...]) -> list[str]:
     target = _target(node)
     if node.role in TYPED:
         secret = is_secret(node)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from engine.environment import Abstractor, Sight
 from engine.errors import GameError, UsageError
-from engine.hiding import REDACTED, cleaned, hidden, without_credentials
 from engine.records import EnvironmentInfo, Observation
+from engine.redaction import REDACTED, cleaned, hidden, without_credentials
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
 from engine.web.browser.driver import Driver
-from engine.web.browser.limits import Limits
+from engine.web.browser.limits import BrowserLimits
 from engine.web.browser.network import gate_for
 from engine.web.browser.pages import secret_handles, written
 from engine.web.browser.signing_in import sign_in
-from engine.web.browser.snapshot import Node, Page, Seen
+from engine.web.browser.snapshot import Page, PageNode, Seen
 from engine.web.browser.url import pattern, query_values
 from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, offered, values_of
 from engine.web.drawing import text as texts
@@ -62,7 +62,7 @@ class WebEnvironment:
         judge: TaskJudge | None = None,
         rules: Rules | None = None,
         driver: Driver | None = None,
-        limits: Limits | None = None,
+        limits: BrowserLimits | None = None,
         on_close: Callable[[], None] | None = None,
         repeatable: bool = False,
         clock: Callable[[], float] = time.monotonic,
@@ -262,7 +262,7 @@ class WebEnvironment:
         """Return what was typed into boxes for secrets, or was seen in them: it is told, recorded and kept nowhere."""
         return frozenset(self._secrets)
 
-    def _types_secret(self, call: Call, node: Node | None) -> bool:
+    def _types_secret(self, call: Call, node: PageNode | None) -> bool:
         """Return whether a call writes into a box for secrets: its element, or else the one that has the focus."""
         if node is None and call.name in ("keyboard_type", "keyboard_press"):
             node = next((each for each in self._seen.page.nodes if each.state("active") and each.ref), None)

@@ -24,7 +24,7 @@ from engine.settings import Settings
 from engine.web.actions import parse as parse_action
 from engine.web.drawing.text import fenced
 from engine.web.prompts import PAGES
-from engine.web.states.wording import stems
+from engine.web.states.words import stems
 
 BEST, USELESS, PERHAPS, WORST = 3.0, -1.0, 1.0, -3.0
 RESULT = 1000

@@ -11,10 +11,10 @@ from engine.memory.search import Retriever, ScopeRules
 if TYPE_CHECKING:
     from engine.environment import Environment
     from engine.evaluator import Evaluator
-    from engine.llm.asking import Asking
     from engine.llm.dialect import Dialect
     from engine.llm.model import Model
-    from engine.llm.reading.writing import WritingTest
+    from engine.llm.questions import Asking
+    from engine.llm.reading.writer_check import WritingTest
     from engine.settings import Settings
 
 _TABLE: Mapping[str, Any] = {
@@ -24,31 +24,31 @@ _TABLE: Mapping[str, Any] = {
 
 
 def _open(name: str, places: Places) -> Environment:
-    from engine.web.opening import open_web
+    from engine.web.environment_factory import open_web
 
     return open_web(name, places.saves, places.variables)
 
 
 def _ready(name: str, places: Places) -> tuple[str, ...]:
-    from engine.web.opening import ready
+    from engine.web.environment_factory import ready
 
     return ready(name, places.saves, places.variables)
 
 
 def _group(name: str, places: Places) -> str:
-    from engine.web.opening import group
+    from engine.web.environment_factory import group
 
     return group(name, places.saves)
 
 
 def _original(name: str, places: Places) -> str:
-    from engine.web.opening import original
+    from engine.web.environment_factory import original
 
     return original(name, places.saves)
 
 
 def _asking() -> Asking:
-    from engine.web.asking import PAGE_ASKING
+    from engine.web.questions import PAGE_ASKING
 
     return PAGE_ASKING
 
@@ -60,7 +60,7 @@ def _evaluator(settings: Settings, model: Model) -> Evaluator:
 
 
 def _tests() -> Mapping[str, WritingTest]:
-    from engine.web.asking import TESTS
+    from engine.web.questions import TESTS
 
     return TESTS
 
@@ -72,7 +72,7 @@ def _dialects() -> Mapping[str, Dialect]:
 
 
 def _lifted(memory: Retriever) -> Retriever:
-    from engine.web.states.lifting import LiftedMemory
+    from engine.web.states.transfer import LiftedMemory
 
     return LiftedMemory(memory)
 

@@ -19,7 +19,7 @@ from engine.web.actions import Call, parse
 from engine.web.choices import DONE, SECRET, SECRET_LIKE, TYPED, is_search, values_of
 from engine.web.drawing.lines import read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
-from engine.web.states.wording import asks, stems, tokens
+from engine.web.states.words import asks, stems, tokens
 from engine.web.tasks.answers import ranked
 
 SUBMITS = frozenset({

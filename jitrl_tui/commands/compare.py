@@ -27,16 +27,16 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the comparison on the screen, or print it; return the exit code."""
     from engine.session.store import recorded
-    from jitrl_tui import comparing, plain
+    from jitrl_tui import comparison_texts, plain
 
     saves = saves_folder(args.saves)
     paths = recorded(saves, args.a), recorded(saves, args.b)
     names = [path.name if path.is_dir() else path.parent.name for path in paths]
-    comparison = comparing.compared(*paths)
+    comparison = comparison_texts.compared(*paths)
     if args.json:
-        print(json.dumps(comparing.as_json(comparison, names), indent=1))
+        print(json.dumps(comparison_texts.as_json(comparison, names), indent=1))
     elif args.plain or plain.wants_plain():
-        for line in comparing.lines(comparison, names):
+        for line in comparison_texts.lines(comparison, names):
             print(clean(line))
     else:
         from jitrl_tui.app import run_app

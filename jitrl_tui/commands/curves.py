@@ -74,7 +74,7 @@ def _session(name: str, saves: Path) -> Past:
     started = history.started_of(file)
     if started is None:
         raise UsageError(f"there is no session {name!r} that can be read; `jitrl sessions` lists them")
-    return history.Played(started.session, file, started), history.rows_of(file)
+    return history.PlayedSession(started.session, file, started), history.rows_of(file)
 
 
 def _plain(curve: Curve) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import JitrlError, MissingError
-from engine.hiding import without_credentials
 from engine.paths import cache_folder, saves_folder
 from engine.records import ActionRequest, Notice
+from engine.redaction import without_credentials
 from engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
-    from engine.llm.calls.listing import listed
-    from engine.llm.calls.opening import address
+    from engine.llm.calls.client_factory import address
+    from engine.llm.calls.server_models import listed
 
     base = address("openai/", os.environ)
     shown = without_credentials(base)
@@ -219,7 +219,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
         yield Check("key", "ok", "none is needed")
         yield from _opened(args, name, [])
         return
-    from engine.llm.calls import inquiry, probing
+    from engine.llm.calls import inquiry, probes
 
     known = inquiry.known(name)
     if not known.provider:
@@ -243,7 +243,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
         yield Check("answer", "fail", "not asked: there is no key", f"export {known.key}=...")
         return
     sentences: list[str] = []
-    found = probing.probe(name, cache_folder(saves_folder(args.saves)), sentences.append)
+    found = probes.probe(name, cache_folder(saves_folder(args.saves)), sentences.append)
     if found.trouble:
         yield Check("answer", "fail", "none came", found.trouble)
         return
@@ -311,7 +311,7 @@ def _methods(args: argparse.Namespace, model: Model) -> tuple[Check, bool]:
     from engine.agents import AGENTS
     from engine.games.kind import GAMES
     from engine.llm.model import writes_here
-    from engine.session.attainable import WRITING, why_no_writer
+    from engine.session.replaced_settings import WRITING, why_no_writer
 
     if writes_here(model):
         problem = f"{model.name} is small; a session with one of them tests first whether it can write"
@@ -326,10 +326,10 @@ def _methods(args: argparse.Namespace, model: Model) -> tuple[Check, bool]:
 def _repeating(model: Model) -> Iterator[Check]:
     """Say whether the model writes the same twice of the same game: otherwise memory does not know states again."""
     from engine.games.kind import GAMES
-    from engine.llm.reading import writing
+    from engine.llm.reading import writer_check
 
     for name, what in (("state", "states"), ("history", "histories")):
-        found = writing.repeated(model, GAMES.tests()[name], Settings().summary_temperature)
+        found = writer_check.repeated(model, GAMES.tests()[name], Settings().summary_temperature)
         if found.similarity is None:
             told = f"{found.usable} of {found.asked} answers usable"
         else:
@@ -359,7 +359,7 @@ def web(args: argparse.Namespace) -> Iterator[Check]:
     from engine.web.sites.manager import Sites
     from engine.web.sites.miniwob import pages_folder
     from engine.web.tasks import suites as tasks
-    from engine.web.tasks.scoring import verified_python
+    from engine.web.tasks.verdict import verified_python
 
     saves = saves_folder(args.saves)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import ModelError, UsageError
 from engine.paths import cache_folder, saves_folder
 from engine.settings import Settings
-from jitrl_tui.commands import judging
+from jitrl_tui.commands import judge
 from jitrl_tui.output import rewrite
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
                       help="of a local model (default: all cores but one)")  # fmt: skip
     test.add_argument("--json", action="store_true", help="a list on stdout")
     test.set_defaults(handler=_test)
-    judging.register(commands, common)
+    judge.register(commands, common)
     info = commands.add_parser("info", parents=[common], help="tell what is known of a model")
     info.add_argument("model", metavar="MODEL")
     info.add_argument("--json", action="store_true", help="an object on stdout")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.settings import PROFILES, SessionConfig
-from engine.waiting import signals_in_threads
+from engine.wait import signals_in_threads
 from jitrl_tui.commands.options import change, one_game
 from jitrl_tui.output import clean, note
 
@@ -134,14 +134,14 @@ def _screen(race: SavedRace, saves: Path, *, replay: bool, speed: float) -> int:
 
 def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     """Run or replay a race in lines; return the exit code."""
-    from engine.session.race import Race, Told, moments
-    from jitrl_tui import closing
+    from engine.session.race import Race, RacerEvent, moments
+    from jitrl_tui import shutdown
     from jitrl_tui.race_view import RaceLines, RaceView, as_json
 
     view, lock = RaceView(race), threading.Lock()
     lines = RaceLines(view)
 
-    def emit(told: Told) -> None:
+    def emit(told: RacerEvent) -> None:
         with lock:
             for line in lines.told(told):
                 if not quiet:
@@ -156,14 +156,14 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     else:
         running = Race(race, saves, emit)
 
-        interrupt = closing.Interrupt(running.stop)
+        interrupt = shutdown.Interrupt(running.stop)
 
         def hang_up() -> None:
-            closing.end_within()
+            shutdown.end_within()
             interrupt.ask()
 
         handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
-        with signals_in_threads(handlers), closing.when_closed([sys.stdout], hang_up):
+        with signals_in_threads(handlers), shutdown.when_closed([sys.stdout], hang_up):
             running.run()
         errors, stopped = running.errors, interrupt.called
     if quiet:

@@ -10,11 +10,11 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.paths import saves_folder
+from jitrl_tui.commands.headless import play, result_of, tracked, verdict, write
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
-from jitrl_tui.commands.running import play, result_of, tracked, verdict, write
-from jitrl_tui.ready import check_game
-from jitrl_tui.tracking import TOOLS, check
+from jitrl_tui.start_checks import check_game
+from jitrl_tui.trackers import TOOLS, check
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play; return the exit code. On Ctrl-C, finished steps are stored, and the command to resume is printed."""
-    from engine.session import changing, suites
+    from engine.session import edits, suites
     from engine.session import store as sessions
 
     check(args.track)
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         return 130
     if session.error is not None:
         print(f"jitrl: {session.error}", file=sys.stderr)
-        if not changing.discard_unplayed(saved) and progress.started is not None:
+        if not edits.discard_unplayed(saved) and progress.started is not None:
             print(f"what was played is kept; {again}", file=sys.stderr)
         return session.error.exit_code
     return verdict(session.results, config, progress)

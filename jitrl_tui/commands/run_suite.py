@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.records import SessionStarted
-from jitrl_tui.commands.running import Progress, play, result_of, tracked, verdict, write
+from jitrl_tui.commands.headless import RunProgress, play, result_of, tracked, verdict, write
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _before(saved: SavedSession) -> dict[str, Any]:
     from engine.session import recording, suites
 
     episodes = suites.played(saved)
-    progress = Progress(saved.config.episodes, saved.config.settings.step_limit, quiet=True)
+    progress = RunProgress(saved.config.episodes, saved.config.settings.step_limit, quiet=True)
     for _, event in recording.read(saved.recording):
         if isinstance(event, SessionStarted):
             progress.show(event)

@@ -105,7 +105,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
 def _export(args: argparse.Namespace) -> int:
     """Write the transcript of a session to a file or to stdout."""
     from engine.session.transcript import format_of
-    from jitrl_tui.exporting import export, text_of
+    from jitrl_tui.transcript_files import export, text_of
 
     recording = _named(args.name, saves_folder(args.saves)).recording
     if args.output is None or args.output == "-":
@@ -161,7 +161,7 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
 
 def _remove(args: argparse.Namespace) -> int:
     """Delete the named sessions, after a question."""
-    from engine.session import changing, store
+    from engine.session import edits, store
 
     saves = saves_folder(args.saves)
     doomed = list({found.name: found for found in (store.find(saves, name) for name in args.names)}.values())
@@ -174,18 +174,18 @@ def _remove(args: argparse.Namespace) -> int:
             note("nothing was deleted")
             return 1
     for session in doomed:
-        changing.delete(saves, session)
+        edits.delete(saves, session)
         note(f"deleted {shown(session.name)}")
     return 0
 
 
 def _rename(args: argparse.Namespace) -> int:
     """Give a session another name."""
-    from engine.session import changing, store
+    from engine.session import edits, store
 
     saves = saves_folder(args.saves)
     session = store.find(saves, args.name)
-    renamed = changing.rename(saves, session, args.new)
+    renamed = edits.rename(saves, session, args.new)
     note(f"{shown(session.name)} is {shown(renamed.name)} now")
     return 0
 
@@ -215,7 +215,7 @@ def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
 
 
 def _plain(session: SavedSession) -> dict[str, Any]:
-    from jitrl_tui.facts import facts
+    from jitrl_tui.session_summary import facts
 
     config, origin, known = session.config, session.origin, facts(session.recording)
     return {

@@ -23,7 +23,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Install the extras, or list them."""
     from engine.extras import EXTRAS, installed
-    from engine.installing import install
+    from engine.installer import install
 
     for name in args.extras:
         if name not in EXTRAS:

@@ -18,8 +18,8 @@ from jitrl_tui.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from engine.bench.following import FollowedRun
-    from jitrl_tui.following import Reach
+    from engine.bench.follower import FollowedRun
+    from jitrl_tui.follower import Reach
 
 _OF_A_NEW_SESSION = {
     "agent": "agent", "model": "model", "episodes": "episodes", "steps": "steps", "seed": "seed", "profile": "profile",
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _follow(args: argparse.Namespace) -> int:
     """Follow what another process plays; return the exit code."""
-    from engine.bench.following import FollowedRun
+    from engine.bench.follower import FollowedRun
     from jitrl_tui import plain
 
     found = _found(args)
@@ -100,11 +100,11 @@ def _found(args: argparse.Namespace) -> FollowedRun | Reach:
     """Return the run, or how the session is reached, that is to be followed: in a folder, or through a database."""
     from functools import partial
 
-    from engine.bench.following import FollowedRun, RelayedRun, RunFolder, find
+    from engine.bench.follower import FollowedRun, RelayedRun, RunFolder, find
     from engine.session.remote.followed import FolderSession
     from engine.session.remote.relayed import RelayedSession, is_session
     from jitrl_tui.commands.options import address
-    from jitrl_tui.following import Reach
+    from jitrl_tui.follower import Reach
 
     if args.memory is not None:
         through = address(args.memory)

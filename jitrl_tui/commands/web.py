@@ -15,7 +15,7 @@ from engine.paths import saves_folder
 from jitrl_tui.output import note
 
 if TYPE_CHECKING:
-    from engine.web.sites.manager import Sites, Status
+    from engine.web.sites.manager import Sites, SiteStatus
 
 SITES = ("shop", "fossil", "encyclopedia", "forum", "map", "miniwob")
 
@@ -125,7 +125,7 @@ def _doctor(args: argparse.Namespace) -> int:
     return show([*checks, *(check for check in web(args) if check.name != "local sites")], args.json)
 
 
-def _show(found: tuple[Status, ...], as_list: bool) -> None:
+def _show(found: tuple[SiteStatus, ...], as_list: bool) -> None:
     from engine.web.sites.manager import as_json
 
     if as_list:

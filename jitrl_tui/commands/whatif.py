@@ -12,7 +12,7 @@ from jitrl_tui.output import note
 
 if TYPE_CHECKING:
     from engine.session.recorded import Again
-    from engine.session.whatif import Outcome
+    from engine.session.whatif import WhatIfOutcome
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def _progress(done: int, total: int) -> None:
         print(f"\r{done} of {total} decisions", end="", file=sys.stderr, flush=True)
 
 
-def _tell(outcome: Outcome, limit: int) -> None:
+def _tell(outcome: WhatIfOutcome, limit: int) -> None:
     for name, (before, after) in outcome.changed.items():
         print(f"{name}: {before} -> {after}")
     print(outcome.sentence + (f"; in {outcome.moved} others the probabilities would" if outcome.moved else ""))
@@ -86,7 +86,7 @@ def _share(one: Again, action: str) -> float:
     return found[0] if found else 0.0
 
 
-def _plain(outcome: Outcome) -> dict[str, Any]:
+def _plain(outcome: WhatIfOutcome) -> dict[str, Any]:
     return {
         "changed": {name: {"from": one, "to": other} for name, (one, other) in outcome.changed.items()},
         "decisions": outcome.decisions,

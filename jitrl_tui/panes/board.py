@@ -15,7 +15,7 @@ from jitrl_tui.panes.picture import PicturePane
 from jitrl_tui.panes.registry import SentencePane
 from jitrl_tui.panes.tabs import TabLine, stage_title
 from jitrl_tui.panes.transcript import Transcript
-from jitrl_tui.places import Remembered
+from jitrl_tui.places import RememberedMap
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for
 from jitrl_tui.widgets.lines import ACCENT
@@ -120,7 +120,7 @@ class Panes(Container):
         *,
         present: RunView,
         pages: PageStore | None,
-        remembered: Remembered | None = None,
+        remembered: RememberedMap | None = None,
     ) -> None:
         """Draw a view.
 

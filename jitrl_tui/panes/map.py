@@ -10,7 +10,7 @@ from textual.events import Click
 from engine.games.map import Chart, GameMap, Mark, Place
 from engine.records import Decision
 from jitrl_tui.output import one_line
-from jitrl_tui.places import NO_MAP, Places, exits
+from jitrl_tui.places import NO_MAP, RunPlaces, exits
 from jitrl_tui.view import Choice, RunView, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, MUTED, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind, StepClicked
@@ -27,7 +27,7 @@ class MapPane(LinePane):
         super().__init__(id)
         self._marks: tuple[Mark, ...] = ()
         self._episode = 0
-        self._places = Places()
+        self._places = RunPlaces()
         self._decision: Decision | None = None
         self._remembered: GameMap | None = None
         self._seen: tuple[object, ...] = ()

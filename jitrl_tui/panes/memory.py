@@ -23,7 +23,7 @@ _EXCERPT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class MemoryNotes:
     """What a person tries out, for the pane.
 
     Attributes:
@@ -37,7 +37,7 @@ class Notes:
     influence: Mapping[int, str] = field(default_factory=dict)
 
 
-NO_NOTES = Notes()
+NO_NOTES = MemoryNotes()
 
 
 class MemoryPane(LinePane):
@@ -85,7 +85,7 @@ class MemoryPane(LinePane):
         """The remembered step under the cursor, None without one."""
         return self._rows_at[min(self._at, len(self._rows_at) - 1)][1] if self._rows_at else None
 
-    def note(self, notes: Notes) -> None:
+    def note(self, notes: MemoryNotes) -> None:
         """Show what a person tries out."""
         if notes != self.notes:
             self.notes = notes

@@ -15,7 +15,7 @@ from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
     from engine.web.browser.snapshot import Page
-    from engine.web.drawing.wireframe import Run, Wireframe
+    from engine.web.drawing.wireframe import CanvasRun, Wireframe
 
 _STYLES = {"line": FAINT, "edge": HUMAN, "heading": STRONG, "link": NAME, "button": "", "field": "",
            "number": ACCENT, "text": MUTED, "blank": ""}  # fmt: skip
@@ -90,7 +90,7 @@ class PagePane(OfPage):
                 self._top = max(0, at - height // 2)
         return [self._line(row, marked) for row in drawn.rows]
 
-    def _line(self, row: Sequence[Run], marked: set[int]) -> Content:
+    def _line(self, row: Sequence[CanvasRun], marked: set[int]) -> Content:
         parts = []
         for run in row:
             style = _STYLES[run.kind]

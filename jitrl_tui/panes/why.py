@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine import explain, worked
-from jitrl_tui import hits, steered
+from jitrl_tui import hits, steer_texts
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
@@ -21,7 +21,7 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     lines: list[Content] = []
     if d.provenance == "human":
         lines.append(Content.assemble(("You decided: ", HUMAN), (d.action, STRONG)))
-    for text in filter(None, (explain.credit(d), steered.drawn_at_random(d))):
+    for text in filter(None, (explain.credit(d), steer_texts.drawn_at_random(d))):
         lines.extend(Content.styled(line, HUMAN) for line in wrap(text, width))
     for line in wrap(d.why, width):
         lines.append(Content(line))

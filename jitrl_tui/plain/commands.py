@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from engine import worked
 from engine.errors import JitrlError
-from jitrl_tui import hits, steered, typed
-from jitrl_tui.exporting import export_as
-from jitrl_tui.hinting import Hints
+from jitrl_tui import hits, slash_commands, steer_texts
+from jitrl_tui.hints import Hints
 from jitrl_tui.places import told
 from jitrl_tui.plain.choices import candidate_lines
-from jitrl_tui.plain.telling import Telling
+from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.session_files import SessionFiles
+from jitrl_tui.transcript_files import export_as
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
@@ -29,7 +29,7 @@ HELP_WATCHING = (
 )
 
 
-class Commands:
+class PlainCommands:
     """What a typed command answers. None of these carries out a step.
 
     Args:
@@ -45,7 +45,7 @@ class Commands:
 
     def __init__(
         self,
-        telling: Telling,
+        telling: EventLines,
         *,
         play: bool,
         keeper: Keeper | None = None,
@@ -68,7 +68,7 @@ class Commands:
         view, say = self._telling.view, self._telling.say
         match name:
             case "help":
-                say("\n".join([HELP if self._play else HELP_WATCHING, *typed.help_lines(lines=True)]))
+                say("\n".join([HELP if self._play else HELP_WATCHING, *slash_commands.help_lines(lines=True)]))
             case "page":
                 say(self._page())
             case "hint":
@@ -115,7 +115,7 @@ class Commands:
                 for line in hits.told(choice, view.memory_entries):
                     say(line)
             case "actions":
-                say(steered.all_actions(decision))
+                say(steer_texts.all_actions(decision))
             case _:
                 pass
 

@@ -7,16 +7,16 @@ import sys
 import threading
 from typing import Any, TextIO
 
-from engine.bench.following import FollowedRun
-from engine.bench.progress import Progress
+from engine.bench.follower import FollowedRun
+from engine.bench.progress import BenchProgress
 from engine.bench.records import Failed, Finished, Said, Stopped
-from engine.bench.told import Over, Run
-from jitrl_tui import closing
+from engine.bench.run_events import RunBegan, RunOver
+from jitrl_tui import shutdown
 from jitrl_tui.bench_lines import outcome, totals
 from jitrl_tui.bench_source import FollowedBench
-from jitrl_tui.following import FollowSource, Reach
+from jitrl_tui.follower import FollowSource, Reach
 from jitrl_tui.output import one_line
-from jitrl_tui.plain.telling import Telling
+from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.preferences import used
 from jitrl_tui.source import Inbox, InThread
 from jitrl_tui.view import RunView
@@ -27,7 +27,7 @@ _LOOK_S = 0.2
 def follow_session(reach: Reach) -> int:
     """Print what a session tells until it ends; return the exit code."""
     source = FollowSource(reach.open, used().value("app.hold_s"), ends=True)
-    telling = Telling(sys.stdout, play=False)
+    telling = EventLines(sys.stdout, play=False)
     telling.say("Following, read-only. Ctrl-C leaves; the session goes on.")
 
     def take(item: Any) -> None:
@@ -70,7 +70,7 @@ class _RunLines:
     def __init__(self, out: TextIO, source: FollowedBench) -> None:
         self.over = False
         self._out, self._source = out, source
-        self._progress = Progress(source.info.cells)
+        self._progress = BenchProgress(source.info.cells)
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -79,11 +79,11 @@ class _RunLines:
 
     def take(self, item: Any) -> None:
         """Take in what the run tells, and print it."""
-        if isinstance(item, Run):
-            self._progress, self.over = Progress(self._source.info.cells, item.jobs), False
+        if isinstance(item, RunBegan):
+            self._progress, self.over = BenchProgress(self._source.info.cells, item.jobs), False
             self.say(f"played on {item.place.told()}, {item.jobs} at a time")
             return
-        if isinstance(item, Over):
+        if isinstance(item, RunOver):
             self.over = True
             self.say(" · ".join([item.message or "the run has ended", *totals(self._progress, self._limits, 0.0)]))
             return
@@ -97,10 +97,10 @@ class _RunLines:
 
     @property
     def _limits(self) -> Any:
-        from engine.bench.progress import Limits
+        from engine.bench.progress import RunLimits
 
         known = self._source.info.limits
-        return Limits(known.usd, known.tokens)  # How long it has taken is not told here.
+        return RunLimits(known.usd, known.tokens)  # How long it has taken is not told here.
 
 
 def _follow(source: InThread, take: Any) -> int:
@@ -112,11 +112,11 @@ def _follow(source: InThread, take: Any) -> int:
         raise KeyboardInterrupt
 
     def closed() -> None:
-        closing.end_within(1.0)
+        shutdown.end_within(1.0)
         source.stop()  # type: ignore[attr-defined]
 
     handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
-    with closing.handling(handlers), closing.when_closed([sys.stdout], closed):
+    with shutdown.handling(handlers), shutdown.when_closed([sys.stdout], closed):
         source.start(inbox)
         try:
             while True:

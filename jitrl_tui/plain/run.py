@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TextIO
 from engine import waits
 from engine.errors import UsageError
 from engine.session.orders import Orders, kept
-from jitrl_tui import closing, typed
+from jitrl_tui import shutdown, slash_commands
 from jitrl_tui.output import clean, one_line
-from jitrl_tui.plain.commands import Commands
-from jitrl_tui.plain.telling import Telling
+from jitrl_tui.plain.commands import PlainCommands
+from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.plain.terminal import TypedLines, line_reader
 from jitrl_tui.session_files import SessionFiles, TypedHistory
 from jitrl_tui.source import Inbox, Source
@@ -66,8 +66,8 @@ class PlainRun:
         self._pages, self._files = pages, files
         self._source, self._read, self._play = source, read, play
         self._terminal, self._delay = terminal, delay
-        self._telling = Telling(out, play=play, steered=terminal is not None)
-        self._commands = Commands(self._telling, play=play, keeper=keeper, pages=pages, files=files)
+        self._telling = EventLines(out, play=play, steered=terminal is not None)
+        self._commands = PlainCommands(self._telling, play=play, keeper=keeper, pages=pages, files=files)
         self._arrived = threading.Event()
         self._inbox = Inbox(self._arrived.set)
         self._auto = 0
@@ -171,7 +171,7 @@ class PlainRun:
     def _command(self, text: str) -> bool | None:
         """Run a typed command; return None to ask for another line, False to leave."""
         word, _, rest = text.partition(" ")
-        name, rest = typed.found(word), rest.strip()
+        name, rest = slash_commands.found(word), rest.strip()
         match name:
             case "":
                 self._telling.say(f"There is no command /{word}; /help lists them.")
@@ -300,7 +300,7 @@ def refuse_to_wait(standing: Orders) -> None:
 def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     """Resume a saved session in plain mode, and then any session that is loaded or branched from it."""
     from engine.session.branches import Keeper
-    from engine.session.changing import discard_unplayed
+    from engine.session.edits import discard_unplayed
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
     from jitrl_tui.expected import before_paying
@@ -337,7 +337,7 @@ def _run(
 
     def valid() -> list[str]:
         actions = run.view.choice.decision.possible if run.view.choice else ()
-        return [*map(one_line, actions), *typed.words()]
+        return [*map(one_line, actions), *slash_commands.words()]
 
     terminal = sys.stdin if not play and sys.stdin.isatty() else None
     history = files.typed if files is not None else TypedHistory()
@@ -349,7 +349,7 @@ def _run(
     )  # fmt: skip
 
     def hang_up() -> None:
-        closing.end_within(last=restore)
+        shutdown.end_within(last=restore)
         source.stop()
 
     def asked(*_: object) -> None:
@@ -358,8 +358,8 @@ def _run(
 
     handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
     with (
-        closing.same_modes(sys.stdin) as restore,
-        closing.handling(handlers),
-        closing.when_closed([sys.stdin, sys.stdout], hang_up),
+        shutdown.same_modes(sys.stdin) as restore,
+        shutdown.handling(handlers),
+        shutdown.when_closed([sys.stdin, sys.stdout], hang_up),
     ):
         return run.run(), run.then

@@ -16,15 +16,15 @@ from engine.disk import shown
 from engine.errors import UsageError
 from jitrl_tui.preferences import schema
 from jitrl_tui.preferences.config import Config, config_file, read
-from jitrl_tui.preferences.remembered import Remembered, state_file
-from jitrl_tui.preferences.schema import BY_KEY, OPTIONS, Option
+from jitrl_tui.preferences.remembered import RememberedValues, state_file
+from jitrl_tui.preferences.schema import BY_KEY, OPTIONS, Preference
 
 TEXTUAL_THEME = "TEXTUAL_THEME"
 _NOT_HERE = "no config file"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """A value, and where it comes from.
 
     Attributes:
@@ -57,10 +57,10 @@ class Preferences:
     config: Config = field(default_factory=lambda: Config(Path(_NOT_HERE)))
     environment: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     flags: Mapping[str, Any] = field(default_factory=dict)
-    remembered: Remembered = field(default_factory=Remembered)
+    remembered: RememberedValues = field(default_factory=RememberedValues)
     problems: tuple[str, ...] = ()
 
-    def found(self, key: str, *, last: bool = False, profile: Mapping[str, Any] | None = None) -> Found:
+    def found(self, key: str, *, last: bool = False, profile: Mapping[str, Any] | None = None) -> FoundValue:
         """Return the value that holds for a setting, and where it comes from.
 
         Args:
@@ -70,23 +70,23 @@ class Preferences:
         """
         option = BY_KEY[key]
         if key in self.flags:
-            return Found(self.flags[key], "flag", option.flag)
+            return FoundValue(self.flags[key], "flag", option.flag)
         if key in self.environment:
             value, variable = self.environment[key]
-            return Found(value, "environment", variable)
+            return FoundValue(value, "environment", variable)
         if key in self.config.values:
-            return Found(self.config.values[key], "file", shown(self.config.file))
+            return FoundValue(self.config.values[key], "file", shown(self.config.file))
         if (last or option.section == "app") and key in self.remembered.values:
-            return Found(self.remembered.values[key], "remembered")
+            return FoundValue(self.remembered.values[key], "remembered")
         if option.section == "settings" and profile is not None and profile[option.name] != option.default:
-            return Found(profile[option.name], "profile", self.value("session.profile"))
-        return Found(option.default)
+            return FoundValue(profile[option.name], "profile", self.value("session.profile"))
+        return FoundValue(option.default)
 
     def value(self, key: str, *, last: bool = False) -> Any:
         """Return the value that holds for a setting. Profiles do not count."""
         return self.found(key, last=last).value
 
-    def fixed(self, key: str) -> Found | None:
+    def fixed(self, key: str) -> FoundValue | None:
         """Return what sets a value before the app's memory is asked, None if nothing does."""
         found = self.found(key)
         return found if found.source in ("flag", "environment", "file") else None
@@ -129,7 +129,7 @@ def load(
     config = read(config_file(given), must_exist=given is not None)
     values, problems = variables(env)
     return Preferences(
-        config, values, dict(flags or {}), Remembered(state_file()), (*config.problems, *problems)
+        config, values, dict(flags or {}), RememberedValues(state_file()), (*config.problems, *problems)
     )
 
 
@@ -164,4 +164,4 @@ def used() -> Preferences:
     return _used
 
 
-__all__ = ["Found", "Option", "Preferences", "load", "schema", "use", "used"]
+__all__ = ["FoundValue", "Preference", "Preferences", "load", "schema", "use", "used"]

@@ -28,7 +28,7 @@ def state_file() -> Path:
     return user_state_path("jitrl") / "state.json"
 
 
-class Remembered:
+class RememberedValues:
     """Values that are remembered, by the keys of `preferences.schema`, and "game".
 
     Args:

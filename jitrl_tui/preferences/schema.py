@@ -23,7 +23,7 @@ LAYOUTS = ("auto", "narrow", "side", "normal", "wide")
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Preference:
     """One thing that can be set.
 
     Attributes:
@@ -111,59 +111,59 @@ class Option:
         return self.checked(value)
 
 
-def _app() -> Iterable[Option]:
+def _app() -> Iterable[Preference]:
     group = "Screen"
-    yield Option("app", "theme", "jitrl-dark", "colours of the screen", choices=THEMES, flag="--theme", group=group)
-    yield Option(
+    yield Preference("app", "theme", "jitrl-dark", "colours of the screen", choices=THEMES, flag="--theme", group=group)
+    yield Preference(
         "app", "speed", 1.0, "steps per second while an agent is watched; 0 for no pause between steps", 0.0, 1000.0,
         flag="--speed", group=group,
     )  # fmt: skip
-    yield Option(
+    yield Preference(
         "app", "layout", "auto",
         "arrangement of the panes: by the size of the window, or always this one if there is room",
         choices=LAYOUTS, flag="--layout", group=group,
     )  # fmt: skip
-    yield Option(
+    yield Preference(
         "app", "pictures", "", "how a terminal shows pictures; nothing: it is asked",
         choices=("", "blocks", "kitty", "sixel", "iterm"), group=group,
     )  # fmt: skip
-    yield Option(
+    yield Preference(
         "app", "hold_s", 60.0,
         "seconds that a session you took in hand from another process waits for a sign of life of yours",
         2.0, 3600.0, group=group,
     )  # fmt: skip
-    yield Option(
+    yield Preference(
         "app", "live", True,
         "sessions with a memory in a database can be followed through it", group=group,
     )  # fmt: skip
-    yield Option("app", "plain", False, "plain lines in place of the screen", flag="--plain", group=group)
+    yield Preference("app", "plain", False, "plain lines in place of the screen", flag="--plain", group=group)
 
 
-def _places() -> Iterable[Option]:
+def _places() -> Iterable[Preference]:
     group = "Places"
-    yield Option(
+    yield Preference(
         "places", "saves", "", "folder of all that persists; nothing: the usual one", flag="--saves", group=group
     )
-    yield Option("places", "games", "", "folder with more stories", flag="--games", group=group)
+    yield Preference("places", "games", "", "folder with more stories", flag="--games", group=group)
 
 
-def _session() -> Iterable[Option]:
+def _session() -> Iterable[Preference]:
     group = "Sessions"
-    yield Option("session", "agent", "jitrl", "method that plays, such as jitrl or static", flag="--agent", group=group)
-    yield Option(
+    yield Preference("session", "agent", "jitrl", "method that plays, such as jitrl", flag="--agent", group=group)
+    yield Preference(
         "session", "model", "local/smollm2", "language model: local/smollm2, prior/verbs, or any litellm name",
         flag="--model", group=group,
     )  # fmt: skip
-    yield Option(
+    yield Preference(
         "session", "episodes", 50, "episodes of a session in which an agent plays", 1, 1_000_000, flag="--episodes",
         group=group,
     )  # fmt: skip
-    yield Option("session", "seed", 1, "seed of game and choices", 0, 2**31 - 1, flag="--seed", group=group)
-    yield Option(
+    yield Preference("session", "seed", 1, "seed of game and choices", 0, 2**31 - 1, flag="--seed", group=group)
+    yield Preference(
         "session", "profile", "default", "profile that the settings below begin with", choices=tuple(PROFILES),
         flag="--profile", group=group,
     )  # fmt: skip
-    yield Option(
+    yield Preference(
         "session", "memory", "shared", "one memory per game, or one of the session's own that is empty at first",
         choices=("shared", "own"), flag="--fresh", group=group,
     )  # fmt: skip
@@ -172,26 +172,26 @@ def _session() -> Iterable[Option]:
 _FLAGS = {"estimator": "--estimator", "rewards": "--rewards", "step_limit": "--steps"}
 
 
-def _settings() -> Iterable[Option]:
+def _settings() -> Iterable[Preference]:
     for group in GROUPS:
         heading = " ".join((group.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
         for spec in dataclasses.fields(group):
             if spec.name in group.__annotations__:
                 meta = spec.metadata
-                yield Option(
+                yield Preference(
                     "settings", spec.name, spec.default, meta["meaning"], meta["low"], meta["high"], meta["choices"],
                     _FLAGS.get(spec.name, f"--set {spec.name}=…"), heading,
                 )  # fmt: skip
 
 
-OPTIONS: tuple[Option, ...] = (*_app(), *_places(), *_session(), *_settings())
+OPTIONS: tuple[Preference, ...] = (*_app(), *_places(), *_session(), *_settings())
 """Everything that can be set, in the order of display."""
 BY_NAME = {option.name: option for option in OPTIONS}
 BY_KEY = {option.key: option for option in OPTIONS}
 SECTIONS = tuple(dict.fromkeys(option.section for option in OPTIONS))
 
 
-def find(name: str) -> Option:
+def find(name: str) -> Preference:
     """Return an option by its name, with or without its section.
 
     Raises:

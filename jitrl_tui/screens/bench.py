@@ -9,19 +9,19 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from engine.bench.progress import Progress
+from engine.bench.progress import BenchProgress
 from engine.bench.records import Message
-from engine.bench.told import Run
+from engine.bench.run_events import RunBegan
 from jitrl_tui import keymap
 from jitrl_tui.bench_lines import totals
-from jitrl_tui.bench_source import BenchSource, Over
+from jitrl_tui.bench_source import BenchSource, RunOver
 from jitrl_tui.bench_view import arm_curves, listed, models, tasks_of
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
-from jitrl_tui.screens import dialogs, helping
-from jitrl_tui.screens.cell_recording import RecordingScreen, SessionDialog, recordings
+from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.follow import followed
-from jitrl_tui.screens.running import RunningScreen
+from jitrl_tui.screens.recordings import RecordingScreen, SessionDialog, recordings
+from jitrl_tui.screens.run_base import RunningScreen
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.curves import ArmCurves, CellCurve
@@ -52,8 +52,8 @@ class BenchScreen(RunningScreen):
         self.key_table = keymap.of("bench")
         self._bindings = keymap.bound(self._bindings, self.key_table, "bench")
         self.source = source
-        self.progress = Progress(source.info.cells, source.info.jobs)
-        self.over: Over | None = None
+        self.progress = BenchProgress(source.info.cells, source.info.jobs)
+        self.over: RunOver | None = None
         self._began_at = time.monotonic()
         self._ended_at = 0.0
         self._finishing = False
@@ -100,13 +100,13 @@ class BenchScreen(RunningScreen):
 
     # ------------------------------------------------------------------------------------- messages
 
-    def take_in(self, items: list[Message | Run | Over]) -> None:
+    def take_in(self, items: list[Message | RunBegan | RunOver]) -> None:
         """Take messages in, and draw."""
         for item in items:
-            if isinstance(item, Over):
+            if isinstance(item, RunOver):
                 self.over, self._ended_at = item, time.monotonic()
-            elif isinstance(item, Run):
-                self.progress, self.over = Progress(self.source.info.cells, item.jobs), None
+            elif isinstance(item, RunBegan):
+                self.progress, self.over = BenchProgress(self.source.info.cells, item.jobs), None
                 self._began_at = time.monotonic() - max(0.0, time.time() - item.began)
             else:
                 self.progress.tell(item)
@@ -286,4 +286,4 @@ class BenchScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("bench", self.key_table, text=[page("terminal")]))
+        self.app.push_screen(help.of_screen("bench", self.key_table, text=[page("terminal")]))

@@ -15,14 +15,24 @@ from textual.widgets import Static
 from engine.errors import BadFile
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.compare import ACTION, ALONE, ANSWER, SAME, Comparison, Option, Row, Side, reason
+from engine.session.compare import (
+    ACTION,
+    ALONE,
+    ANSWER,
+    SAME,
+    ComparedOption,
+    ComparedStep,
+    Comparison,
+    Side,
+    reason,
+)
 from jitrl_tui import history, keymap
-from jitrl_tui.comparing import MEANINGS, SIGNS, compared, differ_in, done, place, result_of, who
+from jitrl_tui.comparison_texts import MEANINGS, SIGNS, compared, differ_in, done, place, result_of, who
 from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
-from jitrl_tui.screens import helping
+from jitrl_tui.screens import help
 from jitrl_tui.screens.dialogs import PickDialog
-from jitrl_tui.screens.waiting import WaitDialog
+from jitrl_tui.screens.wait import WaitDialog
 from jitrl_tui.view import points, signed
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, BAD, HUMAN, MUTED, STRONG, LinePane, fit, wrap
@@ -134,7 +144,7 @@ class CompareScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("compare", self.key_table))
+        self.app.push_screen(help.of_screen("compare", self.key_table))
 
     def action_leave(self) -> None:
         """Go back to the screen below, or end the app."""
@@ -150,9 +160,9 @@ class _Details(LinePane):
     def __init__(self, comparison: Comparison) -> None:
         super().__init__("details")
         self._comparison = comparison
-        self._row: Row | None = None
+        self._row: ComparedStep | None = None
 
-    def show(self, row: Row | None) -> None:
+    def show(self, row: ComparedStep | None) -> None:
         """Show this step."""
         self._row = row
         self.scroll_to(y=0, animate=False)
@@ -178,7 +188,7 @@ class _Details(LinePane):
         return [line if isinstance(line, Content) else Content(line) for line in lines]
 
 
-def _beliefs(row: Row, width: int) -> list[Content]:
+def _beliefs(row: ComparedStep, width: int) -> list[Content]:
     """Return a table of what both sessions thought of each action, those that were taken first."""
     sides = (row.left, row.right)
     taken = [side.action for side in sides if side is not None]
@@ -198,14 +208,14 @@ def _beliefs(row: Row, width: int) -> list[Content]:
     return lines
 
 
-def _cell(option: Option | None, width: int) -> str:
+def _cell(option: ComparedOption | None, width: int) -> str:
     if option is None:
         return fit("no candidate", width)
     text = f"{option.before:6.0%} → {option.after:4.0%}"
     return fit(f"{text} {signed(option.q):>7}" if option.q is not None and width > _CELL else text, width)
 
 
-def _seen(row: Row, side: Side | None, width: int) -> list[tuple[str, str]]:
+def _seen(row: ComparedStep, side: Side | None, width: int) -> list[tuple[str, str]]:
     """Return what a session did and saw at a step, as lines with their styles."""
     if side is None:
         return [("-", MUTED)]
@@ -304,7 +314,7 @@ class CompareRows(RowList):
         self.count, self.at = len(comparison.rows), comparison.first or 0
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> ComparedStep | None:
         """The row that the cursor is on, None if there are none."""
         return self._comparison.rows[self.at] if self._comparison.rows else None
 

@@ -15,10 +15,10 @@ from engine.errors import JitrlError
 from jitrl_tui import curves, history
 from jitrl_tui.background import Background, Told
 from jitrl_tui.help import page
-from jitrl_tui.history import Past, Played
+from jitrl_tui.history import Past, PlayedSession
 from jitrl_tui.screens.dialogs import Dialog, PickDialog
-from jitrl_tui.screens.helping import HelpDialog
-from jitrl_tui.screens.waiting import WaitDialog
+from jitrl_tui.screens.help import HelpDialog
+from jitrl_tui.screens.wait import WaitDialog
 from jitrl_tui.view import RunView
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
@@ -84,9 +84,9 @@ class CurvesScreen(Dialog[None]):
         self._before = before
         self._draw()
 
-    def _own(self) -> Played | None:
+    def _own(self) -> PlayedSession | None:
         started = self._view().started
-        return None if started is None else Played(started.session, Path(), started)
+        return None if started is None else PlayedSession(started.session, Path(), started)
 
     def collected(self) -> list[curves.Curve]:
         """Return the curves as they are now."""
@@ -136,15 +136,15 @@ class CurvesScreen(Dialog[None]):
         looking = WaitDialog("Looking for sessions of this game", lambda told: _others(saves, own, taken))
         self.app.push_screen(looking, lambda found: self._ask(own, found))
 
-    def _ask(self, own: Played, others: Sequence[Played] | None) -> None:
+    def _ask(self, own: PlayedSession, others: Sequence[PlayedSession] | None) -> None:
         if others is None:
             return
         if not others:
             self.notify("There is no other session of this game.", timeout=3)
         else:
-            self.app.push_screen(SessionDialog(own, others), lambda name: self._chosen(name, others))
+            self.app.push_screen(ComparisonDialog(own, others), lambda name: self._chosen(name, others))
 
-    def _chosen(self, name: str | None, others: Sequence[Played]) -> None:
+    def _chosen(self, name: str | None, others: Sequence[PlayedSession]) -> None:
         one = next((other for other in others if other.name == name), None)
         if one is not None:
             reading = WaitDialog(f"Reading {one.name}", lambda told: (one, history.rows_of(one.recording)))
@@ -166,7 +166,7 @@ class CurvesScreen(Dialog[None]):
         if own is None or not self._view().ledger.rows:
             self.notify("Nothing to export: no episode has ended.", timeout=3)
         else:
-            self.app.push_screen(ExportDialog(own.name), self._export)
+            self.app.push_screen(CurveExportDialog(own.name), self._export)
 
     def _export(self, name: str | None) -> None:
         if not name:
@@ -185,7 +185,7 @@ class CurvesScreen(Dialog[None]):
         self.app.push_screen(WaitDialog("Writing", write), lambda told: told and self.notify(told, timeout=6))
 
 
-class SessionDialog(PickDialog):
+class ComparisonDialog(PickDialog):
     """Asks for a session to compare with. Each row says in what it differs.
 
     Args:
@@ -193,7 +193,7 @@ class SessionDialog(PickDialog):
         others: Sessions of the same game, the latest first.
     """
 
-    def __init__(self, own: Played, others: Sequence[Played]) -> None:
+    def __init__(self, own: PlayedSession, others: Sequence[PlayedSession]) -> None:
         super().__init__("add a session", "It becomes a curve of its own, with its name.", "a name, an agent, a model")
         self._rows = [(other.name, history.difference(other.started, own.started)) for other in others]
 
@@ -208,7 +208,7 @@ class SessionDialog(PickDialog):
         ]
 
 
-class ExportDialog(PickDialog):
+class CurveExportDialog(PickDialog):
     """Asks for the name of a file. Its ending says the format."""
 
     def __init__(self, session: str) -> None:
@@ -268,7 +268,7 @@ class WithCurves(Screen[int]):
         self.earlier_scores = self.view.previous = tuple(scores)
 
 
-def _others(saves: Path, own: Played, taken: set[str]) -> list[Played]:
+def _others(saves: Path, own: PlayedSession, taken: set[str]) -> list[PlayedSession]:
     """Return the other sessions of the same game, the one that was played last first."""
     game = own.started.environment.scope
     return [

@@ -12,11 +12,11 @@ from textual.binding import Binding
 from textual.content import Content
 
 from engine import disk
-from jitrl_tui import deriving, hits
-from jitrl_tui.deriving import Derived
+from jitrl_tui import derivation, hits
+from jitrl_tui.derivation import Derived
 from jitrl_tui.help import page
 from jitrl_tui.screens.dialogs import Dialog
-from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.view import Choice
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
 
@@ -37,8 +37,8 @@ class _Derivation(LinePane):
         chosen = ", chosen" if index == decision.chosen else ""
         head = f"candidate {self.at + 1} of {len(self._order)}: {decision.candidates[index].action}{chosen}"
         lines = [Content.styled(line, ACCENT) for line in wrap(head, width)]
-        lines += [Content.styled(line, STRONG) for line in wrap(deriving.chain(decision, index), width)]
-        for step in deriving.derived(self._choice, index):
+        lines += [Content.styled(line, STRONG) for line in wrap(derivation.chain(decision, index), width)]
+        for step in derivation.derived(self._choice, index):
             lines += [Content(""), *_told(step, width)]
         return lines
 
@@ -52,7 +52,7 @@ class _Derivation(LinePane):
 def _told(step: Derived, width: int) -> list[Content]:
     value = fit(step.value, max(4, width - len(step.symbol) - len(step.name) - 6)).rstrip()
     head = Content.assemble((f"{step.symbol:<5}", ACCENT), step.name, ("  = " if value else ""), (value, STRONG))
-    rows = [("paper", step.paper), ("code", deriving.place(step.code)), *(("here", line) for line in step.worked)]
+    rows = [("paper", step.paper), ("code", derivation.place(step.code)), *(("here", line) for line in step.worked)]
     lines = [head]
     for name, text in rows:
         for at, line in enumerate(wrap(text, max(10, width - 12))):
@@ -99,7 +99,7 @@ class ExplainDialog(Dialog[None]):
         """Write the decision into a file that a test can compute again."""
         folder = Path.cwd()
         try:
-            made = deriving.fixture(self._choice)
+            made = derivation.fixture(self._choice)
             session = f"{made['session']}-" if made["session"] else ""
             path = folder / f"decision-{session}{made['episode']}-{made['step'] + 1}.json"
             disk.write_private(path, json.dumps(made, indent=1, ensure_ascii=False) + "\n")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jitrl_tui import keymap
-from jitrl_tui.following import FollowSource, Reach
+from jitrl_tui.follower import FollowSource, Reach
 from jitrl_tui.preferences import used
-from jitrl_tui.screens import dialogs, helping
-from jitrl_tui.screens.overruling import Overruling
+from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens.overrule import Overruling
 from jitrl_tui.screens.watch import WatchScreen
 
 READ_ONLY = "following, read-only"
@@ -166,7 +166,7 @@ class FollowScreen(WatchScreen):
     def action_help(self) -> None:
         """Show the help."""
         self.app.push_screen(
-            helping.of_watching("follow", (), self.keys_now(), self.panes.kind_with_focus(), self.focused, "")
+            help.of_watching("follow", (), self.keys_now(), self.panes.kind_with_focus(), self.focused, "")
         )
 
 

@@ -30,7 +30,7 @@ AROUND = 8
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class HitDetails:
     """A remembered step with its episode.
 
     Attributes:
@@ -46,7 +46,7 @@ class About:
     told: tuple[str, ...]
 
 
-def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> About | None:
+def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> HitDetails | None:
     """Return what the window of a step shows; None if the step is no longer in memory."""
     found = scope.located(entry)
     if found is None:
@@ -58,11 +58,11 @@ def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> Abo
     known = scope.corrections().get(entry)
     if known is not None and known != Correction():
         told.append(f"Edited by a person: {described(known)}.")
-    return About(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(told))
+    return HitDetails(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(told))
 
 
 class _Around(LinePane):
-    def __init__(self, about: About) -> None:
+    def __init__(self, about: HitDetails) -> None:
         super().__init__("around")
         self._episode, self._step, self._returns = about.episode, about.step, about.returns
         self._about = about.told
@@ -102,7 +102,7 @@ class HitDialog(Dialog[str]):
         Binding("q,v", "dismiss(None)", show=False),
     ]
 
-    def __init__(self, about: About, *, replayable: bool) -> None:
+    def __init__(self, about: HitDetails, *, replayable: bool) -> None:
         super().__init__(classes="-page")
         self._about, self._replayable = about, replayable
 

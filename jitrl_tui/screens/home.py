@@ -20,11 +20,11 @@ from engine.errors import JitrlError
 from jitrl_tui import keymap
 from jitrl_tui.background import Background
 from jitrl_tui.help import page
+from jitrl_tui.home_contents import HomeContents, SessionRow
 from jitrl_tui.host import Host
-from jitrl_tui.offer import Offer, SessionRow
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
-from jitrl_tui.screens import dialogs, helping, home_rows
+from jitrl_tui.screens import dialogs, help, home_rows
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
 from jitrl_tui.screens.home_form import HowForm
@@ -90,7 +90,7 @@ class HomeScreen(Screen[int]):
         self.key_table = keymap.of("home")
         self._bindings = keymap.bound(self._bindings, self.key_table, "home")
         self._actions, self._games = actions, games
-        self._offer: Offer | None = None
+        self._offer: HomeContents | None = None
         self._section = ""
         self._sort = next(iter(home_rows.SORTS))
         self._work = Background(self)
@@ -136,7 +136,7 @@ class HomeScreen(Screen[int]):
     def reload(self) -> None:
         """Load the contents anew."""
         self._work.begin(
-            lambda told: self._actions.load(), self._loaded, lambda said: self._loaded(Offer((), message=said)),
+            lambda told: self._actions.load(), self._loaded, lambda said: self._loaded(HomeContents((), message=said)),
             what="Looking for games and sessions",
         )  # fmt: skip
 
@@ -149,7 +149,7 @@ class HomeScreen(Screen[int]):
         """The list of the open section."""
         return self.query_one("#games", OptionList)
 
-    def _loaded(self, offer: Offer) -> None:
+    def _loaded(self, offer: HomeContents) -> None:
         """Show the contents: the sessions to resume if there are some, else the games."""
         self._offer = offer
         self._open(self._section or ("resume" if offer.unfinished else "start"))
@@ -451,7 +451,7 @@ class HomeScreen(Screen[int]):
     def action_help(self) -> None:
         """Show the help."""
         keys = [key for key in self.key_table if self._fits(key)]
-        self.app.push_screen(helping.of_screen("home", keys, text=[page("terminal")]))
+        self.app.push_screen(help.of_screen("home", keys, text=[page("terminal")]))
 
     def _say(self, text: str) -> None:
         self.query_one("#message", Static).update(Content(text))

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import UsageError
-from engine.session import changing
+from engine.session import edits
 from engine.session import store as sessions
-from jitrl_tui import memories, ready
-from jitrl_tui.offer import (
+from jitrl_tui import memories, start_checks
+from jitrl_tui.home_contents import (
     BenchRow,
-    Offer,
+    HomeContents,
     RaceRow,
     find_benches,
     find_games,
@@ -24,9 +24,9 @@ from jitrl_tui.offer import (
 )
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.bench import BenchScreen
-from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.race import RaceScreen
-from jitrl_tui.screens.running import KEPT
+from jitrl_tui.screens.recordings import RecordingScreen
+from jitrl_tui.screens.run_base import KEPT
 from jitrl_tui.screens.watch import WatchScreen
 
 if TYPE_CHECKING:
@@ -65,19 +65,19 @@ class StoredHome:
     watch: Callable[[SavedSession], WatchScreen]
     games: str | None = None
 
-    def load(self) -> Offer:
+    def load(self) -> HomeContents:
         """Return the contents of the screen. It is called in another thread."""
         games, message = find_games(self.saves, self.games)
         web, missing = find_web(self.saves)
         problems = used().problems
-        return Offer(
+        return HomeContents(
             games, find_sessions(self.saves), web, missing, find_benches(self.saves),
             problems[0] if problems else message, find_races(self.saves), memories.known(self.saves),
         )  # fmt: skip
 
     def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:
         """Create a session, in which a person plays if `play` says so, and return its screen."""
-        ready.check_game(config, self.saves)
+        start_checks.check_game(config, self.saves)
         return self.watch(sessions.create(self.saves, config, "play" if play else "watch"))
 
     def memory(self, folder: Path | None = None) -> MemoryScreen:
@@ -87,7 +87,7 @@ class StoredHome:
             UsageError: Nothing is remembered yet.
         """
         from engine.environments import scope_rules
-        from engine.memory.opening import open_memory
+        from engine.memory.memory_factory import open_memory
         from jitrl_tui.screens.memory import MemoryScreen
 
         folder = self.saves / "memory" if folder is None else folder
@@ -103,7 +103,7 @@ class StoredHome:
         from engine.session import race as races
         from jitrl_tui.race_source import LiveRace
 
-        ready.check_game(config, self.saves)
+        start_checks.check_game(config, self.saves)
         agents = ("static", config.agent if config.agent != "static" else "jitrl")
         arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in agents]
         race = races.create(self.saves, arms)
@@ -120,22 +120,22 @@ class StoredHome:
 
     def go_on(self, saved: SavedSession) -> WatchScreen:
         """Return the screen of a saved session."""
-        ready.check_player(saved.config)
+        start_checks.check_player(saved.config)
         return self.watch(saved)
 
     def change(self, saved: SavedSession, model: str, profile: str) -> WatchScreen:
         """Create a session that goes on from another one, and return its screen."""
-        changed = changing.successor(saved, model=model, profile=profile)
-        ready.check_player(changed)
-        return self.watch(changing.go_on_with(self.saves, saved, changed))
+        changed = edits.successor(saved, model=model, profile=profile)
+        start_checks.check_player(changed)
+        return self.watch(edits.go_on_with(self.saves, saved, changed))
 
     def delete(self, saved: SavedSession) -> None:
         """Delete a session."""
-        changing.delete(self.saves, saved)
+        edits.delete(self.saves, saved)
 
     def rename(self, saved: SavedSession, name: str) -> None:
         """Give a session another name."""
-        changing.rename(self.saves, saved, name)
+        edits.rename(self.saves, saved, name)
 
     def recording(self, saved: SavedSession) -> WatchScreen:
         """Return a screen with the recording of a session. Leaving it goes back."""

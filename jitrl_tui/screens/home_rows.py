@@ -13,10 +13,10 @@ from engine.environments import kind_of
 from engine.errors import JitrlError
 from engine.records import Stepped
 from engine.settings import differences
-from jitrl_tui.facts import last_steps
+from jitrl_tui.home_contents import BenchRow, GameRow, RaceRow, SessionRow, WebRow
 from jitrl_tui.memories import KnownMemory
-from jitrl_tui.offer import BenchRow, GameRow, RaceRow, SessionRow, WebRow
 from jitrl_tui.output import one_line
+from jitrl_tui.session_summary import last_steps
 from jitrl_tui.view import points, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.plots import score_plot

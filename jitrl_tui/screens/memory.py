@@ -14,12 +14,12 @@ from textual.widgets import Input, Static
 
 from engine.errors import JitrlError
 from engine.memory import report
-from engine.memory.table import SORTS, Counts, Filter, listed, parsed
+from engine.memory.table import SORTS, Filter, UseCounts, listed, parsed
 from engine.session import whatif
 from jitrl_tui import keymap
 from jitrl_tui.background import STORING
 from jitrl_tui.output import one_line
-from jitrl_tui.screens import dialogs, helping
+from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.hit import HitDialog, about_step
 from jitrl_tui.screens.memory_changes import ChangingScreen
 from jitrl_tui.view import gained, signed
@@ -68,7 +68,7 @@ class MemoryScreen(ChangingScreen):
         self.sort, self.descending = "entry", True
         self._filter = Filter()
         self._found: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
-        self._counts: Counts | None = None
+        self._counts: UseCounts | None = None
 
     # ------------------------------------------------------------------------------------ composing
 
@@ -289,7 +289,7 @@ class MemoryScreen(ChangingScreen):
         """Count in the recordings how often each step was behind a decision."""
         saves, memory, name = self._saves, self._memory, self._name
 
-        def finished(counts: Counts) -> None:
+        def finished(counts: UseCounts) -> None:
             self._counts = counts
             self._list(self.entry)
 
@@ -360,4 +360,4 @@ class MemoryScreen(ChangingScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("hands", self.key_table))
+        self.app.push_screen(help.of_screen("hands", self.key_table))

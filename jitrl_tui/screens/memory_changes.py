@@ -17,7 +17,7 @@ from textual.screen import Screen
 
 from engine.memory import exchange, upkeep
 from engine.memory.search import Correction, Lens
-from engine.memory.table import Table
+from engine.memory.table import StepTable
 from engine.session import whatif
 from jitrl_tui import memories
 from jitrl_tui.background import Background
@@ -56,7 +56,7 @@ class ChangingScreen(Screen[int]):
         super().__init__()
         self._memory, self._saves = memory, saves
         self._scope: Scope | None = None
-        self.table: Table | None = None
+        self.table: StepTable | None = None
         self.rows: Sequence[int] = ()
         self.edits: dict[int, Correction | None] = {}
         self._before: list[tuple[int, Correction | None]] = []

@@ -11,17 +11,17 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from engine.session.race import SavedRace, Told
+from engine.session.race import RacerEvent, SavedRace
 from jitrl_tui import keymap
 from jitrl_tui.bench_view import ArmCurve
 from jitrl_tui.help import page
 from jitrl_tui.output import one_line
-from jitrl_tui.plotting import running_average
+from jitrl_tui.plot import running_average
 from jitrl_tui.race_source import LiveRace, RecordedRace
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
-from jitrl_tui.screens import dialogs, helping
+from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.compare import open_comparison
-from jitrl_tui.screens.running import KEPT, RunningScreen
+from jitrl_tui.screens.run_base import KEPT, RunningScreen
 from jitrl_tui.widgets.curves import ArmCurves
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
@@ -75,14 +75,14 @@ class RaceScreen(RunningScreen):
         yield Static(id="head", markup=False)
         with Horizontal(id="columns"):
             for racer in self.view.racers:
-                yield Column(racer.letter)
+                yield RacerColumn(racer.letter)
         yield Static(id="parted", markup=False)
         yield ArmCurves("curves")
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
         """Start the race."""
-        self.query(Column).first().focus()
+        self.query(RacerColumn).first().focus()
         self.source.set_delay(self._delay)
         self._arrange()
         self._draw()
@@ -99,7 +99,7 @@ class RaceScreen(RunningScreen):
 
     # --------------------------------------------------------------------------------------- drawing
 
-    def take_in(self, items: list[Told | RaceView]) -> None:
+    def take_in(self, items: list[RacerEvent | RaceView]) -> None:
         """Take in what the racers tell, and draw."""
         for item in items:
             if isinstance(item, RaceView):
@@ -117,7 +117,7 @@ class RaceScreen(RunningScreen):
         if not self.is_mounted:
             return
         self.drawn()
-        for racer, column in zip(self.view.racers, self.query(Column), strict=True):
+        for racer, column in zip(self.view.racers, self.query(RacerColumn), strict=True):
             column.show(racer)
         curves = [
             ArmCurve(racer.letter, one_line(racer.name), tuple(running_average(racer.view.scores)), 0)
@@ -205,7 +205,7 @@ class RaceScreen(RunningScreen):
 
     def action_zoom(self) -> None:
         """Give the whole width to the racer with the focus, or show all again."""
-        columns = list(self.query(Column))
+        columns = list(self.query(RacerColumn))
         alone = all(column.display for column in columns)
         one = next((column for column in columns if column.has_focus), columns[0])
         for column in columns:
@@ -228,7 +228,7 @@ class RaceScreen(RunningScreen):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.of_screen("race", self.key_table, text=[page("terminal")]))
+        self.app.push_screen(help.of_screen("race", self.key_table, text=[page("terminal")]))
 
     def action_leave(self) -> None:
         """Leave, after a question if the race is being run. The second call while it ends leaves at once."""
@@ -239,7 +239,7 @@ class RaceScreen(RunningScreen):
         return super().goes_on() and any(racer.state == "running" for racer in self.view.racers)
 
 
-class Column(LinePane):
+class RacerColumn(LinePane):
     """One racer: its place, its scores and costs, its last action, and the end of its transcript."""
 
     def __init__(self, letter: str) -> None:

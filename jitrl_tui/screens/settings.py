@@ -21,8 +21,8 @@ from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.levers import STOPS
 from jitrl_tui.panes.registry import kinds
-from jitrl_tui.preferences import Found, config, schema, use, used
-from jitrl_tui.screens import dialogs, helping
+from jitrl_tui.preferences import FoundValue, config, schema, use, used
+from jitrl_tui.screens import dialogs, help
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Options
@@ -36,7 +36,7 @@ _KEYS = [
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """A setting, or the key of an action.
 
     Attributes:
@@ -56,7 +56,7 @@ class Row:
     group: str
     name: str
     value: str
-    found: Found
+    found: FoundValue
     usual: str
     meaning: str
     allowed: str
@@ -76,14 +76,14 @@ def written(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[SettingRow]:
     """Yield everything that can be set, in the order of display."""
     made = used()
     named = made.value("session.profile")
     values = {name: getattr(profile(named), name) for name in schema.BY_NAME if hasattr(profile(named), name)}
     for option in schema.OPTIONS:
         found = made.found(option.key, profile=values)
-        yield Row(
+        yield SettingRow(
             option.key, option.group, option.name, written(found.value), found, written(option.default), option.meaning,
             option.allowed, f"{option.flag}, {option.variable}" if option.flag else option.variable, option.choices,
         )  # fmt: skip
@@ -91,8 +91,8 @@ def rows() -> Iterator[Row]:
     for screen, keys in keymap.tables(kinds()).items():
         for key in keys:
             name = f"{screen}.{key.name}"
-            found = Found(chosen[name], "file", str(made.config.file)) if name in chosen else Found(key.keys)
-            yield Row(
+            found = FoundValue(chosen[name], "file", str(made.config.file)) if name in chosen else FoundValue(key.keys)
+            yield SettingRow(
                 f"keys.{name}", f"Keys of the screen {screen}", key.name, chosen.get(name, key.written), found,
                 key.written, key.meaning, "one or more keys, such as x, ctrl+n, f5", "the config file alone",
             )  # fmt: skip
@@ -101,7 +101,7 @@ def rows() -> Iterator[Row]:
 class ValueDialog(dialogs.Dialog[str]):
     """Asks for a value. A value that is not allowed is told, and the dialog stays."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: SettingRow) -> None:
         super().__init__()
         self._row = row
 
@@ -129,7 +129,7 @@ class ValueDialog(dialogs.Dialog[str]):
 class ChoiceDialog(dialogs.PickDialog):
     """Asks for one of a few values."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: SettingRow) -> None:
         super().__init__(row.key, row.meaning, "type to filter")
         self._row = row
 
@@ -190,7 +190,7 @@ class SettingsScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[Row] = []
+        self._rows: list[SettingRow] = []
 
     def compose(self) -> ComposeResult:
         """Lay out search, list and details."""
@@ -217,7 +217,7 @@ class SettingsScreen(Screen[None]):
         return self.query_one("#settings", OptionList)
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> SettingRow | None:
         """The highlighted setting."""
         option = self.listing.highlighted_option
         return next((row for row in self._rows if option is not None and row.key == option.id), None)
@@ -296,7 +296,7 @@ class SettingsScreen(Screen[None]):
             dialog = ChoiceDialog(row) if row.choices else ValueDialog(row)
             self.app.push_screen(dialog, lambda text: self._set(row, text))
 
-    def _set(self, row: Row, text: str | None) -> None:
+    def _set(self, row: SettingRow, text: str | None) -> None:
         if text is None:
             return
         try:
@@ -324,14 +324,14 @@ class SettingsScreen(Screen[None]):
         text = f"{row.name} = {row.value} is taken out of the config file."
         self.app.push_screen(dialogs.ConfirmDialog("take out?", text, "take it out", "delete"), take_out)
 
-    def _write(self, row: Row, key: str, value: object) -> None:
+    def _write(self, row: SettingRow, key: str, value: object) -> None:
         """Write a value to the config file, and follow it."""
         made = used()
         config.set_value(made.config.file, key, value)
         use(made.renewed())
         if key == "app.theme":
             self.app.theme = used().value(key)
-        found = used().found(key) if key in schema.BY_KEY else Found(value, "file")
+        found = used().found(key) if key in schema.BY_KEY else FoundValue(value, "file")
         if value is not None and found.source in ("flag", "environment"):
             self.notify(f"Written, but the {found.told} comes first.", severity="warning", timeout=6)
         elif key.startswith("keys."):
@@ -345,10 +345,10 @@ class SettingsScreen(Screen[None]):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(helping.HelpDialog("help", page("settings")))
+        self.app.push_screen(help.HelpDialog("help", page("settings")))
 
 
-def _line(row: Row, width: int) -> Content:
+def _line(row: SettingRow, width: int) -> Content:
     """Return the line of a setting: name, value, source, and the beginning of its meaning."""
     changed = row.found.source != "default"
     rest = width - 22 - 20 - 13

@@ -13,24 +13,24 @@ from textual.content import Content
 from textual.widgets import Static
 
 from engine.records import EpisodeEnded, Paused, SessionEnded
-from jitrl_tui import keymap, typed
+from jitrl_tui import keymap, slash_commands
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
-from jitrl_tui.places import Remembered
+from jitrl_tui.places import RememberedMap
 from jitrl_tui.preferences import used
+from jitrl_tui.recent_events import Tape
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.asking import AskingScreen
 from jitrl_tui.screens.curves import WithCurves
-from jitrl_tui.screens.handling import FAR_BACK, HandsScreen
-from jitrl_tui.screens.overruling import Overruling
-from jitrl_tui.screens.running import FRAME_S, HURRIED_S
+from jitrl_tui.screens.memory_actions import FAR_BACK, HandsScreen
+from jitrl_tui.screens.overrule import Overruling
+from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S
+from jitrl_tui.screens.steer_actions import AskingScreen
 from jitrl_tui.screens.windows import WindowsScreen
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import Item, Source
-from jitrl_tui.tape import Tape
 from jitrl_tui.view import DECISIONS, Choice, RunView, meant
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -140,7 +140,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         self._draw()
 
     @property
-    def _remembered(self) -> Remembered | None:
+    def _remembered(self) -> RememberedMap | None:
         return self.files.remembered if self.files is not None else None
 
     @property
@@ -460,7 +460,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             self.command(event.text[1:])
         elif self.view.activity == "ended":
             self.notify("The session is over; q leaves.", severity="warning")
-        elif (word := event.text.casefold()) in typed.OURS:
+        elif (word := event.text.casefold()) in slash_commands.OURS:
             self.one_of_ours(word, lambda: self.source.overrule(0, event.text))
         elif event.text:
             self.source.overrule(0, meant(event.text, self.view, self.stored_pages))

@@ -20,13 +20,13 @@ from engine.errors import UsageError
 from engine.session import whatif
 from engine.session.levers import levers
 from engine.session.recorded import Again, RecordedRun
-from engine.session.whatif import OpenRun, Outcome
+from engine.session.whatif import OpenRun, WhatIfOutcome
 from engine.settings import Settings
 from jitrl_tui import hits
 from jitrl_tui.background import Background
 from jitrl_tui.levers import STOPS
 from jitrl_tui.screens.dialogs import Dialog
-from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.view import signed
 from jitrl_tui.widgets.bars import thin
@@ -242,7 +242,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         super().__init__()
         self._runs = runs
         self._opened, self._run, self._place = opened, run, at
-        self._outcome: Outcome | None = None
+        self._outcome: WhatIfOutcome | None = None
         self._problem = ""
         self._unlike: int | None = None
         self._work = Background(self)
@@ -276,7 +276,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         return self._work.busy
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> WhatIfOutcome | None:
         """The result for the whole run, None until there is one."""
         return self._outcome
 
@@ -297,14 +297,14 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         self.query_one(RowList).message = ""
         self.query_one(RowList).show(0)
 
-        def work(told: Callable[[int, int], None]) -> tuple[Again | None, Outcome]:
+        def work(told: Callable[[int, int], None]) -> tuple[Again | None, WhatIfOutcome]:
             one = whatif.trial(run, place, changes=changes, check=lambda: told(0, 0))
             told(0, 0)  # raises if the window was closed
             self.app.call_later(self._show, one)
             asks = True if first and run.scope is not None else None
             return one, whatif.what_if(run, changes, from_memory=asks, checks=first, progress=told)
 
-        def finished(result: tuple[Again | None, Outcome]) -> None:
+        def finished(result: tuple[Again | None, WhatIfOutcome]) -> None:
             one, self._outcome = result
             if self._outcome.unlike is not None:
                 self._unlike = self._outcome.unlike

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from jitrl_tui.keymap import Key
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.registry import PaneKind
-from jitrl_tui.screens import dialogs, explain, helping
-from jitrl_tui.screens.playing import PlayingScreen
-from jitrl_tui.typed import help_list
+from jitrl_tui.screens import dialogs, explain, help
+from jitrl_tui.screens.play_actions import PlayingScreen
+from jitrl_tui.slash_commands import help_list
 
 
 class WindowsScreen(PlayingScreen):
@@ -71,7 +71,7 @@ class WindowsScreen(PlayingScreen):
         """Show the help."""
         typed = help_list() if self.person_plays else ""
         kind = self.panes.kind_with_focus()
-        self.app.push_screen(helping.of_watching("watch", self._kinds, self.keys_now(), kind, self.focused, typed))
+        self.app.push_screen(help.of_watching("watch", self._kinds, self.keys_now(), kind, self.focused, typed))
 
     def action_pane_help(self) -> None:
         """Show the help of the pane with the focus, or the whole help if no pane has it."""
@@ -79,7 +79,7 @@ class WindowsScreen(PlayingScreen):
         if kind is None:
             self.action_help()
         else:
-            self.app.push_screen(helping.of_pane(kind))
+            self.app.push_screen(help.of_pane(kind))
 
     def action_copy(self) -> None:
         """Copy the marked text, or the text of the pane with the focus."""

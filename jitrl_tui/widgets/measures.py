@@ -8,8 +8,8 @@ from textual.content import Content
 
 from engine.records import total_cost
 from jitrl_tui.amounts import dollars
-from jitrl_tui.curves import MEASURES, UNKNOWN, Curve, Measure, running_mean, thinned, window_of
-from jitrl_tui.plotting import Canvas
+from jitrl_tui.curves import MEASURES, UNKNOWN, Curve, CurveMeasure, running_mean, thinned, window_of
+from jitrl_tui.plot import BrailleCanvas
 from jitrl_tui.view import points
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.plots import MOST_PLANNED, framed
@@ -72,7 +72,7 @@ class CurvesPane(LinePane):
                 plots += [_beside(row, size) for row in zip(*small, strict=True)]
         return [*plots, Content(""), *legend]
 
-    def _plot(self, measure: Measure, width: int, height: int) -> list[Content]:
+    def _plot(self, measure: CurveMeasure, width: int, height: int) -> list[Content]:
         """Return the plot of one measure, with a heading: exactly `height` lines."""
         score = measure.name == "score"
         drawn = [(curve, curve.values(measure)) for curve in self._curves]
@@ -85,7 +85,7 @@ class CurvesPane(LinePane):
         low, high = min(0.0, *found), max(top, limit or 0.0)
         high = high if high > low else low + 1.0
         label = max(len(brief(low)), len(brief(high)))
-        canvas = Canvas(max(4, width - label - 2), max(2, height - 2), low, high, count)
+        canvas = BrailleCanvas(max(4, width - label - 2), max(2, height - 2), low, high, count)
         if limit is not None:
             canvas.path([(0, limit), (count - 1, limit)], GOOD, every=4)
         for curve, values in reversed(drawn):
@@ -105,7 +105,7 @@ class CurvesPane(LinePane):
         return [heading, *framed(canvas, f"episode {count}", width, brief)]
 
     def _heading(
-        self, measure: Measure, own: Sequence[float], width: int, most: float | None, *, drawn: bool
+        self, measure: CurveMeasure, own: Sequence[float], width: int, most: float | None, *, drawn: bool
     ) -> Content:
         """Return the name of a measure with its numbers, the shorter text if there is no room for the longer one."""
         if measure.name != "score" or not own:

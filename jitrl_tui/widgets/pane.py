@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.errors import UsageError
-from jitrl_tui.places import Remembered
+from jitrl_tui.places import RememberedMap
 from jitrl_tui.view import Choice, RunView
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class How:
     alone: bool = False
     whole: bool = False
     pages: PageStore | None = None
-    remembered: Remembered | None = None
+    remembered: RememberedMap | None = None
 
 
 class StepClicked(Message):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
-from jitrl_tui.plotting import Canvas, running_average
+from jitrl_tui.plot import BrailleCanvas, running_average
 from jitrl_tui.view import points
 from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, NAME, fit
 
@@ -14,7 +14,7 @@ MOST_PLANNED = 500
 """Most planned episodes that have room on the axis from the start. A longer run gets a longer axis as it goes on."""
 
 
-def canvas_for(width: int, height: int, values: Sequence[float], count: int) -> Canvas:
+def canvas_for(width: int, height: int, values: Sequence[float], count: int) -> BrailleCanvas:
     """Return an empty canvas for a plot with axes of `width` columns and `height` rows.
 
     Args:
@@ -24,10 +24,10 @@ def canvas_for(width: int, height: int, values: Sequence[float], count: int) -> 
         count: Number of points of the horizontal axis.
     """
     low, high = min(0.0, *values), max(1.0, *values)
-    return Canvas(max(4, width - _label_size(low, high) - 2), max(2, height - 1), low, high, count)
+    return BrailleCanvas(max(4, width - _label_size(low, high) - 2), max(2, height - 1), low, high, count)
 
 
-def framed(canvas: Canvas, last: str, width: int, tick_of: Callable[[float], str] = points) -> list[Content]:
+def framed(canvas: BrailleCanvas, last: str, width: int, tick_of: Callable[[float], str] = points) -> list[Content]:
     """Return the lines of a plot: the canvas with its vertical axis, and the horizontal axis from 1 to `last`.
 
     Args:

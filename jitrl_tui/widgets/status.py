@@ -12,7 +12,7 @@ from textual.widget import Widget
 from engine import explain
 from engine.records import SessionStarted
 from engine.session.account import neighbours_found
-from jitrl_tui import steered
+from jitrl_tui import steer_texts
 from jitrl_tui.amounts import amount, dollars
 from jitrl_tui.output import one_line
 from jitrl_tui.view import BEGINNING, RunView, points
@@ -158,13 +158,13 @@ class StatusBar(Widget):
         count, choice = self._view.tally.random, self._view.choice
         if not count:
             return ""
-        now = choice is not None and bool(steered.drawn_at_random(choice.decision))
+        now = choice is not None and bool(steer_texts.drawn_at_random(choice.decision))
         return f"drawn at random {count}×{', also now' if now else ''}"
 
     def _looking(self) -> str:
         """Return the sign that valid actions are still looked for."""
         choice = self._view.choice
-        return steered.LOOKING if choice is not None and self._view.pending and choice.decision.looking else ""
+        return steer_texts.LOOKING if choice is not None and self._view.pending and choice.decision.looking else ""
 
     def _state(self) -> Content:
         view, mode = self._view, self._mode

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.llm.calls.client import Limits
+from engine.llm.calls.client import CallLimits
 from engine.memory import Memory
 from engine.records import Decided, Event, Kept
 from engine.session import store as sessions
@@ -71,8 +71,8 @@ class Played:
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Yield a server that plays, and fails at once instead of trying again."""
     monkeypatch.setattr(
-        "engine.llm.opening.limits_of",
-        lambda settings: Limits(settings.deadline_s, attempts=1, first_wait_s=0.001),
+        "engine.llm.model_factory.limits_of",
+        lambda settings: CallLimits(settings.deadline_s, attempts=1, first_wait_s=0.001),
     )
     running = Server()
     running.default = Scripted([])

@@ -12,7 +12,7 @@ from engine.games.states.state import GameAbstractor
 from engine.llm.model import Reply
 from engine.memory import Memory
 from engine.memory.embeddings.semantic import SemanticMemory
-from engine.memory.search import Search
+from engine.memory.search import NeighbourSearch
 from engine.records import Decided, Episode, ModelCall, Observation, State, Step
 from engine.session import store as sessions
 from engine.settings import SessionConfig
@@ -119,6 +119,7 @@ def test_the_embedding_of_a_history_does_not_depend_on_its_prose(tmp_path, mode)
         steps = tuple(Step(state(prose), "wait", 1.0) for prose in ("The aim is gold.", "Gold, it seems."))
         scope.append(Episode("e", "game/test", steps, state("")))
         toy = Toy()
-        near = SemanticMemory(scope, mode, toy).retrieve(state("Riches!"), Search(10, 0.9, 0.5, history_weight=0.25))
+        wanted = NeighbourSearch(10, 0.9, 0.5, history_weight=0.25)
+        near = SemanticMemory(scope, mode, toy).retrieve(state("Riches!"), wanted)
     assert [one.similarity for one in near] == pytest.approx([1.0, 1.0])
     assert sorted(set(toy.embedded)) == ["[PROGRESS] No Progress\n[LOCATION] Hall", "hall"]

@@ -10,7 +10,7 @@ import pytest
 from engine.agents import Method
 from engine.agents.static import Recalled, StaticAgent
 from engine.errors import ModelError, StorageError
-from engine.llm.calls.client import Limits
+from engine.llm.calls.client import CallLimits
 from engine.llm.model import Question
 from engine.memory import Memory
 from engine.records import (
@@ -61,8 +61,8 @@ class Writer(StaticAgent):
 def server(monkeypatch) -> Iterator[Server]:
     registered(monkeypatch, Method("writer", "writes", Writer))
     monkeypatch.setattr(
-        "engine.llm.opening.limits_of",
-        lambda settings: Limits(settings.deadline_s, attempts=1, first_wait_s=0.001),
+        "engine.llm.model_factory.limits_of",
+        lambda settings: CallLimits(settings.deadline_s, attempts=1, first_wait_s=0.001),
     )
     running = Server()
     running.default = Scripted([{"if": "Your (plan|thought|lesson): ", "reply": "Look around."}])

@@ -10,13 +10,13 @@ from engine.bench.records import (
     TRAIN,
     Began,
     Cell,
+    CellStepped,
     Ended,
     Failed,
     Finished,
     Leg,
     Message,
     Said,
-    Stepped,
 )
 from engine.settings import SessionConfig
 
@@ -52,7 +52,7 @@ def episode(one: Cell, leg: int, number: int, rng: random.Random, steps: int = 4
     for step in range(1, steps + 1):
         score += rng.choice((0, 0, 1, 5)) + (number / 3 if one.arm == "jitrl" else 0)
         tokens += 700
-        yield Stepped(one.name, leg, number, step, round(score), "go north", tokens, tokens * 1e-6)
+        yield CellStepped(one.name, leg, number, step, round(score), "go north", tokens, tokens * 1e-6)
     wall = steps * rng.uniform(0.5, 1.5)
     yield Ended(one.name, leg, number, round(score), 350.0, steps, tokens, tokens * 1e-6, wall)
 

@@ -14,8 +14,8 @@ from engine.bench import suite as suites
 from engine.bench.on_ray import guard
 from engine.bench.on_ray import nodes as looking
 from engine.bench.on_ray.executor import RayExecutor
-from engine.bench.on_ray.opening import private_token, ray_library
-from engine.bench.progress import Limits
+from engine.bench.on_ray.ray_cluster import private_token, ray_library
+from engine.bench.progress import RunLimits
 from engine.bench.runner import Runner
 from engine.kinds import Places
 
@@ -77,7 +77,7 @@ def planned(text: str, saves: Path, name: str = "run"):
 def runner(ray, plan, folder: Path, saves: Path, tell=lambda message: None, jobs: int = 2) -> Runner:
     """Return a runner that plays on the Ray to which this process is connected."""
     executor = RayExecutor(ray, "ray", looking.checked(ray, plan, saves), saves, jobs)
-    return Runner(folder, plan.cells, executor, Limits(), tell, saves)
+    return Runner(folder, plan.cells, executor, RunLimits(), tell, saves)
 
 
 def folder_of(ray) -> Path:

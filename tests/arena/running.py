@@ -12,15 +12,15 @@ import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
+from engine.bench import cell_player
 from engine.bench import folder as folders
-from engine.bench import life
 from engine.bench import plan as plans
 from engine.bench import suite as suites
 from engine.bench.executor import LocalPool
-from engine.bench.progress import Limits
+from engine.bench.progress import RunLimits
 from engine.bench.records import Failed, Finished, Message, Stopped
 from engine.bench.runner import Runner
-from engine.bench.worker import Job
+from engine.bench.worker import CellJob
 from engine.kinds import Places
 from engine.session.control import Control
 from jitrl_tui.cli import main
@@ -67,9 +67,9 @@ class Here:
     def free(self) -> int:
         return self._playing is None
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: CellJob) -> None:
         told = job.cell, Path(job.folder), Path(job.saves), self._told.put, self._control
-        self._playing = threading.Thread(target=life.play, args=told)
+        self._playing = threading.Thread(target=cell_player.play, args=told)
         self._playing.start()
 
     def messages(self, timeout: float) -> list[Message]:
@@ -90,9 +90,9 @@ class Here:
         self._playing = None
 
 
-def runner(folder: Path, cells, saves: Path, tell=lambda message: None, limits: Limits | None = None, jobs: int = 2):
+def runner(folder: Path, cells, saves: Path, tell=lambda message: None, limits: RunLimits | None = None, jobs: int = 2):
     """Return a runner with a pool of real processes, or of none (`jobs=0`)."""
-    return Runner(folder, cells, LocalPool(jobs) if jobs else Here(), limits or Limits(), tell, saves)
+    return Runner(folder, cells, LocalPool(jobs) if jobs else Here(), limits or RunLimits(), tell, saves)
 
 
 def play(text: str, saves: Path, name: str = "a run", jobs: int = 0) -> tuple[int, Path]:

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from engine.bench.progress import Limits, Progress
-from engine.bench.records import Began, Ended, Failed, Finished, Said, Stepped, Stopped
+from engine.bench.progress import BenchProgress, RunLimits
+from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said, Stopped
 from jitrl_tui.amounts import duration
 from jitrl_tui.bench_lines import BenchLines
 from tests.arena import bench_stream as bench
@@ -41,7 +41,8 @@ def shown(monkeypatch):
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", str(columns))
         ticks = iter(range(100_000))
-        lines = BenchLines(Progress(plan), limits or Limits(), quiet=quiet, clock=clock or (lambda: next(ticks)))
+        progress, clock = BenchProgress(plan), clock or (lambda: next(ticks))
+        lines = BenchLines(progress, limits or RunLimits(), quiet=quiet, clock=clock)
         for message in messages:
             lines.show(message)
         lines.close()
@@ -52,12 +53,12 @@ def shown(monkeypatch):
 
 def played(name: str, scores, usd: float = 0.0) -> list:
     ended = [Ended(name, 0, n, s, None, 10, int(usd * 1e6), usd, 60.0) for n, s in enumerate(scores, 1)]
-    return [Began(name), Stepped(name, 0, 1, 1, 0.0, "wait"), *ended, Finished(name)]
+    return [Began(name), CellStepped(name, 0, 1, 1, 0.0, "wait"), *ended, Finished(name)]
 
 
 def test_without_a_terminal_each_cell_that_ends_has_a_line(shown):
     messages = [*played("zork1-jitrl-1", [10, 25], 0.01), Began("zork1-static-1"), Stopped("zork1-static-1")]
-    text = shown(messages, limits=Limits(usd=2.0))
+    text = shown(messages, limits=RunLimits(usd=2.0))
     assert text.splitlines() == [
         "zork1-jitrl-1: finished (2 episodes, average 17.5, last 25) · 1/2 cells · 2/4 episodes · 2 min 00 s left"
         " · $0.02 of $2.00 · 20,000 tokens",
@@ -103,7 +104,8 @@ def test_the_live_line_keeps_to_the_width_and_to_a_few_drawings_per_second(shown
 
 def test_a_limit_of_minutes_is_shown_with_the_time_that_has_passed(shown):
     now = iter([0.0, *[90.0] * 9])
-    text = shown(played("zork1-jitrl-1", [1])[-1:], limits=Limits(tokens=250_000, minutes=120), clock=lambda: next(now))
+    limits = RunLimits(tokens=250_000, minutes=120)
+    text = shown(played("zork1-jitrl-1", [1])[-1:], limits=limits, clock=lambda: next(now))
     assert text.endswith(" · 0 of 250k tokens · 1 min 30 s of 2 h 00 min\n")
 
 

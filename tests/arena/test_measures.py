@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bench.measures import MEASURES, Played, curve, difference, mean, measure, over_units, values
+from engine.bench.measures import (
+    MEASURES,
+    ScoredEpisodes,
+    curve,
+    difference,
+    mean,
+    measure,
+    over_units,
+    values,
+)
 from engine.bench.records import TimingRow
 from engine.bench.statistics import band, interval
 from engine.errors import UsageError
@@ -19,8 +28,8 @@ from tests.arena.made_runs import row
 NUMBERS = st.floats(-1e6, 1e6)
 
 
-def played(scores, **more) -> Played:
-    return Played(tuple(row("a", "t", 1, number, score, **more) for number, score in enumerate(scores, 1)))
+def played(scores, **more) -> ScoredEpisodes:
+    return ScoredEpisodes(tuple(row("a", "t", 1, number, score, **more) for number, score in enumerate(scores, 1)))
 
 
 # ------------------------------------------------------------------------------------------- intervals
@@ -90,12 +99,12 @@ def test_measures_of_scores():
 def test_success_is_a_won_game_and_a_web_task_with_the_score_one():
     assert MEASURES["success"].function(played([1.0, 1.0], outcome="won")) == 1
     assert MEASURES["success"].function(played([9.0, 9.0])) == 0
-    web = Played((row("a", "web:x/1", 1, 1, 1.0), row("a", "web:x/1", 1, 2, 0.5, outcome="won")))
+    web = ScoredEpisodes((row("a", "web:x/1", 1, 1, 1.0), row("a", "web:x/1", 1, 2, 0.5, outcome="won")))
     assert MEASURES["success"].function(web) == 0.5
 
 
 def test_measures_of_costs_and_answers():
-    one = Played(
+    one = ScoredEpisodes(
         (
             row("a", "t", 1, 1, 0.0, calls={"action": 3, "state": 1}, prompt_tokens=90, completion_tokens=10,
                 cost_usd=1.0, answers={"asked": 10, "missing": 1, "searched": 10, "found": 3}, changed=4,

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from engine.bench import report
-from engine.bench.life import play as play_cell
-from engine.bench.progress import Limits
+from engine.bench.cell_player import play as play_cell
+from engine.bench.progress import RunLimits
 from engine.bench.records import Failed
 from engine.bench.runner import Runner
 from engine.session.control import Control
@@ -129,7 +129,7 @@ def test_a_disk_that_is_full_stops_the_run_and_what_is_finished_is_kept(tmp_path
     assert runner(folder, cells[:1], tmp_path, jobs=0).run() == 1  # the other cells are still waiting
     kept = (folder / "episodes.jsonl").read_bytes()
     full = NoDisk()
-    run = Runner(folder, cells, full, Limits(), lambda message: None, tmp_path)
+    run = Runner(folder, cells, full, RunLimits(), lambda message: None, tmp_path)
 
     assert run.run() == 1
     assert run.stopped == "the disk is full"

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from engine.bench.manifest import read_manifest
-from engine.bench.on_ray import guard, hold, needs, nodes, opening, work
+from engine.bench.on_ray import guard, hold, needs, nodes, ray_cluster, work
 from engine.bench.on_ray.address import ray_address
-from engine.bench.records import Ended, Said, Stepped
+from engine.bench.records import CellStepped, Ended, Said
 from engine.errors import MissingError, StorageError, UsageError
 from engine.llm.calls import pace
 from tests.arena.ray_nodes import folder_of, planned, runner, workers
@@ -33,7 +33,7 @@ TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes 
 @pytest.fixture(scope="module")
 def ray(tmp_path_factory):
     """Ray on this machine for two cells at a time. Nothing of it is left in the end."""
-    with contextlib.chdir(tmp_path_factory.mktemp(HERE)), opening.connected("ray", 2) as library:
+    with contextlib.chdir(tmp_path_factory.mktemp(HERE)), ray_cluster.connected("ray", 2) as library:
         folder = folder_of(library).parent
         assert folder.stat().st_mode & 0o777 == 0o700
         assert guard.using(folder)
@@ -65,7 +65,7 @@ def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_p
 
     def tell(message):
         told.append(message)
-        if isinstance(message, Stepped) and not killed:
+        if isinstance(message, CellStepped) and not killed:
             killed.extend(workers(ray, message.cell))
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
@@ -243,7 +243,7 @@ def test_a_wrong_address_is_refused(on, said):
 def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(MissingError, match="jitrl up ray"), opening.connected("ray", 1):
+    with pytest.raises(MissingError, match="jitrl up ray"), ray_cluster.connected("ray", 1):
         pass
 
 

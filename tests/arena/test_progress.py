@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bench.progress import Progress
-from engine.bench.records import Began, Ended, Failed, Finished, Said, Stepped, Stopped
+from engine.bench.progress import BenchProgress
+from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said, Stopped
 from tests.arena import bench_stream as bench
 
 PLAN = [
@@ -29,22 +29,22 @@ MONEY = st.integers(0, 1000)
 def told(draw):
     """Return any message of any of the cells, in no sensible order."""
     name = draw(NAMES)
-    kind = draw(st.sampled_from([Began, Stepped, Ended, Said, Finished, Failed, Stopped]))
+    kind = draw(st.sampled_from([Began, CellStepped, Ended, Said, Finished, Failed, Stopped]))
     if kind in (Said, Failed):
         return kind(name, "a sentence")
     if kind in (Began, Finished, Stopped):
         return kind(name)
     leg, episode = draw(st.sampled_from(AT[name]))
     tokens = draw(MONEY)
-    if kind is Stepped:
-        return Stepped(name, leg, episode, draw(st.integers(1, 9)), 1.0, "wait", tokens, tokens / 8)
+    if kind is CellStepped:
+        return CellStepped(name, leg, episode, draw(st.integers(1, 9)), 1.0, "wait", tokens, tokens / 8)
     steps, score = draw(st.integers(0, 9)), draw(st.integers(-5, 5))
     wall, again = draw(st.integers(0, 9)), draw(st.booleans())
     return Ended(name, leg, episode, score, None, steps, tokens, tokens / 8, wall, again)
 
 
-def make(messages, jobs=1, plan=PLAN) -> Progress:
-    progress = Progress(plan, jobs)
+def make(messages, jobs=1, plan=PLAN) -> BenchProgress:
+    progress = BenchProgress(plan, jobs)
     for message in messages:
         progress.tell(message)
     return progress
@@ -55,12 +55,12 @@ def test_totals_are_those_of_the_distinct_episodes_whatever_is_told(messages, jo
     progress = make(messages, jobs)
     ended, paid, last = {}, {}, {}
     for m in messages:
-        if isinstance(m, Stepped | Ended):
+        if isinstance(m, CellStepped | Ended):
             at = (m.cell, m.leg, m.episode)
             paid[at] = max(paid.get(at, 0), m.paid_tokens)
         if isinstance(m, Ended):
             ended[at] = m
-        if isinstance(m, Stepped):
+        if isinstance(m, CellStepped):
             last[m.cell] = m
     playing = [m.step for m in last.values() if (m.cell, m.leg, m.episode) not in ended]
     assert progress.episodes_done == len(ended)
@@ -103,7 +103,7 @@ def ended(name: str, episode: int, wall: float, steps: int = 10, **more) -> Ende
 
 
 def test_nothing_is_known_of_the_time_before_an_episode_of_this_run_has_ended():
-    progress = make([Began("c"), Stepped("c", 0, 1, 1, 0.0, "wait"), ended("c", 1, 5.0, again=True)])
+    progress = make([Began("c"), CellStepped("c", 0, 1, 1, 0.0, "wait"), ended("c", 1, 5.0, again=True)])
     assert progress.eta is None
     assert progress.speed is None
     progress.tell(ended("c", 2, 5.0))
@@ -120,7 +120,7 @@ def test_the_remaining_time_is_reckoned_by_arm_and_task():
     progress.tell(Began("slow too"))
     progress.tell(ended("slow too", 1, 40.0))
     assert progress.eta == pytest.approx(2 * 100 + 2 * 10 + 2 * 40)
-    progress.tell(Stepped("slow", 0, 2, 5, 0.0, "wait"))  # Half of an episode of ten steps.
+    progress.tell(CellStepped("slow", 0, 2, 5, 0.0, "wait"))  # Half of an episode of ten steps.
     assert progress.eta == pytest.approx(1.5 * 100 + 2 * 10 + 2 * 40)
     progress.tell(Failed("quick", "the model is gone"))
     assert progress.eta == pytest.approx(1.5 * 100 + 2 * 40)

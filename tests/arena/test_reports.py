@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench import report
-from engine.bench.report import drawing, page, tidy
+from engine.bench.report import images, page, tidy
 from engine.bench.report.shapes import Figure, Table, Words
 from engine.errors import BadFile, MissingError, UsageError
 from tests.arena import made_runs
@@ -363,7 +363,7 @@ def test_names_are_no_formulas_in_png():
     pytest.importorskip("matplotlib")
     (figure,) = report.make(nasty().results).figures
     assert isinstance(figure, Figure)
-    assert drawing.draw(figure, "png")
+    assert images.draw(figure, "png")
 
 
 def test_an_unknown_format_is_refused(tmp_path):

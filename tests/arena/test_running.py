@@ -12,9 +12,9 @@ import pytest
 
 import engine.games
 from engine.bench.manifest import read_manifest
-from engine.bench.progress import Limits
+from engine.bench.progress import RunLimits
+from engine.bench.records import CellStepped as StepTold
 from engine.bench.records import Ended, Finished, Said
-from engine.bench.records import Stepped as StepTold
 from engine.errors import UsageError
 from jitrl_tui.cli import _expanded, main
 from tests.arena.running import ONCE, SMALL, bench, planned, play, rows, runner
@@ -113,7 +113,7 @@ def test_finished_cells_are_not_played_again(played, tmp_path):
 
 def test_a_limit_of_minutes_stops_a_run_and_says_so(tmp_path):
     folder, cells = planned(ONCE, tmp_path)
-    run = runner(folder, cells, tmp_path, limits=Limits(minutes=0.001), jobs=0)
+    run = runner(folder, cells, tmp_path, limits=RunLimits(minutes=0.001), jobs=0)
 
     assert run.run() == 1
     assert "0.001 minutes" in run.stopped

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench import folder, life, report
+from engine.bench import cell_player, folder, report
 from engine.bench.plan import planned
 from engine.bench.records import TimingRow
 from engine.bench.report import axes
@@ -216,7 +216,7 @@ def test_episodes_that_were_played_have_processor_seconds_and_the_rows_stay_the_
     (cell,) = planned(suite, Places(tmp_path), "s").cells
     files = []
     for name in ("one", "two"):
-        life.play(cell, tmp_path / name / "cell", tmp_path, lambda message: None, Control())
+        cell_player.play(cell, tmp_path / name / "cell", tmp_path, lambda message: None, Control())
         timings = [json.loads(line) for line in (tmp_path / name / "cell" / "timings.jsonl").read_text().splitlines()]
         assert len(timings) == 2
         assert all(0 < one["processor_s"] < 60 for one in timings)
@@ -230,7 +230,7 @@ def test_two_sessions_that_take_turns_do_not_count_each_other(tmp_path):
     suite = read({"tasks": ["pantry"], "arms": arms, "steps": 8, "episodes": 2}, "s", "s")
     (cell,) = planned(suite, Places(tmp_path), "s").cells
     before = processor_seconds()
-    life.play(cell, tmp_path / "cell", tmp_path, lambda message: None, Control())
+    cell_player.play(cell, tmp_path / "cell", tmp_path, lambda message: None, Control())
     taken = processor_seconds() - before
     timings = [json.loads(line) for line in (tmp_path / "cell" / "timings.jsonl").read_text().splitlines()]
     assert sum(one["processor_s"] for one in timings) <= taken + 0.1

@@ -8,12 +8,12 @@ import threading
 
 import pytest
 
+from engine.bench import cell_player, suite
 from engine.bench import folder as folders
-from engine.bench import life, suite
 from engine.bench import plan as plans
 from engine.bench.manifest import read_manifest
+from engine.bench.records import CellStepped as StepTold
 from engine.bench.records import Ended, Failed, Finished
-from engine.bench.records import Stepped as StepTold
 from engine.bench.report import load, markdown
 from engine.errors import UsageError
 from engine.kinds import Places
@@ -60,7 +60,7 @@ def play(cell, folder, saves, tell=lambda message: None, control=None):
             raise AssertionError(message.message)
         ends.append(message)
 
-    life.play(cell, folder, saves, told, control or Control())
+    cell_player.play(cell, folder, saves, told, control or Control())
     assert isinstance(ends[-1], Finished) or control is not None
     return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 

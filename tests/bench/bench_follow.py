@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from engine.bench.following import FollowedRun, RunFolder
-from engine.bench.progress import Limits
-from engine.bench.records import Began, Ended, Stepped
-from engine.bench.told import Telling
+from engine.bench.follower import FollowedRun, RunFolder
+from engine.bench.progress import RunLimits
+from engine.bench.records import Began, CellStepped, Ended
+from engine.bench.run_events import RunWriter
 from engine.session import store as sessions
 from engine.session.loop import Session
-from engine.session.remote.host import Host
+from engine.session.remote.host import SessionHost
 from engine.session.remote.relayed import RelayedSession
 from engine.settings import SessionConfig, Settings
 from tests.arena.running import planned
@@ -53,7 +53,7 @@ def play(folder: Path, episodes: int, memory: str = "own") -> tuple[float, float
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
     """Play sessions that nobody can follow."""
-    with mock.patch.object(Host, "start"), mock.patch.object(Host, "see"):
+    with mock.patch.object(SessionHost, "start"), mock.patch.object(SessionHost, "see"):
         yield
 
 
@@ -112,7 +112,7 @@ def grid(folder: Path) -> None:
         agent = "static"
     """
     place, cells = planned(suite, folder)
-    telling = Telling(place, Limits())
+    telling = RunWriter(place, RunLimits())
     telling.begin(16, {})
     for cell in cells:
         telling.note(Began(cell.name))
@@ -129,7 +129,7 @@ def grid(folder: Path) -> None:
     say(f"1,000 cells: read {count:,} messages ({size / 1e6:.1f} MB) once", 1000 * (time.perf_counter() - began), "ms")
     times = []
     for number in range(200):
-        telling.note(Stepped(cells[number].name, 0, 1, number + 1, 0.0, "wait"))
+        telling.note(CellStepped(cells[number].name, 0, 1, number + 1, 0.0, "wait"))
         telling._shown_at = 0.0
         telling.beat()
         began = time.perf_counter()

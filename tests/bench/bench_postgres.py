@@ -39,7 +39,7 @@ from engine.memory.shared.counters import Counters
 from engine.memory.shared.log import CHANNEL
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.rows import new_row
-from engine.waiting import readable_of
+from engine.wait import readable_of
 from tests.bench.bench_memory import NAME, note, say, size_name
 from tests.bench.worlds import World
 from tests.memory.lives import make_episode

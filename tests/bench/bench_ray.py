@@ -23,11 +23,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.bench import life
+from engine.bench import cell_player
 from engine.bench.executor import LocalPool
-from engine.bench.on_ray import guard, opening
-from engine.bench.progress import Limits
-from engine.bench.records import Stepped
+from engine.bench.on_ray import guard, ray_cluster
+from engine.bench.progress import RunLimits
+from engine.bench.records import CellStepped
 from engine.bench.runner import Runner
 from engine.session.control import Control
 from tests.arena.ray_nodes import Nodes, cluster, folder_of, planned, runner, workers
@@ -96,10 +96,11 @@ def in_this_process(text: str, saves: Path) -> Spent:
     """Return what a suite's cells take, played one after the other in this process."""
     plan, folder = planned(text, saves)
     cells = [(cell, folder / "cells" / cell.name) for cell in plan.cells]
-    life.play(*cells[0], saves, lambda message: None, Control())  # imports
+    cell_player.play(*cells[0], saves, lambda message: None, Control())  # imports
     plan, folder = planned(text, saves, "again")
     return spent(lambda: [
-        life.play(cell, folder / "cells" / cell.name, saves, lambda message: None, Control()) for cell in plan.cells
+        cell_player.play(cell, folder / "cells" / cell.name, saves, lambda message: None, Control())
+        for cell in plan.cells
     ], len(plan.cells))  # fmt: skip
 
 
@@ -111,13 +112,13 @@ def on_ray(ray, text: str, saves: Path, name: str, jobs: int) -> Spent:
 
 def local(text: str, saves: Path, name: str, jobs: int) -> Spent:
     plan, folder = planned(text, saves, name)
-    one = Runner(folder, plan.cells, LocalPool(jobs), Limits(), lambda message: None, saves)
+    one = Runner(folder, plan.cells, LocalPool(jobs), RunLimits(), lambda message: None, saves)
     return spent(one.run, len(plan.cells))
 
 
 def bench_costs(saves: Path, cells: int, rounds: int) -> None:
     """Measure the overhead of a cell, and what a second worker gains."""
-    with opening.connected("ray", 2) as ray:
+    with ray_cluster.connected("ray", 2) as ray:
         note("warming up ...")
         on_ray(ray, tiny(4), saves / "warm", "run", 2)
         for number in range(rounds):
@@ -151,7 +152,7 @@ class Watch:
 
     def __call__(self, message: object) -> None:
         name = getattr(message, "cell", "")
-        if isinstance(message, Stepped):
+        if isinstance(message, CellStepped):
             if not self._at and message.episode >= 3:
                 self._at = time.perf_counter()
                 self._kill(name)
@@ -222,7 +223,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not args.no_kills:
             note("killing ...")
             with cluster() as nodes:
-                with opening.connected(nodes.on, 1) as ray:
+                with ray_cluster.connected(nodes.on, 1) as ray:
                     bench_kills(saves, nodes, ray)
                 bench_head(saves, nodes)
     return 0

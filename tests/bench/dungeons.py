@@ -32,7 +32,7 @@ from engine.agents.random import UniformPrior
 from engine.environments import profile
 from engine.records import Observation, State, Step
 from engine.settings import Settings
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values.graph import GraphEstimator
 from tests.bench.web_experiment import value
 

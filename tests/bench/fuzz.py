@@ -37,7 +37,7 @@ from engine.memory.recover import recover
 from engine.memory.scope import Scope
 from engine.records import Decided, Kept, Thinking
 from engine.session import recording
-from engine.session.past import episodes
+from engine.session.recorded_steps import episodes
 from engine.web import actions, choices
 from engine.web.browser import pages, snapshot
 from engine.web.drawing import items, text, wireframe

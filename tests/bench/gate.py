@@ -4,7 +4,7 @@
         [--episodes 50] [--steps 60] [--arm NAME[=PART,PART...] ...] [--show]
 
 An arm is a version of the learner: PART is the root of another checkout of the project, or NUMBER=VALUE of
-`engine.settings.planning.PlanNumbers` or of the session's settings. Without parts it is the code beside this file.
+`engine.settings.plan.PlanNumbers` or of the session's settings. Without parts it is the code beside this file.
 A changed version needs another name: what an arm of this name has played is not played again.
 
 Every run begins with an empty memory and has `prior/verbs` as its model. What was played is kept in
@@ -122,8 +122,8 @@ def play(job: _Row) -> _Row:
     """Play a run in this process."""
     from engine.environments import profile
     from engine.session.recording import Recorder
-    from engine.settings.planning import PlanNumbers
-    from engine.values import opening
+    from engine.settings.plan import PlanNumbers
+    from engine.values import estimator_factory
     from jitrl_tui import cli
     from tests.bench import dungeons, traces
 
@@ -135,7 +135,7 @@ def play(job: _Row) -> _Row:
         dungeons.play(job["seed"], job["episodes"], job["steps"], 99, restless=True, **options,
                       settings=profile("default", **settings), numbers=PlanNumbers(**numbers))  # fmt: skip
         return measured(lived)
-    opening.PlanNumbers = partial(PlanNumbers, **numbers)  # type: ignore[misc,assignment]
+    estimator_factory.PlanNumbers = partial(PlanNumbers, **numbers)  # type: ignore[misc,assignment]
     Recorder.write = lambda *_: None  # type: ignore[method-assign,assignment]  # a third of the time, and read by nobody
     changes = [part for name, one in settings.items() for part in ("--set", f"{name}={one}")]
     with tempfile.TemporaryDirectory() as home:

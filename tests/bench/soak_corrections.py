@@ -32,19 +32,19 @@ from engine.errors import UsageError
 from engine.games.catalogue import open_game
 from engine.games.env import GameEnvironment
 from engine.memory import Memory, upkeep
-from engine.memory.correcting import correct
+from engine.memory.correct import correct
 from engine.memory.exchange import merge_from
 from engine.memory.scope import Scope
 from engine.memory.search import Correction, Lens
-from engine.memory.view import View
+from engine.memory.view import ScopeView
 from engine.records import Candidate, Step, Stepped
 from engine.session import store as sessions
 from engine.session import whatif
 from engine.session.loop import Session
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
-from engine.settings.planning import OpeningNumbers
-from engine.values import opening
+from engine.settings.plan import OpeningNumbers
+from engine.values import estimator_factory
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from jitrl_tui import cli
@@ -137,7 +137,7 @@ def _episode(scope: Scope, entry: int) -> int:
 
 def kept_openings() -> contextlib.AbstractContextManager[object]:
     """Have every opening of an estimator kept, however quick it was."""
-    return mock.patch.object(opening, "OpeningNumbers", functools.partial(OpeningNumbers, relived_s=0.0))
+    return mock.patch.object(estimator_factory, "OpeningNumbers", functools.partial(OpeningNumbers, relived_s=0.0))
 
 
 def problem(session: Session) -> str:
@@ -199,8 +199,8 @@ def singles(game: str, episodes: int, tell: Tell) -> Iterator[bool]:
             for entry in range(scope.next_entry):
                 wrong = ""
                 try:
-                    view = View(scope, Lens(without=frozenset({entry})))
-                    _walk(environment, opening.opened(GraphEstimator, view, settings))
+                    view = ScopeView(scope, Lens(without=frozenset({entry})))
+                    _walk(environment, estimator_factory.opened(GraphEstimator, view, settings))
                 except Exception as error:
                     wrong = repr(error)
                     tell(f"{game}, without entry {entry} of {scope.next_entry}: {wrong}")

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from engine.bench.on_ray import guard, opening
+from engine.bench.on_ray import guard, ray_cluster
 from engine.bench.records import Ended, Said
 from tests.arena.ray_nodes import cluster, planned, runner, workers
 from tests.arena.running import SMALL, play
@@ -64,7 +64,7 @@ def trial(folder: Path, args: argparse.Namespace, seed: int) -> Iterator[str]:
     _, whole = play(text, folder / "whole")
     want = (whole / "episodes.jsonl").read_bytes()
     with cluster() as nodes:
-        with opening.connected(nodes.on, 1) as ray:
+        with ray_cluster.connected(nodes.on, 1) as ray:
             blows = Blows(ray, nodes, random.Random(seed), args.cells * args.episodes)
             plan, run = planned(text, folder / "killed")
             code = runner(ray, plan, run, folder / "killed", blows).run()

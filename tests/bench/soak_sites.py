@@ -19,8 +19,8 @@ from engine.paths import saves_folder
 from engine.web.sites import encyclopedia_data
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION
-from engine.web.tasks.scoring import Scorer
 from engine.web.tasks.suites import load
+from engine.web.tasks.verdict import Scorer
 from tests.web.restoring import differences, people, send_all, visit
 from tests.web.solving import borrow, borrowable, solutions, trial
 from tests.web.test_sites_reset import elsewhere, written

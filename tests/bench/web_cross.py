@@ -22,7 +22,7 @@ from engine.paths import saves_folder
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
-from engine.web.opening import ready
+from engine.web.environment_factory import ready
 from tests.bench.web_experiment import ARMS, _shown, value
 
 

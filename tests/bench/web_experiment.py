@@ -29,7 +29,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
-from engine.web.opening import PREFIX, ready
+from engine.web.environment_factory import PREFIX, ready
 from engine.web.tasks.suites import get
 
 ARMS = ("static", "jitrl")

@@ -22,7 +22,7 @@ from engine.errors import JitrlError
 from engine.paths import saves_folder
 from engine.records import ActionRequest
 from engine.web.environment import WebEnvironment
-from engine.web.opening import open_web
+from engine.web.environment_factory import open_web
 from engine.web.prior import logits
 from engine.web.sites.manager import Sites
 from engine.web.tasks.suites import get, render

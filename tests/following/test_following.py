@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench.following import FollowedRun, RunFolder, find
-from engine.bench.progress import Limits, Progress
-from engine.bench.records import Began, Ended, Failed, Finished, Said, Stepped
-from engine.bench.told import NOW, TOLD, Over, Run, Telling
+from engine.bench.follower import FollowedRun, RunFolder, find
+from engine.bench.progress import BenchProgress, RunLimits
+from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said
+from engine.bench.run_events import NOW, TOLD, RunBegan, RunOver, RunWriter
 from engine.codec import event_to_line
 from engine.errors import BadFile, UsageError
 from engine.records import Paused, Steered, Thinking, Waiting
 from engine.session import store as sessions
 from engine.session.remote import presence
 from engine.session.remote.followed import FolderSession
-from engine.session.remote.presence import Place, Presence, Reply
+from engine.session.remote.presence import CommandReply, PlayedAt, Presence
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.cli import main
-from jitrl_tui.following import FollowSource, Reach
+from jitrl_tui.follower import FollowSource, Reach
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
 from jitrl_tui.screens.follow import FollowScreen, followed
 from jitrl_tui.source import Inbox
@@ -49,8 +49,8 @@ def written(folder: Path, events) -> None:
         out.writelines(event_to_line(event, 1.0) + "\n" for event in events)
 
 
-def sign(place: Place | None = None, **more) -> Presence:
-    return Presence(place or Place.here(), time.time(), **{"steerable": True, **more})
+def sign(place: PlayedAt | None = None, **more) -> Presence:
+    return Presence(place or PlayedAt.here(), time.time(), **{"steerable": True, **more})
 
 
 # ------------------------------------------------------------------------------------------------- names
@@ -124,8 +124,8 @@ def test_a_recording_of_a_newer_version_is_refused_in_a_sentence(session):
 
 def test_a_session_whose_process_was_killed_is_said_to_be_gone(session, capsys):
     written(session, list(stream.run(1, 3))[:-1])
-    here = Place.here()
-    presence.write(session, Presence(Place(here.host, here.pid, here.born + 1), time.time()))
+    here = PlayedAt.here()
+    presence.write(session, Presence(PlayedAt(here.host, here.pid, here.born + 1), time.time()))
     assert main(["watch", "--follow", str(session), "--plain"]) == 1
     assert f"Its process is gone: {here.told()}" in capsys.readouterr().out
 
@@ -194,7 +194,7 @@ def test_a_run_is_followed_from_before_it_is_played_until_its_end(tmp_path):
     run = FollowedRun(RunFolder(folder))
     assert run.new() == []
     assert not run.lives()
-    telling = Telling(folder, Limits(tokens=7))
+    telling = RunWriter(folder, RunLimits(tokens=7))
     telling.begin(2, {})
     first = cells[0].name
     messages = [Began(first), Said(first, "hello"), Ended(first, 0, 1, 3.0, 14.0, 12)]
@@ -202,24 +202,24 @@ def test_a_run_is_followed_from_before_it_is_played_until_its_end(tmp_path):
         telling.note(message)
     telling.beat()
     found = run.new()
-    assert isinstance(found[0], Run)
-    assert found[0].limits == Limits(tokens=7)
+    assert isinstance(found[0], RunBegan)
+    assert found[0].limits == RunLimits(tokens=7)
     assert found[1:] == messages
     assert run.new() == []
     assert run.lives()
-    telling.note(Stepped(first, 0, 2, 1, 0.0, "wait"))
+    telling.note(CellStepped(first, 0, 2, 1, 0.0, "wait"))
     telling._shown_at = 0.0
     telling.beat()
-    assert run.new() == [Stepped(first, 0, 2, 1, 0.0, "wait")]
+    assert run.new() == [CellStepped(first, 0, 2, 1, 0.0, "wait")]
     telling.note(Failed(first, "broken"))
     telling.close("stopped by request")
-    assert run.new() == [Failed(first, "broken"), Over("stopped by request")]
+    assert run.new() == [Failed(first, "broken"), RunOver("stopped by request")]
     assert not run.lives()
-    again = Telling(folder, Limits())  # it is taken up again
+    again = RunWriter(folder, RunLimits())  # it is taken up again
     again.begin(1, {})
     again.note(Began(first))
     found = run.new()
-    assert isinstance(found[0], Run)
+    assert isinstance(found[0], RunBegan)
     assert found[1:] == [Began(first)]
     assert run.lives()
     again.close("")
@@ -234,11 +234,11 @@ def test_a_run_of_before_is_read_from_its_rows(tmp_path):
     old.write(folder.parent / "old")
     (folder / "episodes.jsonl").write_bytes((folder.parent / "old" / "episodes.jsonl").read_bytes())
     found = FollowedRun(RunFolder(folder)).new()
-    progress = Progress(cells)
+    progress = BenchProgress(cells)
     for message in found[:-1]:
         progress.tell(message)
     assert progress.cells[cells[0].name].scores == (5.0, 6.0)
-    assert isinstance(found[-1], Over)
+    assert isinstance(found[-1], RunOver)
 
 
 @pytest.mark.parametrize("line", [
@@ -257,7 +257,7 @@ def test_what_a_run_cannot_tell_is_refused_in_a_sentence(tmp_path, line):
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"place": 1}', b"\xff"])
 def test_a_damaged_file_of_the_present_is_passed_over(tmp_path, content):
     folder, cells = planned(SMALL, tmp_path)
-    telling = Telling(folder, Limits())
+    telling = RunWriter(folder, RunLimits())
     telling.begin(1, {})
     telling.note(Began(cells[0].name))
     (folder / NOW).write_bytes(content)
@@ -267,7 +267,7 @@ def test_a_damaged_file_of_the_present_is_passed_over(tmp_path, content):
 
 def test_what_was_read_of_a_run_is_not_read_again(tmp_path, monkeypatch):
     folder, cells = planned(SMALL, tmp_path)
-    telling = Telling(folder, Limits())
+    telling = RunWriter(folder, RunLimits())
     telling.begin(1, {})
     first = cells[0].name
     for _ in range(2000):
@@ -294,7 +294,7 @@ def test_what_was_read_of_a_run_is_not_read_again(tmp_path, monkeypatch):
 
 def test_a_run_goes_on_where_its_folder_takes_no_files(tmp_path):
     folder, cells = planned(SMALL, tmp_path)
-    telling = Telling(folder / "missing", Limits())
+    telling = RunWriter(folder / "missing", RunLimits())
     telling.begin(1, {})
     telling.note(Began(cells[0].name))
     telling.beat()
@@ -342,7 +342,7 @@ def test_a_hostile_session_shows_nothing_that_a_terminal_obeys(session):
     written(session, list(stream.run(1, 3))[:6])
     bad = HOSTILE.encode("utf-8", "ignore").decode()
     written(session, [Steered("hold", bad, False, bad, 1, 1, bad)])
-    presence.write(session, sign(Place(bad, 5), activity="paused", doing=bad, question=3, holder=bad[:200]))
+    presence.write(session, sign(PlayedAt(bad, 5), activity="paused", doing=bad, question=3, holder=bad[:200]))
 
     async def look(pilot, app, screen):
         await until(pilot, lambda: screen.source.lives and "holds the session" in screen_text(app))
@@ -415,7 +415,7 @@ def test_a_damaged_recording_opens_a_window_that_says_so(session):
 
 def test_replies_that_are_not_to_this_follower_are_not_shown(session):
     written(session, list(stream.run(1, 3))[:6])
-    presence.write(session, sign(replies=(Reply("x", False, "not yours"),)))
+    presence.write(session, sign(replies=(CommandReply("x", False, "not yours"),)))
 
     async def look(pilot, app, screen):
         await until(pilot, lambda: screen.source.lives)

@@ -9,12 +9,12 @@ import pytest
 
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import Decided, Notice, Paused, Steered
-from engine.session.control import Answer, Control, Said
+from engine.session.control import Answer, Control, PersonSaid
 from engine.session.remote import commands, presence
-from engine.session.remote.commands import HAND_BACK, HOLD, OVERRULE, RENEW, STEP, STOP, Command
-from engine.session.remote.host import Host
+from engine.session.remote.commands import HAND_BACK, HOLD, OVERRULE, RENEW, STEP, STOP, RemoteCommand
+from engine.session.remote.host import SessionHost
 from engine.session.remote.lines import GrowingLines
-from engine.session.remote.presence import Life, Place, Presence
+from engine.session.remote.presence import Life, PlayedAt, Presence
 
 
 class Clock:
@@ -30,8 +30,8 @@ class Played:
 
     def __init__(self, folder, *, steerable=True) -> None:
         self.folder, self.clock, self.control = folder, Clock(), Control()
-        self.host = Host(folder, self.control, steerable=steerable, clock=self.clock)
-        self.host._commands = commands.Commands(folder) if steerable else None
+        self.host = SessionHost(folder, self.control, steerable=steerable, clock=self.clock)
+        self.host._commands = commands.RemoteCommands(folder) if steerable else None
         self.turn()
 
     def turn(self) -> None:
@@ -39,7 +39,7 @@ class Played:
 
     def give(self, kind, by="ann", **more):
         """Give a command, let it be looked at, and return whether it was accepted, and what was said."""
-        command = Command(kind, by, **more)
+        command = RemoteCommand(kind, by, **more)
         commands.send(self.folder, command)
         self.turn()
         found = [reply for reply in self.sign.replies if reply.id == command.id]
@@ -91,7 +91,7 @@ def test_an_action_for_a_decision_that_does_not_wait_any_more_is_refused(played)
         False, "it is too late for 'wave': the decision does not wait any more")  # fmt: skip
     assert played.control._answer is None
     assert played.give(OVERRULE, action="wave", question=7)[0]
-    assert played.control._answer == Answer(Said.INSTEAD, "wave")
+    assert played.control._answer == Answer(PersonSaid.INSTEAD, "wave")
 
 
 def test_a_session_goes_on_by_itself_when_its_holder_gives_no_sign_of_life(played):
@@ -114,7 +114,7 @@ def test_a_session_goes_on_by_itself_when_its_holder_gives_no_sign_of_life(playe
 
 def test_a_command_that_arrives_twice_is_obeyed_once(played):
     played.give(HOLD, lease_s=60)
-    step = Command(STEP, "ann")
+    step = RemoteCommand(STEP, "ann")
     commands.send(played.folder, step)
     commands.send(played.folder, step)
     played.turn()
@@ -136,11 +136,11 @@ def test_a_session_at_its_own_screen_shows_signs_of_life_and_takes_no_commands(t
     played = Played(tmp_path, steerable=False)
     assert not played.sign.steerable
     with pytest.raises(UsageError, match="takes no commands"):
-        commands.send(tmp_path, Command(HOLD, "ann"))
+        commands.send(tmp_path, RemoteCommand(HOLD, "ann"))
 
 
 def test_commands_from_before_a_session_began_are_none(tmp_path):
-    (tmp_path / commands.FILE_NAME).write_text(Command(HOLD, "ann", lease_s=60).line())
+    (tmp_path / commands.FILE_NAME).write_text(RemoteCommand(HOLD, "ann", lease_s=60).line())
     played = Played(tmp_path)
     assert not played.control.paused
 
@@ -179,15 +179,15 @@ def test_rubbish_among_the_commands_is_left_out_and_told_of_once(played):
 def test_what_is_no_file_takes_no_commands_and_nobody_waits_for_it(tmp_path, make):
     make(tmp_path / commands.FILE_NAME)
     with pytest.raises((StorageError, UsageError)):
-        commands.send(tmp_path, Command(HOLD, "ann"))
-    host = Host(tmp_path, Control(), steerable=True)
+        commands.send(tmp_path, RemoteCommand(HOLD, "ann"))
+    host = SessionHost(tmp_path, Control(), steerable=True)
     host.start()
     host.close()
     host.gone()
 
 
 def test_the_file_of_commands_is_for_its_owner_alone_and_gone_with_the_session(tmp_path):
-    host = Host(tmp_path, Control(), steerable=True)
+    host = SessionHost(tmp_path, Control(), steerable=True)
     host.start()
     assert (tmp_path / commands.FILE_NAME).stat().st_mode & 0o777 == 0o600
     host.close()
@@ -217,7 +217,7 @@ def test_a_sign_is_written_when_something_changes_and_otherwise_now_and_then(pla
 
 def test_a_session_of_another_machine_lives_as_long_as_its_signs_change():
     clock = Clock()
-    life, there = Life(clock), Place("another machine", 12, 34)
+    life, there = Life(clock), PlayedAt("another machine", 12, 34)
     assert life.lives(there, 4999.0)
     clock.now += presence.LOST_S + 1
     assert not life.lives(there, 4999.0)
@@ -229,12 +229,12 @@ def test_a_session_of_another_machine_lives_as_long_as_its_signs_change():
 
 def test_a_session_of_this_machine_lives_as_long_as_its_process_does():
     clock = Clock()
-    here = Place.here()
+    here = PlayedAt.here()
     life = Life(clock)
     assert life.lives(here, 0.0)
     clock.now += presence.LOST_S + 1
     assert life.lives(here, 0.0)
-    assert not Life(clock).lives(Place(here.host, here.pid, here.born + 1), 0.0)  # the number of another process
+    assert not Life(clock).lives(PlayedAt(here.host, here.pid, here.born + 1), 0.0)  # the number of another process
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b"{" * 1000, b'{"place": 3}', b"x" * 100_000])

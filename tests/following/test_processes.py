@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from engine.bench import report
-from engine.bench.following import FollowedRun, RunFolder, find
+from engine.bench.follower import FollowedRun, RunFolder, find
 from engine.records import Decided, SessionEnded, Steered
 from engine.session import recording
 from engine.session.remote import commands, presence
-from engine.session.remote.followed import FolderSession, Hand
+from engine.session.remote.followed import FolderSession, RemoteControl
 from jitrl_tui.bench_app import BenchApp
 from jitrl_tui.bench_source import FollowedBench
 from jitrl_tui.cli import main
@@ -43,10 +43,10 @@ agent = "static"
 HOLDER = """
 import sys, time
 from pathlib import Path
-from engine.session.remote.followed import FolderSession, Hand
+from engine.session.remote.followed import FolderSession, RemoteControl
 from engine.session.remote.presence import read
 folder = Path(sys.argv[1])
-Hand(FolderSession(folder), "the one that vanishes", 1.0).hold()
+RemoteControl(FolderSession(folder), "the one that vanishes", 1.0).hold()
 while read(folder).holder != "the one that vanishes":
     time.sleep(0.02)
 print("held", flush=True)
@@ -87,7 +87,7 @@ class Resting:
     """Holds a session where a test does not need it to go on, to save processor time."""
 
     def __init__(self, session: Path) -> None:
-        self.hand, self.session = Hand(FolderSession(session), "the tests", 600), session
+        self.hand, self.session = RemoteControl(FolderSession(session), "the tests", 600), session
         self.rest()
 
     def rest(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from engine import forks
 from engine.games.catalogue import open_game
-from engine.games.zmachine.process import WorkerLost, WorkerProcess
+from engine.games.zmachine.process import StoryWorkerLost, WorkerProcess
 from jitrl_tui.cli import main
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="confinement and /proc are of Linux")
@@ -117,7 +117,7 @@ time.sleep(600)
     finally:
         patch.undo()
     began = time.monotonic()
-    with pytest.raises(WorkerLost, match="the game crashed"):
+    with pytest.raises(StoryWorkerLost, match="the game crashed"):
         worker.ask({"do": "save"}, 300.0)
     assert time.monotonic() - began < 60
     assert worker._process.poll() is not None

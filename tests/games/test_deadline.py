@@ -6,15 +6,15 @@ import pytest
 
 from engine.environments import profile
 from engine.games.env import GameEnvironment
-from engine.games.zmachine.process import WorkerLost
+from engine.games.zmachine.process import StoryWorkerLost
 from engine.memory import Memory
 from engine.records import Decided, Paused, Stepped
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.control import Control
 from engine.settings import SessionConfig
-from jitrl_tui import steered
-from jitrl_tui.plain.telling import Telling
+from jitrl_tui import steer_texts
+from jitrl_tui.plain.event_lines import EventLines
 from tests.games.proving_ground import compiled, missing, opened
 from tests.playing import only, run
 
@@ -59,7 +59,7 @@ def test_a_command_that_breaks_the_story_while_nothing_is_asked_is_not_blamed_on
     game.deadline = AT_ONCE
     game.reset(1)
     game.valid_actions()
-    ask, lost = game._worker.ask, [WorkerLost("the game hung", "eat door", "hung")]
+    ask, lost = game._worker.ask, [StoryWorkerLost("the game hung", "eat door", "hung")]
 
     def hung(*request):
         if lost:
@@ -75,7 +75,7 @@ def test_a_command_that_breaks_the_story_while_nothing_is_asked_is_not_blamed_on
 
 def test_who_waits_is_shown_all_actions_when_they_are_found_and_memory_has_them(story, tmp_path, monkeypatch):
     shown, told, looks, found_so_far = [], io.StringIO(), [], GameEnvironment.found_so_far
-    plain = Telling(told, play=True)
+    plain = EventLines(told, play=True)
 
     def slowly(game):
         looks.append(game)
@@ -105,9 +105,9 @@ def test_who_waits_is_shown_all_actions_when_they_are_found_and_memory_has_them(
     assert (later.looking, later.valid_actions) == (False, first.valid_actions)
     assert later.found_later
     assert not set(later.found_later) & set(first.valid_actions)
-    assert steered.LOOKING in steered.all_actions(first)
-    assert steered.all_actions(later) == ", ".join(later.possible)
-    assert f"({steered.LOOKING}; {len(first.valid_actions)} so far)" in told.getvalue()
+    assert steer_texts.LOOKING in steer_texts.all_actions(first)
+    assert steer_texts.all_actions(later) == ", ".join(later.possible)
+    assert f"({steer_texts.LOOKING}; {len(first.valid_actions)} so far)" in told.getvalue()
     assert f"(all actions are found now, {len(later.found_later)} more)" in told.getvalue()
     assert len(only(events, Stepped)) == 1
     recorded = [event.decision for _, event in recording.read(saved.recording) if isinstance(event, Decided)]

@@ -9,7 +9,7 @@ from engine.errors import ModelError
 from engine.games.catalogue import open_game
 from engine.games.states.state import GameAbstractor
 from engine.games.states.summaries import read_history, read_state
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice
 from engine.session import store as sessions

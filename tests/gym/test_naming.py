@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import UsageError
-from engine.gym.naming import parse
+from engine.gym.names import parse
 
 
 def test_a_package_an_id_with_slashes_and_keyword_arguments():

@@ -15,7 +15,7 @@ from engine.games.states.state import situation
 from engine.llm import open_model
 from engine.records import ActionRequest, Decided, Paused, Stepped
 from engine.session import store as sessions
-from engine.session.ahead import Lookahead, open_ahead
+from engine.session.lookahead import Lookahead, open_ahead
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 

@@ -15,7 +15,7 @@ from engine.errors import ModelError
 from engine.llm.calls.client import TEXT_LIMIT
 from engine.llm.language import LanguageModel
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.settings import Settings
 from tests.llm import server as fake
 from tests.llm.server import Server
@@ -123,12 +123,12 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
     import httpx
 
     from engine.llm.calls import bounded
-    from engine.llm.calls.failures import Unreadable
+    from engine.llm.calls.failures import UnreadableAnswer
 
     server.default = fake.reply("x" * (5 * MB))
     model._gateway.prepare()
 
-    async def read(begin: bool) -> tuple[bytes, bounded.Reading | None]:
+    async def read(begin: bool) -> tuple[bytes, bounded.ReadingState | None]:
         reading = bounded.begin() if begin else None
         async with httpx.AsyncClient() as client:
             return (
@@ -136,7 +136,7 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
             ).content, reading
 
     assert len(asyncio.run(read(False))[0]) > 5 * MB
-    with pytest.raises(Unreadable, match="4 MB"):
+    with pytest.raises(UnreadableAnswer, match="4 MB"):
         asyncio.run(read(True))
 
     def blocking() -> None:
@@ -146,7 +146,7 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
 
     import contextvars
 
-    with pytest.raises(Unreadable, match="4 MB"):
+    with pytest.raises(UnreadableAnswer, match="4 MB"):
         contextvars.copy_context().run(blocking)
     with httpx.Client() as client:
         assert len(client.post(f"{server.base}/chat/completions", json={"model": "m"}).content) > 5 * MB
@@ -155,7 +155,7 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
 GROWTH = """
 import resource, sys
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.settings import Settings
 
 def peak():

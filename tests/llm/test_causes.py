@@ -12,7 +12,7 @@ import pytest
 from engine.errors import JitrlError, MissingError, ModelError
 from engine.llm.calls import network
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
 from tests.llm import server as fake

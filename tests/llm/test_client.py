@@ -17,7 +17,7 @@ from engine.llm import open_model
 from engine.llm.calls.cache import Cache, digest
 from engine.llm.calls.pace import Pace
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
 from tests.llm import server as fake
@@ -284,7 +284,7 @@ def test_a_clock_that_is_set_back_makes_nobody_wait_longer_than_the_limit_says(t
 
 SILENT = """
 import sys, numpy as np
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
 assert "litellm" not in sys.modules

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.hiding import hidden, secrets_of, without_credentials
 from engine.llm.calls import failures
-from engine.llm.calls.listing import listed
+from engine.llm.calls.server_models import listed
 from engine.records import ModelCall
+from engine.redaction import hidden, secrets_of, without_credentials
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from engine.errors import ModelError, TooLong
-from engine.llm.calls import endpoint, listing
+from engine.llm.calls import endpoint, server_models
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest, Notice
 from engine.settings import Settings
 from tests.llm import server as fake
@@ -177,7 +177,7 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, text: str):
 )  # fmt: skip
 def test_the_context_is_read_from_the_list_of_models(server: Server, pages, context: int):
     server.pages = pages
-    assert listing.context("test", server.base) == context
+    assert server_models.context("test", server.base) == context
 
 
 @pytest.mark.parametrize("listed", [True, False])

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from engine.evaluator import REASONING_HERE, make_evaluator
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import State, Step, Trajectory
 from engine.settings import Settings
 from tests.llm import server as fake

@@ -12,7 +12,7 @@ import pytest
 from engine.errors import MissingError, ModelError
 from engine.llm.calls import failures
 from engine.llm.language import LanguageModel
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
 from tests.llm import server as bad

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.errors import BadFile
-from engine.llm import opening
+from engine.llm import model_factory
 from engine.llm.local import gguf, metadata
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.llamacpp import library
@@ -45,7 +45,7 @@ def test_weights_move_by_no_more_than_the_rounding():
 def test_a_file_is_made_once(weights_file: Path, prefixes: Path):
     (path,) = (prefixes / "models").iterdir()
     made = path.stat()
-    assert opening.for_speed(weights_file, prefixes) == path
+    assert model_factory.for_speed(weights_file, prefixes) == path
     assert path.stat().st_mtime_ns == made.st_mtime_ns
 
 

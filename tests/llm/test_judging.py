@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.session.judging import Judged, agreement
+from engine.session.reward_agreement import JudgedEpisode, agreement
 from jitrl_tui.cli import main
 from tests.llm import server as fake
 from tests.llm.scripted import answer
@@ -70,7 +70,7 @@ def test_a_model_that_says_the_same_of_every_step_is_at_chance_and_one_that_says
 
 
 def test_the_agreement_is_what_a_hand_computes():
-    one = Judged("a", 1, 4, (0.0, 1.0, 0.0, 2.0), (1.0, 3.0, 3.0, 2.0), 1, 10, "")
+    one = JudgedEpisode("a", 1, 4, (0.0, 1.0, 0.0, 2.0), (1.0, 3.0, 3.0, 2.0), 1, 10, "")
     whole = agreement([one])
     # Ranks of the points 1.5 3 1.5 4, of the scores 1 3.5 3.5 2.
     assert whole.rho == pytest.approx(0.25 / 4.5)

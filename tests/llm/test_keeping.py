@@ -12,7 +12,7 @@ import pytest
 from engine.errors import ModelError
 from engine.llm import open_model
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.llm.prompts import Prompt
 from engine.records import ActionRequest
 from engine.settings import Settings

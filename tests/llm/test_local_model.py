@@ -216,7 +216,7 @@ sys.addaudithook(watch)
 import pathlib
 import numpy as np
 from engine.llm import open_model
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
 request, other = (ActionRequest("", "", "", text, ("a", "b", "c"), 2) for text in ("A room.", "A hall."))

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import ModelError
 from engine.llm.listed import list_price
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest, EpisodeEnded, ModelCall, Notice, total_cost
 from engine.session.account import Account
 from engine.settings import SessionConfig, Settings

@@ -122,7 +122,7 @@ def test_nothing_is_read_when_the_time_is_over():
     text = json.dumps({"option1": "wait", "step_analysis": [{"step": 0, "action": "wait", "score": 1}]})
     over = time.monotonic() - 1
     assert parse.json_object(text, until=over) is None
-    assert parse.options(text, VALID, until=over) == parse.Options((), readable=False)
+    assert parse.options(text, VALID, until=over) == parse.ProposedActions((), readable=False)
     assert parse.scores(text, until=over) == []
     later = time.monotonic() + 60
     assert parse.json_object(text, until=later) == json.loads(text)

@@ -15,12 +15,12 @@ import pytest
 
 from engine.errors import ModelError
 from engine.llm.calls import failures
+from engine.llm.calls.client_factory import open_client
 from engine.llm.calls.failures import BUSY, RATE, Failure, explain
-from engine.llm.calls.opening import open_client
-from engine.llm.calls.patience import Limits, Patience
+from engine.llm.calls.patience import CallLimits, Patience
 from engine.llm.language import LanguageModel
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import Waiting
 from engine.settings import Settings
 from tests.llm import server as bad
@@ -40,7 +40,7 @@ def opened(server: Server, *, limits: dict[str, float] | None = None, **settings
 
 
 def patience(clock: list[float], **limits) -> Patience:
-    return Patience(Limits(**limits), random.Random(1), lambda: clock[0])
+    return Patience(CallLimits(**limits), random.Random(1), lambda: clock[0])
 
 
 RATED = Failure(RATE, "m takes no more calls for now (rate limit); wait a minute, then go on", retry=True)

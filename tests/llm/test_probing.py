@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from engine.errors import ModelError
-from engine.llm.calls import probing
-from engine.llm.opening import open_remote
+from engine.llm.calls import probes
+from engine.llm.model_factory import open_remote
 from engine.llm.reading import capability
 from engine.records import ActionRequest
 from engine.settings import Settings
@@ -35,7 +35,7 @@ def able(alternatives: int) -> fake.Behaviour:
 
 
 def kept(cache: Path) -> dict:
-    return json.loads((cache / probing.FILE).read_text())
+    return json.loads((cache / probes.FILE).read_text())
 
 
 @pytest.mark.parametrize(("alternatives", "reading"), [(20, "token"), (5, "token"), (4, "verbalized")])
@@ -94,7 +94,7 @@ def test_nothing_is_remembered_of_a_model_that_does_not_answer(server: Server, t
     model._client._limits = type(fast)(attempts=2, first_wait_s=0.001)
     model.settle()
     assert model.reading == "verbalized"
-    assert not (tmp_path / probing.FILE).exists()
+    assert not (tmp_path / probes.FILE).exists()
     model.close()
 
 
@@ -148,22 +148,22 @@ def test_nothing_is_asked_of_a_model_that_was_measured_or_whose_reading_is_set(
      '{"openai/test": {"logprobs": 20, "schema": true, "at": 1' + "0" * 400 + "}}", "\x00\xff"],
 )  # fmt: skip
 def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, text: str):
-    (tmp_path / probing.FILE).write_bytes(text.encode("latin-1"))
-    assert probing.load(tmp_path) == {}
-    probing.remember(tmp_path, "m", probing.Probe(3, True, 5.0), lambda: 6.0)
-    assert probing.load(tmp_path, lambda: 6.0) == {"m": probing.Probe(3, True, 5.0)}
+    (tmp_path / probes.FILE).write_bytes(text.encode("latin-1"))
+    assert probes.load(tmp_path) == {}
+    probes.remember(tmp_path, "m", probes.Probe(3, True, 5.0), lambda: 6.0)
+    assert probes.load(tmp_path, lambda: 6.0) == {"m": probes.Probe(3, True, 5.0)}
 
 
 def test_what_was_found_is_believed_for_a_month_and_of_so_many_models(tmp_path: Path):
-    for i in range(probing.MOST + 20):
-        probing.remember(tmp_path, f"m{i}", probing.Probe(i, False, float(i)), lambda: 1000.0)
-    assert len(kept(tmp_path)) == probing.MOST
+    for i in range(probes.MOST + 20):
+        probes.remember(tmp_path, f"m{i}", probes.Probe(i, False, float(i)), lambda: 1000.0)
+    assert len(kept(tmp_path)) == probes.MOST
     assert "m0" not in kept(tmp_path)
     month = 30 * 86_400
-    assert set(probing.load(tmp_path, lambda: month + 218.5)) == {"m219"}
-    assert probing.load(tmp_path, lambda: 2.0 * month) == {}
-    assert probing.load(tmp_path, lambda: 1.0) == {}  # from the future
-    assert probing.load(None) == {}
+    assert set(probes.load(tmp_path, lambda: month + 218.5)) == {"m219"}
+    assert probes.load(tmp_path, lambda: 2.0 * month) == {}
+    assert probes.load(tmp_path, lambda: 1.0) == {}  # from the future
+    assert probes.load(None) == {}
 
 
 def test_an_unwritable_folder_does_no_harm(server: Server, tmp_path: Path):

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from engine.llm import prompts
-from engine.llm.asking import TEXT_ASKING
 from engine.llm.prompts import TEXT, Folder
-from engine.llm.reading.readers import Reader
+from engine.llm.questions import TEXT_ASKING
+from engine.llm.reading.readers import ReplyReader
 from engine.records import ActionRequest
 from engine.settings import Settings
-from engine.web.asking import PAGE_ASKING
 from engine.web.prompts import PAGES
+from engine.web.questions import PAGE_ASKING
 
 BLANKS = {"summary": "S", "memory_text": "", "recent_history": "R", "current_state": "C {not a blank} <b>",
           "valid_actions": "go north, wait", "count": "3", "format": '{"option1": "x"}', "trajectory": "T",
@@ -91,7 +91,7 @@ READINGS = [(TEXT_ASKING, "actions_transcript"), (TEXT_ASKING, "actions_listed")
 
 @pytest.mark.parametrize(("asking", "after"), READINGS)
 def test_text_of_an_agent_stands_before_the_present_in_prompts_that_actions_are_scored_after(asking, after):
-    reader = Reader(None, Settings(), 10_000, lambda p: len(p.text()), scored_after=after, asking=asking)
+    reader = ReplyReader(None, Settings(), 10_000, lambda p: len(p.text()), scored_after=after, asking=asking)
     present = "Task: buy a kettle\nTitle: The Shop" if asking is PAGE_ASKING else "You are in the shop."
     bare = ActionRequest("", "", "", present, ("north", "wait"), 2)
     shown = present.partition("\n")[0]
@@ -104,7 +104,7 @@ def test_text_of_an_agent_stands_before_the_present_in_prompts_that_actions_are_
 
 def test_text_of_an_agent_is_cut_where_there_is_no_room_for_it():
     lines = [f"Lesson {n} is long." for n in range(100)]
-    reader = Reader(None, Settings(), 1900, lambda p: len(p.text()))
+    reader = ReplyReader(None, Settings(), 1900, lambda p: len(p.text()))
     request = ActionRequest("", "\n".join(lines), "", "You are in the shop.", ("north", "wait"), 2)
     prompt = reader.string_prompt(request)
     assert len(prompt.text()) <= 1900

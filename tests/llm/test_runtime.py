@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from engine.errors import MissingError, ModelError
-from engine.llm import opening
+from engine.llm import model_factory
 from engine.llm.local import llamacpp
 from engine.llm.local.engine import LocalEngine
 from engine.llm.local.runtime import SEQUENCES, Runtime
@@ -42,7 +42,7 @@ def reference(weights_file: Path, prefixes: Path):
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(opening.for_speed(weights_file, prefixes))
+    params.model.path = str(model_factory.for_speed(weights_file, prefixes))
     params.n_ctx, params.n_parallel, params.n_gpu_layers = 2048, 1, 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.warmup, params.verbosity, params.port = False, -1, 0
@@ -249,7 +249,7 @@ def test_what_all_prompts_begin_with_is_kept_on_disk(
     system = {"role": "system", "content": "You play a text adventure. " * 6}
     asks = [([system, {"role": "user", "content": text}], "Do:") for text in ("A cave.", "Zoo.")]
     expected = engine.score(*asks[0], ["wait", "go north"])
-    fresh = LocalEngine(opening.for_speed(weights_file, prefixes), threads=1)
+    fresh = LocalEngine(model_factory.for_speed(weights_file, prefixes), threads=1)
     try:
         fresh.warm(asks, tmp_path)
         (kept,) = tmp_path.iterdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import MissingError, ModelError
-from engine.llm.calls.client import Limits
+from engine.llm.calls.client import CallLimits
 from engine.memory import Memory
 from engine.records import Decided, EpisodeEnded, Notice, Paused, Stepped
 from engine.session import store as sessions
@@ -42,8 +42,8 @@ def quick(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setenv("JITRL_API_BASE", server.base)
     monkeypatch.setenv("OPENAI_API_KEY", "no-key-at-all-123")
     monkeypatch.setattr(
-        "engine.llm.opening.limits_of",
-        lambda settings: Limits(settings.deadline_s, attempts=2, first_wait_s=0.001),
+        "engine.llm.model_factory.limits_of",
+        lambda settings: CallLimits(settings.deadline_s, attempts=2, first_wait_s=0.001),
     )
     return server
 

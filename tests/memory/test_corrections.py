@@ -10,12 +10,12 @@ import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, exchange, upkeep
-from engine.memory.correcting import correct
-from engine.memory.search import Correction, Lens, Search
-from engine.memory.view import View
+from engine.memory.correct import correct
+from engine.memory.search import Correction, Lens, NeighbourSearch
+from engine.memory.view import ScopeView
 from tests.memory.lives import make_episode, make_state
 
-SEARCH = Search(k=5, r=0.6, gamma=0.5, history_weight=0.25)
+SEARCH = NeighbourSearch(k=5, r=0.6, gamma=0.5, history_weight=0.25)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_lens_shows_what_a_memory_without_these_steps_would(memory, tmp_path, 
         fewer.append_all(list(scope.episodes())[:5])
         fewer.records.add_all(scope.records.all())
         upkeep.forget_all(less, [(fewer, upkeep.plan_forget(fewer, entries=gone))])
-        view = View(scope, Lens(before=40, without=gone))
+        view = ScopeView(scope, Lens(before=40, without=gone))
         some = 0
         for query in queries(60):
             found = view.retrieve(query, search)
@@ -130,7 +130,7 @@ def test_a_lens_shows_what_a_memory_without_these_steps_would(memory, tmp_path, 
 def test_corrected_points_are_what_plans_read(memory):
     scope = filled(memory)
     correct(scope, {2: Correction(gain=4.0)})
-    (_, first), *_ = View(scope).entered()
+    (_, first), *_ = ScopeView(scope).entered()
     assert first.steps[2].env_reward == 4.0
     assert next(iter(scope.episodes())).steps[2].env_reward != 4.0
 

@@ -17,7 +17,7 @@ import pytest
 
 from engine import waits
 from engine.memory.shared.memory import SharedMemory
-from engine.memory.shared.server import Away, Line, Server
+from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
 from tests.memory.lives import make_episode
 from tests.memory.postgres import Cluster
 from tests.proxy import Proxy
@@ -70,7 +70,7 @@ def test_a_write_goes_to_the_disk_and_is_sent_by_the_next(
 
 def test_a_statement_of_any_kind_ends(through: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.memory.shared.server.DATABASE_ANSWER", waits.Wait("", 0.5, ""))
-    line = Line(Server(through))
+    line = SharedConnection(DatabaseServer(through))
     with line.use() as connection:
         process = connection.info.backend_pid
     proxy.hold()

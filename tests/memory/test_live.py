@@ -10,10 +10,10 @@ import pytest
 
 from engine import trust
 from engine.bench import folder as folders
-from engine.bench.following import FollowedRun, RelayedRun
-from engine.bench.progress import Limits
-from engine.bench.records import Began, Ended, Finished, Stepped
-from engine.bench.told import Over, Run, Telling
+from engine.bench.follower import FollowedRun, RelayedRun
+from engine.bench.progress import RunLimits
+from engine.bench.records import Began, CellStepped, Ended, Finished
+from engine.bench.run_events import RunBegan, RunOver, RunWriter
 from engine.errors import BadFile, StorageError, UsageError
 from engine.records import SessionEnded, SessionStarted, Steered
 from engine.records import Stepped as StepTaken
@@ -23,7 +23,7 @@ from engine.session.control import Control
 from engine.session.loop import Session
 from engine.session.remote import relay as relays
 from engine.session.remote.commands import who
-from engine.session.remote.followed import Hand
+from engine.session.remote.followed import RemoteControl
 from engine.session.remote.relay import Relay
 from engine.session.remote.relayed import RelayedLines, RelayedSession, newest_of
 from engine.settings import SessionConfig, Settings
@@ -210,7 +210,7 @@ def test_a_session_is_followed_and_steered_through_its_memory(address, tmp_path)
 
         return soon(now)
 
-    hand = Hand(followed, who(), 60)
+    hand = RemoteControl(followed, who(), 60)
     look(lambda: followed.sign() is not None and any(isinstance(event, StepTaken) for event in seen))
     assert isinstance(seen[0], SessionStarted)
     hand.hold()
@@ -232,14 +232,14 @@ def test_a_session_is_followed_and_steered_through_its_memory(address, tmp_path)
 def test_a_run_is_followed_through_the_database_of_its_memories(address, tmp_path):
     folder, cells = planned(SMALL, tmp_path)
     manifest = {**folders.read_manifest(folder), "memory": address}
-    telling = Telling(folder, Limits(usd=3.0))
+    telling = RunWriter(folder, RunLimits(usd=3.0))
     with pytest.raises(UsageError, match="no run 'a-run' is played with this database"):
         RelayedRun(address, "a-run")
     telling.begin(2, manifest)
     messages = [Began(cells[0].name), Ended(cells[0].name, 0, 1, 5.0, 14.0, 12), Finished(cells[0].name)]
     for message in messages:
         telling.note(message)
-    telling.note(Stepped(cells[1].name, 0, 1, 3, 1.0, "wait"))
+    telling.note(CellStepped(cells[1].name, 0, 1, 3, 1.0, "wait"))
     telling.beat()
     files = soon(lambda: opened(address))
     run = FollowedRun(files)
@@ -247,21 +247,21 @@ def test_a_run_is_followed_through_the_database_of_its_memories(address, tmp_pat
     seen: list = []
     soon(lambda: seen.extend(run.new()) or len(seen) >= 5)
     assert run.lives()
-    assert isinstance(seen[0], Run)
-    assert seen[0].limits == Limits(usd=3.0)
-    assert [one for one in seen[1:] if not isinstance(one, Stepped)] == messages
-    assert [one.cell for one in seen if isinstance(one, Stepped)] == [cells[1].name]
+    assert isinstance(seen[0], RunBegan)
+    assert seen[0].limits == RunLimits(usd=3.0)
+    assert [one for one in seen[1:] if not isinstance(one, CellStepped)] == messages
+    assert [one.cell for one in seen if isinstance(one, CellStepped)] == [cells[1].name]
     trust.confirm(address, keep=False)
     with pytest.raises(UsageError, match="being played now"):
         newest_of(address, f"a-run/{cells[1].name}/")
     telling.close("")
-    soon(lambda: seen.extend(run.new()) or seen[-1] == Over(""))
+    soon(lambda: seen.extend(run.new()) or seen[-1] == RunOver(""))
     assert not run.lives()
     files.close()
     later = FollowedRun(RelayedRun(address, "a-run"))  # what was told is there for a day
     found: list = []
-    soon(lambda: found.extend(later.new()) or found[-1:] == [Over("")])
-    assert [one for one in found[1:-1] if not isinstance(one, Stepped)] == messages
+    soon(lambda: found.extend(later.new()) or found[-1:] == [RunOver("")])
+    assert [one for one in found[1:-1] if not isinstance(one, CellStepped)] == messages
     later.files.close()
 
 
@@ -285,13 +285,13 @@ def test_nothing_goes_to_the_database_if_it_is_forbidden(address, tmp_path, monk
 
 def test_an_old_database_gets_the_tables_for_following(address, cluster):
     from engine.memory.shared import schema
-    from engine.memory.shared.server import Line, Server
+    from engine.memory.shared.server import DatabaseServer, SharedConnection
 
-    server = Server(address)
-    server.connect(Line(server)).close()
+    server = DatabaseServer(address)
+    server.connect(SharedConnection(server)).close()
     name = database_of(address)
     cluster.sql("DROP TABLE jitrl.live_commands, jitrl.live_lines, jitrl.live",
                 "UPDATE jitrl.about SET version = 1", database=name)  # fmt: skip
-    server.connect(Line(server)).close()
+    server.connect(SharedConnection(server)).close()
     assert cluster.sql("SELECT version FROM jitrl.about", database=name)[0] == (schema.VERSION,)
     assert not RelayedLines(address, "nothing").look()

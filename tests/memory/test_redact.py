@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.hiding import secrets_of
 from engine.memory import Memory
 from engine.memory.redact import PLACEHOLDER, Redactor
 from engine.records import Episode, State, Step
+from engine.redaction import secrets_of
 from tests.memory.lives import make_episode
 
 RNG = random.Random(1)

@@ -25,7 +25,7 @@ from engine.memory.embeddings.embedding import EMBEDDERS, open_embedder
 from engine.memory.embeddings.semantic import MODES, SemanticMemory
 from engine.memory.exact.entries import Entries
 from engine.memory.exact.returns import own_returns
-from engine.memory.search import Search
+from engine.memory.search import NeighbourSearch
 from engine.memory.upkeep import forget, plan_forget
 from engine.records import Episode, Neighbour, State, Step
 from engine.settings import Settings
@@ -398,10 +398,10 @@ def test_weights_of_another_kind_are_refused_in_one_sentence(
 
 
 def test_the_least_similarity_falls_with_the_steps_of_the_running_episode() -> None:
-    asked: list[Search] = []
+    asked: list[NeighbourSearch] = []
 
     class Remembering:
-        def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
+        def retrieve(self, state: State, search: NeighbourSearch) -> tuple[Neighbour, ...]:
             asked.append(search)
             return ()
 

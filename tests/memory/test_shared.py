@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from engine import waits
 from engine.errors import MissingError, StorageError
 from engine.memory import Memory, upkeep
-from engine.memory.opening import check_address
+from engine.memory.memory_factory import check_address
 from engine.memory.shared import outbox
 from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from engine.bench import suite as suites
-from engine.bench.life import opened
+from engine.bench.cell_player import opened
 from engine.bench.plan import planned
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.kinds import Places
@@ -24,12 +24,12 @@ from engine.memory.shared import schema
 from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.replica import Cursor
-from engine.memory.shared.server import Line, Server
+from engine.memory.shared.server import DatabaseServer, SharedConnection
 from engine.records import Kept
 from engine.settings import SessionConfig, Settings
 from engine.settings.address import in_space, parsed_address
-from engine.settings.planning import OpeningNumbers
-from engine.values import opening
+from engine.settings.plan import OpeningNumbers
+from engine.values import estimator_factory
 from engine.values.graph import GraphEstimator
 from jitrl_tui import cli
 from tests.arena.running import SMALL
@@ -201,8 +201,8 @@ def test_an_older_database_is_migrated_once(
 
 def test_many_workers_may_make_the_tables_at_once(address: str) -> None:
     with ThreadPoolExecutor(16) as pool:
-        servers = [Server(address) for _ in range(16)]
-        for connection in pool.map(lambda server: server.connect(Line(server)), servers):
+        servers = [DatabaseServer(address) for _ in range(16)]
+        for connection in pool.map(lambda server: server.connect(SharedConnection(server)), servers):
             connection.close()
     assert len({server.identity for server in servers}) == 1
 
@@ -349,7 +349,7 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
         scope.append_all(make_episode(rng, f"e{number}") for number in range(4))
-        opening.opened(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
+        estimator_factory.opened(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
         (path,) = (tmp_path / "s").rglob(LEARNT)
         assert path.parent == scope.folder
         scope.append(make_episode(rng, "late"))
@@ -364,10 +364,10 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     monkeypatch.setattr(learnt, "load", loaded)
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
-        opening.opened(GraphEstimator, scope, Settings())
+        estimator_factory.opened(GraphEstimator, scope, Settings())
         assert known == [sum(len(episode.steps) for episode in list(scope.episodes())[:4])]
     with SharedMemory(address, tmp_path / "another machine", follow=False) as shared:
-        opening.opened(GraphEstimator, shared.scope(NAME), Settings())
+        estimator_factory.opened(GraphEstimator, shared.scope(NAME), Settings())
         assert known[1:] == [0]
 
 

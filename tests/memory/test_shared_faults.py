@@ -16,7 +16,7 @@ from engine import waits
 from engine.errors import BadFile, MissingError
 from engine.games.catalogue import find_game, read_story
 from engine.memory import exchange
-from engine.memory.correcting import correct
+from engine.memory.correct import correct
 from engine.memory.search import Correction
 from engine.memory.shared import outbox, schema
 from engine.memory.shared.memory import SharedMemory

@@ -11,7 +11,7 @@ import pytest
 
 from engine.llm.local import weights
 from engine.paths import usual_saves
-from engine.train import install, starting
+from engine.train import install, trainers
 
 TIMEOUT_S = 900
 
@@ -36,7 +36,7 @@ def inside(training_python: Path, weights_file: Path, tmp_path_factory: pytest.T
     folder = tmp_path_factory.mktemp("inside")
     done = subprocess.run(
         [str(training_python), str(Path(__file__).with_name("inside.py")), str(folder), str(weights_file)],
-        env=starting.environment(os.environ), capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        env=trainers.environment(os.environ), capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     return {**json.loads(done.stdout.splitlines()[-1]), "folder": str(folder)}

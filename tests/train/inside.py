@@ -23,19 +23,19 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, set_seed 
 from trl import SFTTrainer  # noqa: E402
 
 from engine.errors import ModelError  # noqa: E402
-from engine.llm.asking import TEXT_ASKING  # noqa: E402
 from engine.llm.local.trie import choices  # noqa: E402
 from engine.llm.local.weights import fingerprint  # noqa: E402
 from engine.llm.prompts import tail  # noqa: E402
+from engine.llm.questions import TEXT_ASKING  # noqa: E402
 from engine.records import ActionRequest  # noqa: E402
-from engine.settings.training import GrpoSettings, SftSettings  # noqa: E402
+from engine.settings.train import GrpoSettings, SftSettings  # noqa: E402
 from engine.train import export, grpo, models, run_sft  # noqa: E402
-from engine.train.following import Following  # noqa: E402
+from engine.train.monitor import Following  # noqa: E402
 from engine.train.policy import TriePolicy  # noqa: E402
 from engine.train.prompts import Prompts  # noqa: E402
-from engine.train.rollouts import Played  # noqa: E402
+from engine.train.rollouts import PlayedEpisode  # noqa: E402
 from engine.train.sources import find  # noqa: E402
-from engine.train.trained import Row  # noqa: E402
+from engine.train.trained import TrainingRow  # noqa: E402
 
 ACTIONS = ("go east", "go west", "take the brass key", "take the brass lamp")
 torch.set_num_threads(1)
@@ -94,13 +94,13 @@ def check_policy(model: object, tokenizer: object) -> dict[str, object]:
     return {"worst": worst, "total": total}
 
 
-def played(prompts: Prompts, policy: TriePolicy, action: str, reward: float, number: int) -> Played:
+def played(prompts: Prompts, policy: TriePolicy, action: str, reward: float, number: int) -> PlayedEpisode:
     """Return an episode of one decision."""
     made = prompts.of(request("Hall. A long hall."))
     ids, answers = prompts.tokens(made), prompts.tails(made, ACTIONS)
     at = ACTIONS.index(action)
-    row = Row(tuple(ids), tuple(answers[at]), choices(answers)[at], tuple(policy.score(ids, answers)[at]))
-    return Played("hall", number, reward, (reward,), (reward,), (row,))
+    row = TrainingRow(tuple(ids), tuple(answers[at]), choices(answers)[at], tuple(policy.score(ids, answers)[at]))
+    return PlayedEpisode("hall", number, reward, (reward,), (reward,), (row,))
 
 
 def likelihoods(model: object, tokenizer: object) -> dict[str, float]:
@@ -121,7 +121,7 @@ def check_grpo(folder: Path, work: Path) -> dict[str, object]:
     prompts, policy = prompts_of(tokenizer), TriePolicy(None)
     seen: dict[str, object] = {}
 
-    def play(names: list[str]) -> list[Played]:
+    def play(names: list[str]) -> list[PlayedEpisode]:
         assert names == ["hall"] * 4
         told = [("take the brass key", 1.0), ("go west", 0.0), ("take the brass key", 5.0), ("go west", 4.0)]
         return [played(prompts, policy, action, reward, number) for number, (action, reward) in enumerate(told, 1)]

@@ -11,7 +11,7 @@ from engine.errors import UsageError
 from engine.kinds import Places
 from engine.records import Decided
 from engine.session import recording
-from engine.settings.training import SftSettings
+from engine.settings.train import SftSettings
 from engine.train import data
 from jitrl_tui.cli import main
 

@@ -16,10 +16,10 @@ from engine.errors import BadFile, MissingError, UsageError
 from engine.games.env import GameEnvironment
 from engine.llm.local import weights
 from engine.settings import SessionConfig
-from engine.settings.training import GrpoSettings, SftSettings
-from engine.train import install, needs, places, runs, sources, starting
+from engine.settings.train import GrpoSettings, SftSettings
+from engine.train import install, needs, places, runs, sources, trainers
 from engine.train.curve import check_finite
-from engine.train.jobs import Job
+from engine.train.jobs import TrainingJob
 from jitrl_tui.cli import main
 
 
@@ -27,7 +27,7 @@ from jitrl_tui.cli import main
 def test_training_sets_the_mode_of_wandb_where_nobody_did(tmp_path, given, used):
     code = "import os, sys; from engine.train.work import work; work(sys.argv[1]); sys.exit(os.environ['WANDB_MODE'])"
     others = {key: value for key, value in os.environ.items() if key != "WANDB_MODE"}
-    variables = starting.environment({**others, **given})
+    variables = trainers.environment({**others, **given})
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=variables, capture_output=True, text=True)
     assert done.stderr.splitlines()[-1] == used
 
@@ -198,7 +198,7 @@ def test_a_gradient_that_is_no_number_is_refused():
 
 def test_a_run_of_the_same_name_must_be_the_same(tmp_path):
     folder = places.runs_folder(tmp_path) / "one"
-    job = Job("grpo", "one", str(folder), str(tmp_path), str(tmp_path), "local/smollm2", ("pantry",),
+    job = TrainingJob("grpo", "one", str(folder), str(tmp_path), str(tmp_path), "local/smollm2", ("pantry",),
               SessionConfig("pantry"), {"group": 4})  # fmt: skip
     runs.begin(job)
     assert runs.load(tmp_path, "one").job == job

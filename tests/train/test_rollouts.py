@@ -10,13 +10,13 @@ import pytest
 
 from engine.environments import kind_of
 from engine.errors import UsageError
-from engine.llm.asking import TEXT_ASKING
 from engine.llm.local.trie import choices
+from engine.llm.questions import TEXT_ASKING
 from engine.records import EpisodeEnded, Stepped
 from engine.session import recording
 from engine.settings import SessionConfig
 from engine.train.prompts import Prompts
-from engine.train.rollouts import Player
+from engine.train.rollouts import RolloutPlayer
 from engine.train.trained import TrainedModel
 
 
@@ -48,11 +48,11 @@ class Even:
         self.renewed += 1
 
 
-def player(saves: Path, policy: Even, trained: int = 0, **settings) -> Player:
+def player(saves: Path, policy: Even, trained: int = 0, **settings) -> RolloutPlayer:
     made = kind_of("pantry").profile("default", selection="sample", candidates=1000, step_limit=4, **settings)
     config = SessionConfig("pantry", "static", "tiny", 6, 1, settings=made, memory="own")
     model = TrainedModel("tiny", policy, Prompts(Letters(), TEXT_ASKING, "actions_brief", 10_000))
-    return Player(config, saves / "rollouts", saves, model, trained)
+    return RolloutPlayer(config, saves / "rollouts", saves, model, trained)
 
 
 def actions(saves: Path) -> list[list[str]]:

@@ -15,9 +15,9 @@ import pytest
 
 from engine.records import EpisodeEnded, SessionStarted
 from engine.session import recording
-from engine.session.sharing import place
-from engine.train import curve, places, runs, starting
-from engine.train.jobs import JOB, Job, Update
+from engine.session.shared import place
+from engine.train import curve, places, runs, trainers
+from engine.train.jobs import JOB, TrainingJob, WeightUpdate
 from jitrl_tui.cli import main
 
 UPDATES = 3
@@ -55,13 +55,13 @@ def environment(training_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(places.PYTHON, str(training_python))
 
 
-def learnt(saves: Path) -> list[Update]:
+def learnt(saves: Path) -> list[WeightUpdate]:
     """Return the curve, without what depends on the clock."""
     found = curve.read(places.runs_folder(saves) / "run")
     return [dataclasses.replace(update, processor_s=0.0, wall_s=0.0) for update in found]
 
 
-def same(one: list[Update], other: list[Update]) -> bool:
+def same(one: list[WeightUpdate], other: list[WeightUpdate]) -> bool:
     """Whether two curves are those of the same updates, but for the last digits."""
     if [(a.update, a.returns, a.evaluation, a.prompt_tokens) for a in one] != [
         (b.update, b.returns, b.evaluation, b.prompt_tokens) for b in other
@@ -145,19 +145,19 @@ def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(whole, tiny, tmp_
 @pytest.mark.parametrize("by", [[], ["--accelerate", "1-gpu"]])
 def test_ctrl_c_ends_a_run_after_its_update(by, whole, tiny, tmp_path, capsys):
     threading.Thread(target=interrupt_after, args=(1, tmp_path), daemon=True).start()
-    assert grpo(tmp_path, tiny, *by) == starting.STOPPED
+    assert grpo(tmp_path, tiny, *by) == trainers.STOPPED
     assert "stopping after this update; Ctrl-C again stops at once" in capsys.readouterr().err
     assert not runs.load(tmp_path, "run").written
     assert grpo(tmp_path, tiny) == 0
     assert same(learnt(tmp_path), learnt(whole))  # so accelerate's configuration does not change the precision either
 
 
-def by_two(job: Job, python: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def by_two(job: TrainingJob, python: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Begin a run; return the command that trains it with two processes on a CPU."""
     runs.begin(job)
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    script = Path(starting.__file__).with_name("launch.py")
+    script = Path(trainers.__file__).with_name("launch.py")
     launcher = [str(python), "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     return [*launcher, str(script), str(Path(job.folder) / JOB)]
 
@@ -166,12 +166,12 @@ def test_two_processes_end_after_the_same_update(whole, training_python, tmp_pat
     folder = places.runs_folder(tmp_path) / "run"
     job = dataclasses.replace(runs.load(whole, "run").job, folder=str(folder), saves=str(tmp_path))
     command = by_two(job, training_python, monkeypatch)
-    monkeypatch.setattr(starting, "command", lambda *_: command)
+    monkeypatch.setattr(trainers, "command", lambda *_: command)
     threading.Thread(target=interrupt_after, args=(1, tmp_path), daemon=True).start()
-    assert starting.train(training_python, job, None, lambda *_: None) == starting.STOPPED
+    assert trainers.train(training_python, job, None, lambda *_: None) == trainers.STOPPED
     stopped = len(learnt(tmp_path))
     assert (folder / "checkpoints" / f"checkpoint-{stopped}" / "episodes-1.json").is_file()
-    assert starting.train(training_python, job, None, lambda *_: None) == 0
+    assert trainers.train(training_python, job, None, lambda *_: None) == 0
     assert same(learnt(tmp_path), learnt(whole))
 
 
@@ -180,7 +180,7 @@ def test_two_processes_learn_what_one_does(whole, training_python, tmp_path, mon
     job = dataclasses.replace(runs.load(whole, "run").job, folder=str(folder), saves=str(tmp_path))
     done = subprocess.run(
         by_two(job, training_python, monkeypatch),
-        env=starting.environment(), capture_output=True, text=True, timeout=900, check=False,
+        env=trainers.environment(), capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert same(learnt(tmp_path), learnt(whole))
@@ -188,9 +188,9 @@ def test_two_processes_learn_what_one_does(whole, training_python, tmp_path, mon
 
 
 def test_one_process_sees_one_gpu(tmp_path):
-    assert starting.environment({})["CUDA_VISIBLE_DEVICES"] == "0"
-    assert starting.environment({"CUDA_VISIBLE_DEVICES": "3"})["CUDA_VISIBLE_DEVICES"] == "3"
-    assert "CUDA_VISIBLE_DEVICES" not in starting.environment({}, tmp_path / "4-gpus.yaml")
+    assert trainers.environment({})["CUDA_VISIBLE_DEVICES"] == "0"
+    assert trainers.environment({"CUDA_VISIBLE_DEVICES": "3"})["CUDA_VISIBLE_DEVICES"] == "3"
+    assert "CUDA_VISIBLE_DEVICES" not in trainers.environment({}, tmp_path / "4-gpus.yaml")
 
 
 def test_a_dry_run_builds_the_trainer_and_one_batch(tiny, tmp_path, capsys):

@@ -18,23 +18,23 @@ from engine.errors import BadFile, UsageError
 from engine.llm.listed import list_price
 from engine.settings import SessionConfig
 from engine.train import checkpoints, comparison, curve, manifest, places, runs
-from engine.train.counting import Counts, Taken, together
-from engine.train.jobs import Job, Update
+from engine.train.jobs import TrainingJob, WeightUpdate
+from engine.train.usage import ProcessUsage, UsageCounter, together
 from jitrl_tui.cli import main
 
 
-def begun(saves: Path, name: str, kind: str = "grpo") -> Job:
+def begun(saves: Path, name: str, kind: str = "grpo") -> TrainingJob:
     """Write a run of the Pantry with four steps an episode."""
     settings = kind_of("pantry").profile("default", step_limit=4, selection="sample", candidates=1000)
-    job = Job(
+    job = TrainingJob(
         kind, name, str(places.runs_folder(saves) / name), str(saves), str(saves / "cache"), "local/smollm2",
         ("pantry",), SessionConfig("pantry", "static", "local/smollm2", settings=settings, memory="own"), {"group": 4},
     )  # fmt: skip
     return runs.begin(job)
 
 
-UPDATES = [Update(1, 4, 16, 100, 10, 90, 1.5, 2.0, (1.0, 2.0), (1.0, 2.0), 0.1, 0.0, 1.0, 0.5, 0.0),
-           Update(2, 8, 32, 200, 20, 180, 3.0, 4.0, (2.0, 2.0), (2.0, 2.0), None, None, 1.0)]  # fmt: skip
+UPDATES = [WeightUpdate(1, 4, 16, 100, 10, 90, 1.5, 2.0, (1.0, 2.0), (1.0, 2.0), 0.1, 0.0, 1.0, 0.5, 0.0),
+           WeightUpdate(2, 8, 32, 200, 20, 180, 3.0, 4.0, (2.0, 2.0), (2.0, 2.0), None, None, 1.0)]  # fmt: skip
 
 
 def test_a_curve_is_read_as_it_was_written(tmp_path):
@@ -83,7 +83,7 @@ def test_rows_of_a_trained_model_stand_with_the_one_it_was_made_from(tmp_path):
 
 
 def test_counts_go_on_from_an_update(tmp_path):
-    counts = Counts.of(UPDATES[1])
+    counts = UsageCounter.of(UPDATES[1])
 
     @dataclasses.dataclass
     class Episode:
@@ -97,8 +97,8 @@ def test_counts_go_on_from_an_update(tmp_path):
     assert (now.episodes, now.environment_steps, now.prompt_tokens, now.completion_tokens) == (9, 35, 230, 23)
     assert now.trained_tokens == 180 + 66
     assert now.processor_s > 3.0
-    both = together([Taken(2, 4, 6, 8, 10, 5.0, 7.0), Taken(1, 1, 1, 1, 1, 1.0, 9.0)])
-    assert both == Taken(3, 5, 7, 9, 11, 6.0, 9.0)  # they ran at the same time
+    both = together([ProcessUsage(2, 4, 6, 8, 10, 5.0, 7.0), ProcessUsage(1, 1, 1, 1, 1, 1.0, 9.0)])
+    assert both == ProcessUsage(3, 5, 7, 9, 11, 6.0, 9.0)  # they ran at the same time
 
 
 def test_the_manifest_says_what_was_trained(tmp_path):

@@ -10,7 +10,7 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from engine.bench.progress import Limits
+from engine.bench.progress import RunLimits
 from jitrl_tui.bench_app import BenchApp
 from jitrl_tui.bench_source import BenchInfo
 from tests.arena import bench_stream as bench
@@ -26,7 +26,7 @@ def picture(width: int, height: int, *, theme: str = "", at: float = 0.5, keys: 
     plan = bench.cells(ARMS, TASKS, seeds, 12)
     messages = list(bench.run(plan, 4, [plan[1].name, plan[6].name]))
     messages = messages[: round(at * len(messages))]
-    info = BenchInfo("paper-table-2", "Table 2 of the paper", plan, 4, Limits(usd=5.0, minutes=90))
+    info = BenchInfo("paper-table-2", "Table 2 of the paper", plan, 4, RunLimits(usd=5.0, minutes=90))
     source = ScriptedBench(info, messages, ends=at >= 1)
     app = BenchApp(source)
 

@@ -28,7 +28,7 @@ from engine.records import (
     Update,
     Valuation,
 )
-from engine.session.control import Control, Said, Stopped
+from engine.session.control import Control, PersonSaid, StopRequested
 
 ROOMS = ("West of House", "North of House", "Forest Path", "Clearing", "Attic", "Cellar [dark]")
 ACTIONS = (
@@ -170,7 +170,7 @@ class ScriptedSession:
     def run(self) -> None:
         try:
             self._run()
-        except Stopped:
+        except StopRequested:
             self._emit(SessionEnded(False, 0, 0.0, 0.0))
         finally:
             self.ended.set()
@@ -188,7 +188,7 @@ class ScriptedSession:
             self._emit(event)
             if isinstance(event, Decided):
                 answer = self.control.gate(event.episode, self._emit)
-                override = answer.action if answer.said is Said.INSTEAD else None
+                override = answer.action if answer.said is PersonSaid.INSTEAD else None
                 if override is not None:
                     self._emit(Decided(event.episode, explain.overrule(event.decision, override)))
         if self._crash is not None:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench.progress import Limits
-from engine.bench.records import Began, Ended, Failed, Finished, Said, Stepped
+from engine.bench.progress import RunLimits
+from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said
 from engine.codec import event_to_line
 from engine.errors import MissingError, UsageError
 from jitrl_tui import bench_app, keymap
 from jitrl_tui.bench_app import BenchApp, run_bench_app
 from jitrl_tui.bench_source import BenchInfo
 from jitrl_tui.screens.bench import BenchScreen
-from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
-from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.help import HelpDialog
+from jitrl_tui.screens.recordings import RecordingScreen
 from tests.arena import bench_stream as bench
 from tests.tui import stream
 from tests.tui.bench_driving import ScriptedBench
@@ -75,7 +75,7 @@ def test_cells_are_listed_by_state_with_their_numbers():
     messages = [
         *scores("zork1-static-1", [5, 10, 15, 10]), Finished("zork1-static-1"),
         *scores("zork1-jitrl-2", [7]), Failed("zork1-jitrl-2", "the model is gone"),
-        *scores("zork1-jitrl-1", [10, 21]), Stepped("zork1-jitrl-1", 0, 3, 5, 33.0, "wait", 500, 0.005),
+        *scores("zork1-jitrl-1", [10, 21]), CellStepped("zork1-jitrl-1", 0, 3, 5, 33.0, "wait", 500, 0.005),
     ]  # fmt: skip
 
     async def look(pilot, app):
@@ -204,7 +204,7 @@ def test_the_screen_is_whole_in_every_size_and_theme(theme):
         assert "1/6" in text or "2/6" in text or "3/6" in text
 
     for size in SIZES if theme == "jitrl-dark" else SIZES[1:2]:
-        drive(scripted(messages, plan, limits=Limits(usd=1)), look, size)
+        drive(scripted(messages, plan, limits=RunLimits(usd=1)), look, size)
 
 
 def test_without_colour_states_have_signs(monkeypatch):
@@ -254,7 +254,7 @@ def test_hostile_texts_do_not_reach_the_screen():
     plan = [bench.cell(f"n{HOSTILE}", f"a{HOSTILE}", (f"t{HOSTILE}", f"u{HOSTILE}"), model=f"m{HOSTILE}"),
             bench.cell("other", f"b{HOSTILE}", (f"t{HOSTILE}", f"u{HOSTILE}"), model=f"x{HOSTILE}")]  # fmt: skip
     messages = [
-        *scores(plan[0].name, [1.0]), Said(plan[0].name, HOSTILE), Stepped(plan[0].name, 0, 2, 1, 0.0, HOSTILE),
+        *scores(plan[0].name, [1.0]), Said(plan[0].name, HOSTILE), CellStepped(plan[0].name, 0, 2, 1, 0.0, HOSTILE),
         *scores(plan[1].name, [1.0]), Failed(plan[1].name, f"why {HOSTILE}\n{HOSTILE} " * 9),
     ]  # fmt: skip
     source = ScriptedBench(BenchInfo(HOSTILE, HOSTILE, plan, 2), messages)

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from engine.bench.manifest import read_manifest
-from engine.bench.progress import Progress
-from engine.bench.reading import messages
+from engine.bench.progress import BenchProgress
+from engine.bench.reader import messages
 from engine.errors import BadFile
 from jitrl_tui.bench_source import BenchInfo, StoredBench
 from tests.arena.running import SMALL, planned, play, rows
@@ -33,8 +33,8 @@ def stored(original, tmp_path):
     return tmp_path / "run", original[1]
 
 
-def told(folder, cells) -> Progress:
-    progress = Progress(cells)
+def told(folder, cells) -> BenchProgress:
+    progress = BenchProgress(cells)
     for message in messages(folder, read_manifest(folder), cells):
         progress.tell(message)
     return progress

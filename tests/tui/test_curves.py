@@ -18,9 +18,9 @@ from engine.session.branches import Keeper
 from engine.settings import SessionConfig
 from jitrl_tui import cli, curves, history
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.ledger import Ledger, Row
+from jitrl_tui.episode_costs import EpisodeCost, Ledger
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.curves import CurvesScreen, ExportDialog, SessionDialog
+from jitrl_tui.screens.curves import ComparisonDialog, CurveExportDialog, CurvesScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.measures import CurvesPane
 from jitrl_tui.widgets.plots import score_plot
@@ -31,8 +31,8 @@ from tests.tui.screen_text import screen_text
 DEFAULTS = {"beta": 20.0, "selection": "greedy"}
 
 
-def row(episode: int, score: float, **changes) -> Row:
-    made = Row(episode, score, 14.0, 40, 100, 0.01, 4, 2.0, 40 * episode, 40, 30, 0.06, 1.0)
+def row(episode: int, score: float, **changes) -> EpisodeCost:
+    made = EpisodeCost(episode, score, 14.0, 40, 100, 0.01, 4, 2.0, 40 * episode, 40, 30, 0.06, 1.0)
     return dataclasses.replace(made, **changes)
 
 
@@ -105,7 +105,8 @@ def test_only_earlier_sessions_with_the_same_game_agent_model_profile_and_settin
     started = history.started_of(own.recording)
     found = history.earlier(tmp_path, own.name, started)
     assert {one.name for one, _ in found} == {saved.name for saved in like}
-    made = curves.collect(history.Played(own.name, own.recording, started), history.rows_of(own.recording), found, [])
+    session = history.PlayedSession(own.name, own.recording, started)
+    made = curves.collect(session, history.rows_of(own.recording), found, [])
     assert [c.name for c in made] == [own.name, "mean of 2 earlier sessions like it"]
     assert made[1].values(curves.MEASURES[0]) == [2.0, 4.0, 9.0]
 
@@ -167,11 +168,11 @@ def test_the_window_adds_sessions_by_name_and_exports(tmp_path, monkeypatch):
             for title in ("score", "tokens", "cost, $", "a model call, ms", "steps remembered", "retrievals, ms"):
                 assert title in shown
             await pilot.press("a")
-            await until(pilot, lambda: isinstance(app.screen, SessionDialog))
+            await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
             await pilot.press("a", "g", "enter")
             await until(pilot, lambda: "A 2026-02  agent static" in screen_text(app))
             await pilot.press("e")
-            await until(pilot, lambda: isinstance(app.screen, ExportDialog))
+            await until(pilot, lambda: isinstance(app.screen, CurveExportDialog))
             await pilot.press("x", "down", "down", "enter")
             await until(pilot, lambda: (tmp_path / "x.csv").is_file())
             await pilot.press("c")

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from engine import explain, jitrl
 from engine.records import Candidate, Decided
-from jitrl_tui import deriving, hits
+from jitrl_tui import derivation, hits
 from jitrl_tui.screens.explain import ExplainDialog, _Derivation
 from jitrl_tui.view import Choice
 from tests.tui import stream
@@ -67,7 +67,7 @@ def check(fixture: dict) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_an_exported_decision_by_neighbours_is_computed_again_by_algorithm_1(seed, tmp_path):
     choice = paper_choice(seed)
-    fixture = json.loads(json.dumps(deriving.fixture(choice)))
+    fixture = json.loads(json.dumps(derivation.fixture(choice)))
     check(fixture)
     assert (fixture["episode"], fixture["step"]) == (2, 2)
     # A fixture with a wrong number does not pass.
@@ -91,7 +91,7 @@ def test_an_exported_decision_by_a_plan_is_computed_again_from_its_terms(left):
         valuation=dataclasses.replace(values, v=v),
         **{name: tuple(map(float, getattr(again, name))) for name in ("advantage", "advantage_normalised", "z_prime")},
     )
-    fixture = deriving.fixture(Choice(2, made, started(), 60))
+    fixture = derivation.fixture(Choice(2, made, started(), 60))
     check(fixture)
     fixture["inputs"]["terms"]["hoped"][0] += 1.0
     with pytest.raises(AssertionError):
@@ -101,7 +101,7 @@ def test_an_exported_decision_by_a_plan_is_computed_again_from_its_terms(left):
 def test_a_choice_without_an_update_has_no_fixture():
     made = dataclasses.replace(planned(), parts=())
     with pytest.raises(ValueError, match="no update"):
-        deriving.fixture(Choice(1, made, started()))
+        derivation.fixture(Choice(1, made, started()))
 
 
 def shown_lines(choice: Choice, index: int = 0, width: int = 100) -> list[str]:
@@ -123,12 +123,12 @@ def test_each_number_has_its_equation_its_function_and_its_calculation():
     ):  # fmt: skip
         assert number in text
         file, line = re.search(rf"(engine/\S+\.py):(\d+) {function}\n", text + "\n").groups()
-        source = (deriving.ROOT / file).read_text(encoding="utf-8").splitlines()
+        source = (derivation.ROOT / file).read_text(encoding="utf-8").splitlines()
         assert source[int(line) - 1].startswith(f"def {function}(")
     assert f"{update.z_prime[chosen]:+.2f}".replace("-", "−") in text
     value = update.valuation
     for index in range(len(choice.decision.candidates)):
-        steps = {step.symbol: step for step in deriving.derived(choice, index)}
+        steps = {step.symbol: step for step in derivation.derived(choice, index)}
         want = {"known": "Eq. 5", "optimistic": "Eq. 6", "neutral": "1 − λ"}[value.how[index]]
         assert want in steps["Q̂"].paper
 
@@ -140,12 +140,12 @@ def test_the_way_from_the_opinion_to_the_probability_is_one_line():
     parts = line.split(" → ")
     assert [part.split()[0] for part in parts] == ["confidence", "z", "Ã", "z′", "π"]
     made = dataclasses.replace(choice.decision, parts=())
-    assert deriving.chain(made, 0).count("→") == 2
+    assert derivation.chain(made, 0).count("→") == 2
 
 
 def test_a_neutral_logit_is_explained_by_the_step_that_sets_it():
     choice = paper_choice()
-    step = deriving.derived(choice, 3)[0]
+    step = derivation.derived(choice, 3)[0]
     assert choice.decision.candidates[3].source == "memory"
     assert "neutral logit 0" in step.paper
     assert step.code is jitrl.candidate_set

@@ -18,18 +18,18 @@ from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, home_screen
-from jitrl_tui.facts import Facts
-from jitrl_tui.offer import BenchRow, GameRow, Offer, SessionRow, WebRow
+from jitrl_tui.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.cell_recording import RecordingScreen
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.screens.home_rows import ordered, session_line
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
+from jitrl_tui.screens.recordings import RecordingScreen
 from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.session_summary import Facts
 from tests.memory.lives import make_episode
 from tests.tui import stream
 from tests.tui.driving import settled, until, watch
@@ -77,7 +77,7 @@ class Opened:
         self.played = play
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
-    def load(self) -> Offer:
+    def load(self) -> HomeContents:
         return self.offer() if callable(self.offer) else self.offer
 
     def go_on(self, saved: sessions.SavedSession) -> WatchScreen:
@@ -85,7 +85,7 @@ class Opened:
         return WatchScreen(ReplaySource(lambda: stream.recorded(stream.run()), delay=0.0), delay=0.0)
 
 
-def app_with(opened: Opened, load=lambda: Offer(GAMES)) -> JitrlApp:
+def app_with(opened: Opened, load=lambda: HomeContents(GAMES)) -> JitrlApp:
     opened.offer = load
     return JitrlApp(lambda: HomeScreen(opened))
 
@@ -223,7 +223,7 @@ def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_tak
         await until(pilot, lambda: opened.sessions == [rows[1].saved])
         assert opened.configs == []
 
-    at_home(opened, lambda: Offer(GAMES, rows), go, size)
+    at_home(opened, lambda: HomeContents(GAMES, rows), go, size)
 
 
 def test_a_session_goes_on_with_another_model_and_profile(tmp_path):
@@ -236,7 +236,7 @@ def test_a_session_goes_on_with_another_model_and_profile(tmp_path):
         await until(pilot, lambda: opened.done)
         assert opened.done == [("change", rows[0].saved.name, "prior/verbs", "paper")]
 
-    at_home(opened, lambda: Offer(GAMES, rows), go)
+    at_home(opened, lambda: HomeContents(GAMES, rows), go)
 
 
 def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
@@ -257,7 +257,7 @@ def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
         await pilot.press(*["backspace"] * 50, *"mine", "enter")
         await until(pilot, lambda: opened.done[1:] == [("rename", first, "mine")])
 
-    at_home(opened, lambda: Offer(GAMES, rows), go)
+    at_home(opened, lambda: HomeContents(GAMES, rows), go)
 
 
 def test_recordings_and_benches_are_opened_and_left_for_the_home_screen(tmp_path):
@@ -279,7 +279,7 @@ def test_recordings_and_benches_are_opened_and_left_for_the_home_screen(tmp_path
             await until(pilot, lambda: isinstance(app.screen, HomeScreen))
         assert "3/8 cells" in screen_text(app)
 
-    at_home(opened, lambda: Offer(GAMES, rows, benches=[bench]), go)
+    at_home(opened, lambda: HomeContents(GAMES, rows, benches=[bench]), go)
 
 
 def test_sessions_are_filtered_and_sorted_and_the_marked_one_is_shown_beside_the_list(tmp_path):
@@ -310,13 +310,13 @@ def test_sessions_are_filtered_and_sorted_and_the_marked_one_is_shown_beside_the
         await pilot.press("enter", "escape")
         await until(pilot, lambda: "zork1 " in screen_text(app))
 
-    at_home(opened, lambda: Offer(GAMES, rows), go, (160, 45))
+    at_home(opened, lambda: HomeContents(GAMES, rows), go, (160, 45))
 
 
 def test_web_tasks_are_started_with_the_steps_of_the_web_and_what_is_missing_has_its_command():
     opened = Opened()
     tasks = [WebRow("web:local-3", "Find [b]the[/b] sword"), WebRow("web:local-9", "Buy it", "shop")]
-    offer = Offer(GAMES, web=tasks, missing=["Not here: shop. Get them with: jitrl web up --install"])
+    offer = HomeContents(GAMES, web=tasks, missing=["Not here: shop. Get them with: jitrl web up --install"])
 
     async def go(pilot, app):
         await pilot.press("3")
@@ -341,9 +341,9 @@ def test_what_was_chosen_last_is_offered_first():
         await until(pilot, lambda: opened.configs)
 
     opened = Opened()
-    at_home(Opened(), lambda: Offer(GAMES), go)
+    at_home(Opened(), lambda: HomeContents(GAMES), go)
     assert used().remembered.values == {"game": "zork1", "session.model": "prior/verbs", "session.profile": "paper"}
-    at_home(opened, lambda: Offer(GAMES), again)
+    at_home(opened, lambda: HomeContents(GAMES), again)
     assert opened.configs == [
         SessionConfig(game="zork1", model="prior/verbs", profile="paper", settings=profile("paper"))
     ]

@@ -10,9 +10,9 @@ from engine.records import SettingsChanged, Stepped
 from engine.session import recording
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import exporting as transcripts
+from jitrl_tui import transcript_files as transcripts
 from jitrl_tui.app import JitrlApp, _watch
-from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.whatif import WhatIfScreen
 from tests.tui.driving import replay_app, until, watch
 from tests.tui.screen_text import screen_text

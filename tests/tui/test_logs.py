@@ -11,7 +11,7 @@ import pytest
 from engine import errors
 from engine.errors import ModelError, StorageError, cause_and_remedy
 from engine.records import Notice, Waiting
-from engine.session.telling import Teller
+from engine.session.emitter import Teller
 from jitrl_tui import cli, crash, logs
 from jitrl_tui.screens.dialogs import ErrorDialog
 from tests.tui import stream

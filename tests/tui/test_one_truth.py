@@ -16,11 +16,11 @@ from engine.environments import profile
 from engine.records import Candidate, Decided, SessionStarted
 from engine.session import store as sessions
 from engine.session import whatif
-from engine.session.compare import Row, compare
+from engine.session.compare import ComparedStep, compare
 from engine.session.recorded import Again
 from engine.session.rules import risk
 from engine.settings import SessionConfig
-from jitrl_tui import comparing, deriving, hits
+from jitrl_tui import comparison_texts, derivation, hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.plain import candidate_lines
@@ -42,7 +42,7 @@ WIDE, NARROW = 140, 46
 class Played:
     """A session beside itself, and its decisions that have values."""
 
-    rows: dict[tuple[int, int], Row]
+    rows: dict[tuple[int, int], ComparedStep]
     choices: list[Choice]
 
 
@@ -82,7 +82,7 @@ def played(request, plans, paper) -> list[Played]:
 both = pytest.mark.parametrize("played", ["plans", "paper"], indirect=True)
 
 
-def some(played: list[Played]) -> list[tuple[Choice, Row]]:
+def some(played: list[Played]) -> list[tuple[Choice, ComparedStep]]:
     """Return decisions, each with its row: those whose plan was cut to what is left, and others."""
     found = []
     for one in played:
@@ -128,11 +128,11 @@ def table(choice: Choice) -> dict[str, dict[str, float]]:
     return rows
 
 
-def places(choice: Choice, row: Row) -> dict[str, dict[str, float]]:
+def places(choice: Choice, row: ComparedStep) -> dict[str, dict[str, float]]:
     """Return V, Q, A, z and z' of the chosen action, as far as each place shows them."""
     d, i = choice.decision, choice.decision.chosen
     wide = {**table(choice)[d.action], "V": after("V̂\\(s\\) = ", candidates(choice, WIDE))}
-    steps = {one.symbol: one for one in deriving.derived(choice, i)}
+    steps = {one.symbol: one for one in derivation.derived(choice, i)}
     named = (("V", "V̂"), ("Q", "Q̂"), ("A", "Â"), ("z", "z"), ("z'", "z′"))
     explained = {name: value(steps[symbol].value) for name, symbol in named}
     why = plain(why_lines(choice, 1000, brief=False))
@@ -149,7 +149,7 @@ def places(choice: Choice, row: Row) -> dict[str, dict[str, float]]:
     pane.again = Again(choice.episode, d, d)
     what_if = plain(pane.build(100, 60))
     mine = next(line for line in what_if.splitlines() if line.startswith("▸ "))
-    fixture = deriving.fixture(choice)
+    fixture = derivation.fixture(choice)
     check(fixture)
     out = fixture["outputs"]
     found = {
@@ -160,8 +160,8 @@ def places(choice: Choice, row: Row) -> dict[str, dict[str, float]]:
         "lines": told,
         "narrow": slim,
         "compare": screen,
-        "compare --plain": {"Q": after("Q ", comparing.chance(option, row.left.unit))},
-        "compare --json": {"V": comparing._side(row.left)["v"], "Q": comparing._option(option)["q"]},
+        "compare --plain": {"Q": after("Q ", comparison_texts.chance(option, row.left.unit))},
+        "compare --json": {"V": comparison_texts._side(row.left)["v"], "Q": comparison_texts._option(option)["q"]},
         "what if": {"V": after("→ ", what_if), "Q": value(re.findall(NUMBER, mine)[0])},
         "saved": {"V": out["v"], "Q": out["q"][i], "A": out["advantage"][i]},
     }
@@ -235,7 +235,7 @@ def test_every_shown_calculation_gives_the_shown_result(played):
     counted = dict.fromkeys(("Ã", "Q̂", "V̂", "Â", "z′", "softmax", "z"), 0)
     for choice, _ in some(played):
         d = choice.decision
-        lines = [line for index in range(len(d.candidates)) for one in deriving.derived(choice, index)
+        lines = [line for index in range(len(d.candidates)) for one in derivation.derived(choice, index)
                  for line in one.worked]  # fmt: skip
         lines += plain(why_lines(choice, 1000, brief=False)).splitlines()
         for text in lines:
@@ -291,8 +291,8 @@ def test_a_long_sum_has_the_rest_as_one_number():
     rng = np.random.default_rng(2)
     returns = [float(g) for g in rng.normal(3.0, 2.0, 40)]
     for text in (
-        deriving._mean("V̂", sum(returns) / 40, returns),
-        *deriving._softmax("z", returns, 20, float(np.exp(returns[20]) / np.exp(returns).sum())),
+        derivation._mean("V̂", sum(returns) / 40, returns),
+        *derivation._softmax("z", returns, 20, float(np.exp(returns[20]) / np.exp(returns).sum())),
     ):
         assert "(the 28 others)" in text
         ((_, made, shown, decimals),) = calculations(text)

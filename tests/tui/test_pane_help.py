@@ -10,12 +10,12 @@ import pytest
 
 from engine import explain
 from engine.records import Candidate
-from jitrl_tui import deriving, hits
+from jitrl_tui import derivation, hits
 from jitrl_tui.help import page, pane_page
 from jitrl_tui.keymap import own_keys
 from jitrl_tui.panes import candidates
 from jitrl_tui.panes.registry import PANES
-from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.view import Choice
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
@@ -78,7 +78,7 @@ def test_all_terms_of_memory_are_in_its_help():
 def test_all_terms_of_the_window_explain_are_in_its_help():
     text = " ".join(page("explain").split())
     made = paper_choice()
-    steps = [*deriving.derived(made, 0), *deriving.derived(Choice(2, decision(left=12.0), started(), 60), 0)]
+    steps = [*derivation.derived(made, 0), *derivation.derived(Choice(2, decision(left=12.0), started(), 60), 0)]
     for symbol in {step.symbol for step in steps}:
         assert f"**{symbol}**" in text
     for word in ("*paper*", "*code*", "*here*", "`←`", "`→`", "`s`"):

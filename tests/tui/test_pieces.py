@@ -16,7 +16,7 @@ from jitrl_tui.history import has_begun, scores_of
 from jitrl_tui.output import clean
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.registry import PANES
-from jitrl_tui.plotting import Canvas, running_average
+from jitrl_tui.plot import BrailleCanvas, running_average
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import Inbox
 from jitrl_tui.view import PARAGRAPHS, Choice, RunView
@@ -62,7 +62,7 @@ def test_the_running_average_is_the_mean_of_every_prefix(scores):
 
 
 def test_a_rising_curve_is_drawn_from_bottom_left_to_top_right():
-    canvas = Canvas(10, 4, 0, 10, 20)
+    canvas = BrailleCanvas(10, 4, 0, 10, 20)
     canvas.line([i / 2 for i in range(20)], "")
     rows = ["".join(text for text, _ in canvas.row(y)) for y in range(4)]
     firsts = [len(row) - len(row.lstrip(" \u2800")) for row in rows]

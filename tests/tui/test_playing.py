@@ -30,16 +30,16 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.notes import Notes
 from engine.session.store import open_memory
-from engine.session.transcript import Part, Taken, Transcript, written
+from engine.session.transcript import Part, Transcript, TranscriptStep, written
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import exporting, hits, typed
+from jitrl_tui import hits, slash_commands, transcript_files
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
-from jitrl_tui.hinting import NOTHING_YET, Hints, best
+from jitrl_tui.hints import NOTHING_YET, Hints, best
 from jitrl_tui.panes.map import MapPane
-from jitrl_tui.places import Places, Remembered, exits, told
+from jitrl_tui.places import RememberedMap, RunPlaces, exits, told
 from jitrl_tui.screens.dialogs import ConfirmDialog
-from jitrl_tui.screens.helping import HelpDialog
+from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.session_files import MOST, SessionFiles, TypedHistory, history_of
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
@@ -213,10 +213,10 @@ def test_completion_has_valid_actions_first_then_our_commands():
             await app.screen.mount(line)
             line.offer(made().decision)
             found = []
-            for _ in range(len(stream.ACTIONS) + len(typed.words()) + 1):
+            for _ in range(len(stream.ACTIONS) + len(slash_commands.words()) + 1):
                 line.action_complete(1)
                 found.append(line.value)
-            assert found == [*stream.ACTIONS, *typed.words(), "open sesame"]
+            assert found == [*stream.ACTIONS, *slash_commands.words(), "open sesame"]
 
     drive(go())
 
@@ -289,13 +289,13 @@ def test_a_transcript_has_the_reasons_only_if_they_are_asked_for(played, tmp_pat
         text = target.read_text(encoding="utf-8")
         text = Page(text).text if form == "html" else text.replace("\\", "")
         assert {reason in text for reason in reasons} == {wanted}
-    typed = exporting.export_as(session.recording, f"--thoughts {tmp_path / 'typed'}.{form}")
+    typed = transcript_files.export_as(session.recording, f"--thoughts {tmp_path / 'typed'}.{form}")
     assert typed.read_text() == target.read_text()
 
 
 def test_what_a_story_says_is_no_markup_on_the_page():
     hostile = "<script>alert(1)</script> <img src=x onerror=y> &amp;"
-    step = Taken(1, hostile, "human", hostile, hostile, "", 1.0, 1.0)
+    step = TranscriptStep(1, hostile, "human", hostile, hostile, "", 1.0, 1.0)
     made = Transcript(hostile, title=hostile, episodes=[Part(1, hostile, [step])])
     page = Page(written(made, "html", thoughts=True))
     assert page.tags == {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p"}
@@ -335,7 +335,7 @@ def walk(*rooms, points=(), added=1):
 
 
 def test_places_of_a_run_have_ways_and_the_mean_of_the_points_that_followed():
-    places = Places()
+    places = RunPlaces()
     for event in [*walk("A", "B", "C", points=(2.0, 1.0)), *walk("A", "B", points=(1.0,))]:
         places.fold(event)
     assert places.map.ways == {"A": {"go east": "B"}, "B": {"go east": "C"}}
@@ -346,7 +346,7 @@ def test_places_of_a_run_have_ways_and_the_mean_of_the_points_that_followed():
 
 
 def test_a_step_that_is_taken_back_counts_no_more():
-    places = Places()
+    places = RunPlaces()
     *events, end = walk("A", "B", "C", points=(5.0, 0.0))
     for event in [*events, TakenBack(1, "go east", 1, Observation("", place="B")), end]:
         places.fold(event)
@@ -364,7 +364,7 @@ def test_the_map_of_memory_has_the_points_that_followed_the_steps_of_each_place(
         remembered = list(memory.scope(scope).episodes())
     about = EnvironmentInfo("pantry", "The Pantry", scope, 14.0)
     started = SessionStarted("s", about, "jitrl", "m", 1, "default", 1, 40, {})
-    found = Remembered(played, saved).read(started, frozenset())
+    found = RememberedMap(played, saved).read(started, frozenset())
     kitchen = [
         sum(later.env_reward for later in episode.steps[at:])
         for episode in remembered
@@ -373,8 +373,8 @@ def test_the_map_of_memory_has_the_points_that_followed_the_steps_of_each_place(
     ]
     # What was stored after the session began, and its own episodes, are not of before it.
     first = len(remembered[0].steps)
-    assert counted(Remembered(played, saved).read(dataclasses.replace(started, next_entry=first), set())) == first
-    own = Remembered(played, saved).read(started, {remembered[0].uid})
+    assert counted(RememberedMap(played, saved).read(dataclasses.replace(started, next_entry=first), set())) == first
+    own = RememberedMap(played, saved).read(started, {remembered[0].uid})
     assert counted(own) == counted(found) - first
     assert found.places["Kitchen"].count == len(kitchen) > 0
     assert found.places["Kitchen"].value == pytest.approx(sum(kitchen) / len(kitchen))
@@ -429,7 +429,7 @@ def test_the_drawing_marks_this_place_tells_values_and_fits_every_width():
 
 
 def test_exits_that_were_never_taken_are_marked():
-    places = Places()
+    places = RunPlaces()
     for event in walk("Hall", "Kitchen"):
         places.fold(event)
     decision = made(valid_actions=("go north", "go east", "open door")).decision
@@ -466,7 +466,7 @@ def test_a_replay_seeks_with_its_map():
 
 def test_every_command_of_the_table_that_asks_something_answers_in_plain_lines(tmp_path, monkeypatch, capsys):
     acting = ("quit", "load", "branch", "forward", "auto", "step", "go", "undo", "speed")
-    asking = [command.usage for command in typed.COMMANDS if command.name not in acting]
+    asking = [command.usage for command in slash_commands.COMMANDS if command.name not in acting]
     lines = [usage.replace("TEXT", "x").replace("FILE", str(tmp_path / "x.txt")) for usage in asking]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, "/exit"]) + "\n"))
     assert main(["play", "pantry", "--plain", "--model", "prior/uniform", "--saves", str(tmp_path)]) == 0

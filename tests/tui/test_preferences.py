@@ -19,7 +19,7 @@ from jitrl_tui.commands import doctor
 from jitrl_tui.commands.options import session_config
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import config, remembered, schema
-from jitrl_tui.preferences.remembered import Remembered
+from jitrl_tui.preferences.remembered import RememberedValues
 from jitrl_tui.themes import CYCLE
 
 
@@ -167,21 +167,21 @@ def test_every_setting_of_the_engine_is_declared_once():
 def test_a_damaged_memory_of_the_app_is_as_none(tmp_path, content):
     file = tmp_path / "state.json"
     file.write_bytes(content)
-    assert Remembered(file).values == {}
-    Remembered(file).keep({"app.theme": "jitrl-light"})
-    assert Remembered(file).values == {"app.theme": "jitrl-light"}
+    assert RememberedValues(file).values == {}
+    RememberedValues(file).keep({"app.theme": "jitrl-light"})
+    assert RememberedValues(file).values == {"app.theme": "jitrl-light"}
 
 
 def test_where_nothing_can_be_remembered_nothing_breaks(tmp_path):
     (tmp_path / "no").write_text("a file, no folder")
-    kept = Remembered(tmp_path / "no" / "state.json")
+    kept = RememberedValues(tmp_path / "no" / "state.json")
     kept.keep({"game": "pantry"})
     assert kept.values == {"game": "pantry"}
-    assert Remembered(kept.file).values == {}
+    assert RememberedValues(kept.file).values == {}
 
 
 def test_last_choices_count_on_the_home_screen_alone(file):
-    Remembered(remembered.state_file()).keep({"session.model": "prior/verbs", "app.speed": 4.0})
+    RememberedValues(remembered.state_file()).keep({"session.model": "prior/verbs", "app.speed": 4.0})
     made = preferences.load(environment={})
     assert made.value("session.model") == "local/smollm2"
     assert made.value("session.model", last=True) == "prior/verbs"

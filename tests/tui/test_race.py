@@ -128,7 +128,7 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
             assert "≠ They parted at episode 1" in screen_text(app)
             assert "average of each arm" in screen_text(app)
             await pilot.press("z")
-            assert [column.display for column in app.screen.query("Column")] == [True, False, False]
+            assert [column.display for column in app.screen.query("RacerColumn")] == [True, False, False]
             await pilot.press("z", "V")
             await until(pilot, lambda: "A a and B static" in screen_text(app))
             await pilot.press("enter")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Container
 from functools import partial
 from unittest.mock import patch
 
-from engine.settings.planning import PlanNumbers
+from engine.settings.plan import PlanNumbers
 from engine.values import trails
 from engine.values.detours import Explorer
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.offers import Offers
-from engine.values.paths import Imagined, Paths, Progress, Task, Ways
+from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask, Ways
 from engine.values.planner import Planner, Router
 from engine.values.plans import Plan, Route
 from engine.values.text import Key, Situation
@@ -20,24 +20,24 @@ from engine.values.trails import Trail, Trails, TrailStep
 NUMBERS = PlanNumbers()
 
 
-def new_model() -> Model:
+def new_model() -> WorldModel:
     """Return a model of a world of which nothing is known."""
-    return Model(NUMBERS)
+    return WorldModel(NUMBERS)
 
 
 def standing(
-    model: Model, here: Imagined, valid=(), *, steps=20, progress=None, curiosity=1.0, numbers=NUMBERS
+    model: WorldModel, here: Imagined, valid=(), *, steps=20, progress=None, curiosity=1.0, numbers=NUMBERS
 ) -> Paths:
     """Return what answers questions about where one stands."""
-    return Paths(model, numbers, Task(here, steps, progress or Progress(), frozenset(valid), curiosity))
+    return Paths(model, numbers, PlanTask(here, steps, progress or EpisodeProgress(), frozenset(valid), curiosity))
 
 
-def router(model: Model, here: Imagined, valid=(), *, numbers=NUMBERS, **options) -> Router:
+def router(model: WorldModel, here: Imagined, valid=(), *, numbers=NUMBERS, **options) -> Router:
     """Return what finds routes from here."""
     return Router(model, numbers, standing(model, here, valid, numbers=numbers, **options), Ways(model))
 
 
-def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Offers]:
+def explorer(model: WorldModel, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Offers]:
     """Return what finds detours along routes from here, and what can be tried."""
     paths = standing(model, here, valid, **options)
     offers = Offers(model, NUMBERS, paths)
@@ -47,7 +47,7 @@ def explorer(model: Model, here: Imagined, valid=(), **options) -> tuple[Callabl
 class WholeTrails(Trails):
     """Trails that keep of each episode all steps up to its last gain. States differ if they are read differently."""
 
-    def __init__(self, model: Model | None = None) -> None:
+    def __init__(self, model: WorldModel | None = None) -> None:
         super().__init__(model or new_model(), NUMBERS)
         self._gained: set[Key] = set()
 
@@ -76,11 +76,11 @@ class WholeTrails(Trails):
 class Planning:
     """A planner with the same curiosity for all of its plans."""
 
-    def __init__(self, model: Model, curiosity: float, numbers: PlanNumbers = NUMBERS) -> None:
+    def __init__(self, model: WorldModel, curiosity: float, numbers: PlanNumbers = NUMBERS) -> None:
         self._planner = Planner(model, numbers)
         self._curiosity = curiosity
 
-    def plan(self, here: Imagined, steps: int, progress: Progress, *, valid=()) -> Plan:
+    def plan(self, here: Imagined, steps: int, progress: EpisodeProgress, *, valid=()) -> Plan:
         """Return the best plan from here."""
-        task = Task(here, steps, progress, frozenset(valid), self._curiosity)
+        task = PlanTask(here, steps, progress, frozenset(valid), self._curiosity)
         return self._planner.plan(task, ())

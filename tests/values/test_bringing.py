@@ -6,7 +6,7 @@ import pytest
 
 from engine.records import State
 from engine.values.novelty import Bringing
-from engine.values.paths import Imagined, Progress
+from engine.values.paths import EpisodeProgress, Imagined
 from engine.values.trails import TrailStep
 from tests.values.planning import NUMBERS, Planning, WholeTrails, explorer, new_model, router
 
@@ -30,7 +30,7 @@ def test_where_all_was_tried_one_goes_to_where_what_is_in_hand_never_was(brought
         did(state("hall", "have:key"), "drop key", state("hall"))
     planner = Planning(x, 3.0)
     now = x.read(state("hall", "have:key"))
-    plan = planner.plan(Imagined(now.place, now.have, {}), 9, Progress(), valid=("east", "drop key"))
+    plan = planner.plan(Imagined(now.place, now.have, {}), 9, EpisodeProgress(), valid=("east", "drop key"))
     assert (plan.goal == ("place:den", "")) == (not brought)
 
 
@@ -116,7 +116,7 @@ def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(n
         )
     planner = Planning(x, 9.0)
     now = x.read(hall)
-    plan = planner.plan(Imagined(now.place, now.have, {}), 9, Progress(), valid=("east", "drop key"))
+    plan = planner.plan(Imagined(now.place, now.have, {}), 9, EpisodeProgress(), valid=("east", "drop key"))
     assert (plan.actions[0] == "drop key") == dropped
 
 

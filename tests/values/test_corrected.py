@@ -11,10 +11,10 @@ import pytest
 
 from engine.memory import Memory
 from engine.memory.search import Correction, Lens
-from engine.memory.view import View, emptied
+from engine.memory.view import ScopeView, emptied
 from engine.memory.view import corrected as corrected_step
 from engine.records import Candidate, Episode, State, Step
-from engine.values import opening
+from engine.values import estimator_factory
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from engine.values.knn import KnnEstimator
@@ -37,8 +37,8 @@ def test_after_any_corrections_every_estimator_opens_memory_and_plays_also_from_
         said = corrected(dice, saves, NAME, other)
         with Memory(saves / "memory") as memory:
             scope = memory.scope(NAME)
-            anew = decisions(opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS), seed, 1, 6)
-            kept = decisions(opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER), seed, 1, 6)
+            anew = decisions(estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS), seed, 1, 6)
+            kept = decisions(estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=NEVER), seed, 1, 6)
             assert kept == anew, said
             knn = KnnEstimator(scope, SETTINGS)
             for episode in scope.episodes():
@@ -76,7 +76,7 @@ class Judge:
     def valuation(self, points=None):
         """Return what is said of it if a person gave it other points."""
         edits = {} if points is None else {self.entry: Correction(gain=points)}
-        estimator = GraphEstimator(View(self.scope, Lens(corrections=edits)).entered(), SETTINGS)
+        estimator = GraphEstimator(ScopeView(self.scope, Lens(corrections=edits)).entered(), SETTINGS)
         steps = self.episode.steps[: self.at + 1]
         estimator.begin_episode(steps[0].state)
         for step, following in pairwise(steps):

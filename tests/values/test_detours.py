@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from engine.values.paths import Imagined, Progress, Ways
+from engine.values.paths import EpisodeProgress, Imagined, Ways
 from engine.values.plans import Route
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
@@ -187,13 +187,13 @@ def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
     planner = Planning(x, 3.0)
 
     def first(valid):
-        return planner.plan(here, 30, Progress(), valid=valid).actions[:1]
+        return planner.plan(here, 30, EpisodeProgress(), valid=valid).actions[:1]
 
     assert first(valid) == ("light lamp",)
     assert first(("north", "throw lamp", "wait")) != ("light lamp",)
-    tried = Progress(tried=Counter({("room 9", "light lamp"): 1}))
+    tried = EpisodeProgress(tried=Counter({("room 9", "light lamp"): 1}))
     assert planner.plan(here, 30, tried, valid=valid).actions[:1] != ("light lamp",)
-    failed = Progress(failed={("room 9", "light lamp")})
+    failed = EpisodeProgress(failed={("room 9", "light lamp")})
     assert planner.plan(here, 30, failed, valid=valid).actions[:1] != ("light lamp",)
 
 

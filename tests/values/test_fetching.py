@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.settings.planning import PlanNumbers
-from engine.values.model import Model
-from engine.values.paths import Imagined, Progress
+from engine.settings.plan import PlanNumbers
+from engine.values.model import WorldModel
+from engine.values.paths import EpisodeProgress, Imagined
 from engine.values.planner import Router
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model
@@ -68,7 +68,7 @@ class World:
         return rule.points
 
 
-def live(x: Model, world: World, *actions: str) -> None:
+def live(x: WorldModel, world: World, *actions: str) -> None:
     """Live through an episode."""
     x.begin_episode()
     met = set[str]()
@@ -83,10 +83,10 @@ def live(x: Model, world: World, *actions: str) -> None:
             x.learn(now, action, reward, world.now, terminated=False, died=False)
 
 
-def plan(x: Model, world: World, *, curiosity=0.0, steps=20, numbers=NUMBERS, failed=()) -> tuple[str, ...]:
+def plan(x: WorldModel, world: World, *, curiosity=0.0, steps=20, numbers=NUMBERS, failed=()) -> tuple[str, ...]:
     """Return the actions of the plan made where an episode begins in this world."""
     here = Imagined(world.place, world.have, {world.place: world.now.see})
-    progress = Progress(world=dict(here.world), failed=set(failed))
+    progress = EpisodeProgress(world=dict(here.world), failed=set(failed))
     return Planning(x, curiosity, numbers).plan(here, steps, progress, valid=world.valid).actions
 
 
@@ -113,7 +113,7 @@ def chest(*have: str, rules=(*GROUNDS, KEY, CHEST), **shows: set[str]) -> World:
     return World("hall", list(rules), {"hall": {"see:chest"}, "shed": {"see:key"}, **shows}, *have)
 
 
-def unlocked() -> Model:
+def unlocked() -> WorldModel:
     """Return what is known after somebody unlocked the chest."""
     x = new_model()
     live(x, chest(), *FETCH, "unlock chest with key")

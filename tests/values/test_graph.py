@@ -20,7 +20,7 @@ from engine.records import Candidate, Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
-from engine.values.paths import Imagined, Progress
+from engine.values.paths import EpisodeProgress, Imagined
 from engine.values.text import situation
 from tests.values.gridworld import World, live
 from tests.values.planning import Planning, new_model
@@ -181,7 +181,7 @@ def test_what_lies_behind_certain_death_promises_nothing():
     here = Imagined(gate.place, gate.have, {})
 
     def goal():
-        return planner.plan(here, 30, Progress(), valid=("on",)).goal
+        return planner.plan(here, 30, EpisodeProgress(), valid=("on",)).goal
 
     assert goal()[0] == garden.place
     for _ in range(12):

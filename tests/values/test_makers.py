@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.paths import Imagined
 from engine.values.preconditions import Makers, Preconditions
 from engine.values.text import Situation
@@ -50,7 +50,7 @@ def test_what_came_out_of_nothing_of_its_kind_may_come_again():
     assert list(makers.helpers(tokens("have:leaflet"), tokens("see:mailbox"), 1)) == []
 
 
-def chain(length: int) -> tuple[Model, list[str], list[Situation]]:
+def chain(length: int) -> tuple[WorldModel, list[str], list[Situation]]:
     """Return an experience in which each thing is made of the one before: ore, bar, blade, sword."""
     names = ["ore", "bar", "blade", "sword", "key"][: length + 1]
     actions = [f"forge {name}" for name in names[1:]]

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from engine.values.counts import Memo
-from engine.values.model import Model
+from engine.values.model import WorldModel
 from engine.values.offers import Offers
-from engine.values.paths import Imagined, Paths, Progress, Task
+from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask
 from engine.values.text import Situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
@@ -47,7 +47,7 @@ def answers(x, memo, met):
     told = {}
     here, situations = next(iter(met.items()))
     have, see = list(situations)[-1]
-    paths = Paths(x, NUMBERS, Task(Imagined(here, have, {here: see}), 20, Progress()), memo)
+    paths = Paths(x, NUMBERS, PlanTask(Imagined(here, have, {here: see}), 20, EpisodeProgress()), memo)
     offers = Offers(x, NUMBERS, paths)
     hands = [next(iter(situations))[0] for situations in met.values()]
     for place, situations in met.items():
@@ -66,7 +66,7 @@ def answers(x, memo, met):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_who_asked_all_along_is_told_the_same_as_who_asks_for_the_first_time(seed):
-    wanderer, asked, fresh = Wanderer(seed), Model(NUMBERS), Model(NUMBERS)
+    wanderer, asked, fresh = Wanderer(seed), WorldModel(NUMBERS), WorldModel(NUMBERS)
     memo = Memo(1 << 15)
     for _ in range(5):
         wanderer.walk(asked, fresh)

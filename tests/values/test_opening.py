@@ -21,15 +21,15 @@ from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.memory import Memory, upkeep
 from engine.memory import learnt as learning
-from engine.memory.correcting import correct
-from engine.memory.cut import copy_until
+from engine.memory.copy_scope import copy_until
+from engine.memory.correct import correct
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT
 from engine.memory.search import Correction, Lens
-from engine.memory.view import View
+from engine.memory.view import ScopeView
 from engine.records import Candidate, Episode, Step
-from engine.settings.planning import OpeningNumbers, PlanNumbers
-from engine.values import opening
+from engine.settings.plan import OpeningNumbers, PlanNumbers
+from engine.values import estimator_factory
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from tests.bench.dungeons import Dungeon
@@ -94,7 +94,7 @@ class Counted:
     def of(self, memory, *arguments, **named):
         """Open an estimator; return how many episodes it relived, and the estimator."""
         self.episodes = 0
-        estimator = opening.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
+        estimator = estimator_factory.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
         return self.episodes, estimator
 
 
@@ -124,7 +124,7 @@ def scope(memory):
     """A memory of eight episodes; what was learnt from them is kept."""
     scope = memory.scope(NAME)
     scope.append_all(lives(1, 8))
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).exists()
     return scope
 
@@ -151,10 +151,11 @@ def test_it_may_be_kept_by_a_process_that_hashes_otherwise(memory, counted):
     scope.append_all(lives(3, 8))
     expected = decisions(GraphEstimator(scope.entered(), SETTINGS), 3)
     code = (
-        "import sys; from pathlib import Path; from engine.memory import Memory; from engine.values import opening\n"
+        "import sys; from pathlib import Path; from engine.memory import Memory\n"
+        "from engine.values import estimator_factory\n"
         "from engine.values.graph import GraphEstimator\n"
         "from tests.values.test_opening import ALWAYS, NAME, SETTINGS\n"
-        "opening.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
+        "estimator_factory.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
     )
     other = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, memory.folder], check=True, env=other)
@@ -197,11 +198,11 @@ def test_a_shipped_game_goes_on_alike(memory, counted):
 def test_of_a_session_that_is_told_again_memory_tells_the_episodes_that_lack_a_step(scope, counted):
     told = list(scope.entered())
     (before, _), (late, lacking) = told[-2:]
-    relived, estimator = counted.of(View(scope, Lens(before, partly=True)), SETTINGS)
+    relived, estimator = counted.of(ScopeView(scope, Lens(before, partly=True)), SETTINGS)
     assert relived == len(told) - 2
     known = estimator._sources.remembered
     upkeep.forget(scope, upkeep.plan_forget(scope, entries=[late]), "op")
-    relived, estimator = counted.of(View(scope, Lens(before, partly=True)), SETTINGS)
+    relived, estimator = counted.of(ScopeView(scope, Lens(before, partly=True)), SETTINGS)
     assert relived == len(told) - 1
     assert estimator._sources.remembered == known + len(lacking.steps) - 1
 
@@ -229,7 +230,7 @@ def _forgotten_by_another_version(scope):
 
 def _undone(scope):
     _forgotten(scope)
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     kept = (scope.folder / LEARNT).read_bytes()
     upkeep.undo(scope, "op")
     (scope.folder / LEARNT).write_bytes(kept)
@@ -242,15 +243,15 @@ def _corrected(scope):
 
 
 def _corrected_in_thought(scope):
-    return View(scope, Lens(corrections={5: Correction(gain=7.0)})), SETTINGS
+    return ScopeView(scope, Lens(corrections={5: Correction(gain=7.0)})), SETTINGS
 
 
 def _hidden(scope):
-    return View(scope, Lens(without=frozenset({2}))), SETTINGS
+    return ScopeView(scope, Lens(without=frozenset({2}))), SETTINGS
 
 
 def _seen_before(scope):
-    return View(scope, Lens(before=scope.next_entry - 1)), SETTINGS
+    return ScopeView(scope, Lens(before=scope.next_entry - 1)), SETTINGS
 
 
 def _compacted(scope):
@@ -290,7 +291,7 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     relived, estimator = counted.of(*arguments)
     assert relived >= 7
     memory, settings, numbers = (*arguments, None)[:3]
-    view = memory if isinstance(memory, View) else View(memory)
+    view = memory if isinstance(memory, ScopeView) else ScopeView(memory)
     anew = GraphEstimator(view.entered(), settings, numbers)
     assert decisions(estimator, 1, 1, 8) == decisions(anew, 1, 1, 8)
 
@@ -299,8 +300,8 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     "arguments",
     [
         _with_other(curiosity=0.2, prior_weight=3.0, beta=1.0),
-        lambda scope: (View(scope), SETTINGS),
-        lambda scope: (View(scope, Lens(before=scope.next_entry)), SETTINGS),
+        lambda scope: (ScopeView(scope), SETTINGS),
+        lambda scope: (ScopeView(scope, Lens(before=scope.next_entry)), SETTINGS),
     ],
 )
 def test_what_changes_nothing_of_it_fits(scope, counted, arguments):
@@ -312,15 +313,15 @@ def test_a_resumed_session_uses_it_and_keeps_nothing(scope, counted):
     """It learns from what was there when it began; the rest of its life it is told."""
     before, kept = scope.next_entry, (scope.folder / LEARNT).read_bytes()
     scope.append_all(lives(1, 10))
-    assert counted.of(View(scope, Lens(before, partly=True)), SETTINGS, opening=ALWAYS)[0] == 0
-    assert counted.of(View(scope), SETTINGS)[0] == 2
+    assert counted.of(ScopeView(scope, Lens(before, partly=True)), SETTINGS, opening=ALWAYS)[0] == 0
+    assert counted.of(ScopeView(scope), SETTINGS)[0] == 2
     assert (scope.folder / LEARNT).read_bytes() == kept
 
 
 def test_another_program_learns_anew(scope, counted, monkeypatch):
-    monkeypatch.setattr(opening, "code_digest", lambda place: f"other {place.name}")
+    monkeypatch.setattr(estimator_factory, "code_digest", lambda place: f"other {place.name}")
     assert counted.of(scope, SETTINGS)[0] == 8
-    monkeypatch.setattr(opening, "code_digest", lambda place: "")  # its sources cannot be read
+    monkeypatch.setattr(estimator_factory, "code_digest", lambda place: "")  # its sources cannot be read
     assert counted.of(scope, SETTINGS, opening=ALWAYS)[0] == 8
     assert counted.of(scope, SETTINGS)[0] == 8
 
@@ -389,8 +390,8 @@ class Hostile:
         Hostile(eval, "open('ran', 'w')"),
         Hostile(getattr, {}, "clear"),
         Hostile(logging.FileHandler, "ran"),  # a class, but none of these modules
-        Hostile(opening.opened, None, None),  # of an admitted module, but a function
-        Hostile(opening.Path, "ran"),  # imported by an admitted module, but not its own
+        Hostile(estimator_factory.opened, None, None),  # of an admitted module, but a function
+        Hostile(estimator_factory.Path, "ran"),  # imported by an admitted module, but not its own
         {"_model": 1},
         [],
         None,
@@ -407,8 +408,8 @@ def test_a_hostile_file_runs_nothing(scope, counted, logged, tmp_path, monkeypat
 @pytest.mark.parametrize(
     "evil",
     [
-        b"cengine.values.opening\nPath\n(S'x'\ntR.",
-        b"cengine.values.opening\nlearnt.os.system\n(S'touch ran'\ntR.",
+        b"cengine.values.estimator_factory\nPath\n(S'x'\ntR.",
+        b"cengine.values.estimator_factory\nlearnt.os.system\n(S'touch ran'\ntR.",
         b"cengine.values.graph\nnp.os.system\n(S'touch ran'\ntR.",
         b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x09touch ran\x85R.",
         b"cos\nsystem\n.",
@@ -439,9 +440,9 @@ def test_a_link_or_a_pipe_is_not_read(scope, counted, tmp_path):
 
 def test_a_small_memory_keeps_nothing(memory):
     scope = memory.scope(NAME)
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     scope.append_all(lives(1, 2))
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
+    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
     assert not list(scope.folder.glob(f"{LEARNT}*"))
 
 
@@ -461,7 +462,7 @@ def test_a_full_disk_costs_nothing(scope, counted, monkeypatch):
 def test_what_a_killed_process_left_is_cleared_away(scope):
     (scope.folder / f"{LEARNT}.1.part").write_bytes(b"half of it")
     scope.append_all(lives(1, 9))
-    opening.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert [path.name for path in scope.folder.glob(f"{LEARNT}*")] == [LEARNT]
     assert (scope.folder / LEARNT).stat().st_mode & 0o777 == 0o600
 
@@ -482,4 +483,4 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
     counted.of(scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).read_bytes() == kept
     monkeypatch.undo()
-    assert opening.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None
+    assert estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None

@@ -6,7 +6,7 @@ import pytest
 
 from engine.records import State, Step
 from engine.values.graph import GraphEstimator
-from engine.values.text import Reader, Situation
+from engine.values.text import Situation, StateReader
 from tests.values.gridworld import live
 from tests.values.planning import new_model
 from tests.values.test_graph import SETTLED, play, remembered
@@ -64,7 +64,7 @@ def test_what_was_opened_and_does_not_show_is_opened_for_what_needs_it():
 
 
 def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
-    unseen = Reader()
+    unseen = StateReader()
     unseen.learn(HALL, OPEN, ("up", OPEN), HALL, ("up", CLOSE, PUT))
     assert unseen.add(HALL, ("up", CLOSE, PUT)).see == {"see:case", "can:close case"}
     assert unseen.add(HALL, ("up", OPEN)) == HALL
@@ -87,7 +87,7 @@ def test_what_does_not_show_is_told_by_what_is_done_to_what_stands_there():
     ],
 )
 def test_what_tells_nothing_of_a_place_is_no_part_of_it(action, after):
-    unseen = Reader({"box"}, {"up"})
+    unseen = StateReader({"box"}, {"up"})
     hall = Situation(HALL.place, HALL.have, HALL.see | {"see:box", "see:egg cup"})
     before = ("up", OPEN, "wait")
     unseen.learn(hall, action, before, hall, after)
@@ -95,14 +95,14 @@ def test_what_tells_nothing_of_a_place_is_no_part_of_it(action, after):
 
 
 def test_a_way_that_opens_without_a_word_tells_of_it():
-    unseen = Reader(moves={"north", "up"})
+    unseen = StateReader(moves={"north", "up"})
     before, after = ("up", "pull lever"), ("up", "pull lever", "north", "wait")
     unseen.learn(HALL, "pull lever", before, HALL, after)
     assert unseen.add(HALL, after).see == {"see:case", "can:north"}
 
 
 def test_what_shows_is_no_secret():
-    unseen = Reader()
+    unseen = StateReader()
     opened = Situation("hall", HALL.have, frozenset({"see:case=open"}))
     unseen.learn(HALL, OPEN, ("up", OPEN), opened, ("up", CLOSE, PUT))
     assert unseen.add(opened, ("up", CLOSE, PUT)) == opened
@@ -136,7 +136,7 @@ def test_what_does_not_show_is_learnt_of_steps_that_a_person_takes():
 
 
 def test_what_does_not_show_is_taken_to_stay_where_nobody_knows_what_can_be_done():
-    reader, hall, nest = Reader(set(), {"up"}), state("hall", "see:case"), state("nest")
+    reader, hall, nest = StateReader(set(), {"up"}), state("hall", "see:case"), state("nest")
     shut, ajar = ("up", OPEN), ("up", CLOSE)
 
     def step(action, possible):

@@ -10,8 +10,8 @@ from engine.environments import profile
 from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
 from engine.values.effects import Views
 from engine.values.graph import GraphEstimator
-from engine.values.model import Model
-from engine.values.paths import Imagined, Progress
+from engine.values.model import WorldModel
+from engine.values.paths import EpisodeProgress, Imagined
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model
 from tests.values.test_graph import remembered
@@ -36,7 +36,7 @@ def room(number: int, name: str, have: frozenset[str]) -> Situation:
     return Situation(f"room {number}", have, frozenset({f"place:{name}#{number}"}))
 
 
-def caves() -> Model:
+def caves() -> WorldModel:
     """A hall above; two caves below that are dark without a lamp, and deadly to leave then; gold in the farther one."""
     x = new_model()
     x.moves |= {"down", "east"}
@@ -80,7 +80,7 @@ def test_who_lost_the_lamp_does_not_count_on_what_was_seen_with_it():
     }
 
     def plan(have):
-        return planner.plan(Imagined("room 1", have, world), 9, Progress(), valid=("down",))
+        return planner.plan(Imagined("room 1", have, world), 9, EpisodeProgress(), valid=("down",))
 
     assert plan(LIT).actions == ("down", "east", "dig")
     assert plan(LIT).known > 8.0

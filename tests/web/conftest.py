@@ -9,12 +9,12 @@ import pytest
 
 from engine.environments import profile
 from engine.errors import GameError
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.paths import saves_folder
-from engine.web.asking import PAGE_ASKING
 from engine.web.browser import chromium
 from engine.web.browser.driver import Driver
 from engine.web.browser.network import Traffic, resolver_rules
+from engine.web.questions import PAGE_ASKING
 from tests.llm.server import Server
 
 if os.environ.get("JITRL_TEST_SITES") == "install":

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from engine.web.browser.limits import Limits
+from engine.web.browser.limits import BrowserLimits
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 
@@ -117,7 +117,7 @@ def serving() -> Iterator[str]:
         server.server_close()
 
 
-def opened(browser: str, base: str, page: str, limits: Limits | None = None) -> WebEnvironment:
+def opened(browser: str, base: str, page: str, limits: BrowserLimits | None = None) -> WebEnvironment:
     """Return an environment that begins on one of the pages."""
     job = Assignment(f"t-{page}", "test", "Press the button", (f"{base}/{page}",), {"shop": base})
     return WebEnvironment(job, browser, scope="web/t", limits=limits)

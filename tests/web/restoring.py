@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 
 from engine.errors import GameError
-from engine.web.sites.client import Client, Form
+from engine.web.sites.client import PageForm, SiteClient
 from engine.web.sites.site import Site
 
 _LINK = re.compile(r"""<a\b[^>]*?\bhref=["']([^"']+)""")
@@ -37,19 +37,19 @@ class Visit:
     """
 
     pages: list[str] = field(default_factory=list)
-    forms: list[tuple[str, Form]] = field(default_factory=list)
+    forms: list[tuple[str, PageForm]] = field(default_factory=list)
 
 
-def people(site: Site, base: str) -> Iterator[Client]:
+def people(site: Site, base: str) -> Iterator[SiteClient]:
     """Yield somebody who is not logged in, then each person who may log in."""
-    yield Client()
+    yield SiteClient()
     for login in site.logins.values():
-        client = Client()
+        client = SiteClient()
         client.login(base, login)
         yield client
 
 
-def differences(one: Client, base: str, other: Client, other_base: str, paths: Iterable[str]) -> list[str]:
+def differences(one: SiteClient, base: str, other: SiteClient, other_base: str, paths: Iterable[str]) -> list[str]:
     """Return the paths at which two sites show two people different pages, with the first line that differs."""
     found = []
     for path in paths:
@@ -65,14 +65,14 @@ def differences(one: Client, base: str, other: Client, other_base: str, paths: I
     return found
 
 
-def _read(client: Client, base: str, path: str) -> str:
+def _read(client: SiteClient, base: str, path: str) -> str:
     try:
         return _NOISE.sub("", client.get(base + path).replace(base.partition("//")[2], "HOST"))
     except GameError as error:
         return str(error).replace(base, "")
 
 
-def visit(client: Client, base: str, starts: tuple[str, ...] = ("/",), most: int = 10_000) -> Visit:
+def visit(client: SiteClient, base: str, starts: tuple[str, ...] = ("/",), most: int = 10_000) -> Visit:
     """Follow all links from the start pages; of pages that differ only in numbers or in their query, three are read."""
     found, waiting, known = Visit(), deque(starts), set(starts)
     shapes: dict[str, int] = {}
@@ -96,7 +96,7 @@ def visit(client: Client, base: str, starts: tuple[str, ...] = ("/",), most: int
     return found
 
 
-def send_all(client: Client, base: str, forms: list[tuple[str, Form]]) -> int:
+def send_all(client: SiteClient, base: str, forms: list[tuple[str, PageForm]]) -> int:
     """Fill in and send every form; return how many the site took without an error."""
     taken = 0
     for path, form in forms:
@@ -127,7 +127,7 @@ def _filled(name: str, value: str) -> str:
     )
 
 
-def _like(form: Form) -> tuple[str, str, tuple[str, ...]]:
+def _like(form: PageForm) -> tuple[str, str, tuple[str, ...]]:
     return form.method, _shape(form.action), tuple(sorted(form.fields))
 
 

@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.web.sites.client import Client
+from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION
-from engine.web.tasks.scoring import Outcome, Scorer, Verdict, verified_python
 from engine.web.tasks.suites import WebTask, render
+from engine.web.tasks.verdict import EpisodeOutcome, Scorer, Verdict, verified_python
 
 HOW = (
     "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (250 MB from the package "
@@ -40,9 +40,9 @@ def solutions() -> dict[int, dict[str, Any]]:
     return {item["task_id"]: item for file in files for item in json.loads(file.read_text())}
 
 
-def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
+def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> EpisodeOutcome:
     """Do `steps` as somebody who is logged in; what logging in asked for is no part of the record."""
-    client = Client()
+    client = SiteClient()
     if task.login:
         for site in task.sites:
             if site in LOGINS:
@@ -80,7 +80,7 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> Outcome:
             answer = step[1]
         else:
             raise ValueError(f"unknown step {step}")
-    return Outcome(answer, client.url, client.entries)
+    return EpisodeOutcome(answer, client.url, client.entries)
 
 
 def _amount(page: str, pattern: str) -> float:

@@ -18,8 +18,8 @@ from engine.web.records import Assignment
 from engine.web.states.extraction import read
 from engine.web.states.state import WebAbstractor
 from engine.web.tasks.judge import TaskJudge
-from engine.web.tasks.scoring import Scorer
 from engine.web.tasks.suites import WebTask
+from engine.web.tasks.verdict import Scorer
 from tests.llm import server as fake
 from tests.writing import writing
 

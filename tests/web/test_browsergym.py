@@ -25,7 +25,7 @@ from engine.web.browsergym import adapter as browsergym
 from engine.web.browsergym.driver import GymDriver, GymProcess, spoken
 from engine.web.browsergym.worker import Gym, snapshot
 from engine.web.drawing.items import items_of
-from engine.web.opening import expand, open_web
+from engine.web.environment_factory import expand, open_web
 from engine.web.sites.miniwob import pages_folder
 from engine.web.tasks.suites import VARIABLES
 from tests.web.hostile_pages import serving

@@ -12,7 +12,7 @@ import pytest
 
 from engine.errors import MissingError, UsageError
 from engine.memory import Memory
-from engine.web import opening
+from engine.web import environment_factory
 from engine.web.sites.miniwob import pages_folder
 
 
@@ -35,26 +35,26 @@ def jitrl(saves, *arguments, **environment):
 )
 def test_a_wrong_name_is_refused(tmp_path, name, says):
     with pytest.raises(UsageError, match=says):
-        opening.ready(name, tmp_path, {})
+        environment_factory.ready(name, tmp_path, {})
 
 
 def test_a_suite_or_a_site_of_it_stands_for_its_tasks(tmp_path):
-    every = opening.expand("web:local", tmp_path)
-    shop = opening.expand("web:local-shop", tmp_path)
+    every = environment_factory.expand("web:local", tmp_path)
+    shop = environment_factory.expand("web:local-shop", tmp_path)
     assert len(every) >= 40
     assert set(shop) < set(every)
-    assert set(opening.expand("web:local-shopping_admin", tmp_path)) < set(shop)
-    assert opening.expand("web:local-3", tmp_path) == ("web:local-3",)
-    assert "web:miniwob-enter-text" in opening.expand("web:miniwob", tmp_path)
+    assert set(environment_factory.expand("web:local-shopping_admin", tmp_path)) < set(shop)
+    assert environment_factory.expand("web:local-3", tmp_path) == ("web:local-3",)
+    assert "web:miniwob-enter-text" in environment_factory.expand("web:miniwob", tmp_path)
 
 
 def test_what_cannot_begin_is_said_before_there_is_a_session(tmp_path, browser_path, monkeypatch):
-    monkeypatch.setattr("engine.web.tasks.scoring.require_verified", lambda saves: saves)
+    monkeypatch.setattr("engine.web.tasks.verdict.require_verified", lambda saves: saves)
     with pytest.raises(
         MissingError, match=r"the site gitlab is not running; start it with: jitrl web up fossil"
     ):
-        opening.ready("web:local-0", tmp_path, {})
-    assert opening.ready("web:local-0", tmp_path, {"WA_GITLAB": "http://127.0.0.1:9"}) == ("web:local-0",)
+        environment_factory.ready("web:local-0", tmp_path, {})
+    assert environment_factory.ready("web:local-0", tmp_path, {"WA_GITLAB": "http://127.0.0.1:9"}) == ("web:local-0",)
     for arguments, says in [
         (("run", "pantry", "--profile", "web"), "there is no profile 'web'"),
         (("watch", "web:local-999"), "there is no web task"),
@@ -97,10 +97,10 @@ def test_a_suite_that_was_stopped_goes_on_with_all_tasks_that_are_left(
         pytest.skip("the miniwob package is not here")
     from engine.records import EpisodeEnded
     from jitrl_tui.cli import main
-    from jitrl_tui.commands.running import Progress
+    from jitrl_tui.commands.headless import RunProgress
 
     monkeypatch.setattr("engine.web.tasks.miniwob.TASKS", ("click-test", "click-dialog", "click-link"))
-    result, seen, show = tmp_path / "result.json", [], Progress.show
+    result, seen, show = tmp_path / "result.json", [], RunProgress.show
 
     def interrupting(self, event):
         show(self, event)
@@ -109,7 +109,7 @@ def test_a_suite_that_was_stopped_goes_on_with_all_tasks_that_are_left(
             if len(seen) == 3:  # in the middle of the second task
                 os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Progress, "show", interrupting)
+    monkeypatch.setattr(RunProgress, "show", interrupting)
     base = ["--saves", str(tmp_path), "run", "web:miniwob"]
     code = main(
         [*base, "--model", "prior/uniform", "--episodes", "2", "--fresh", "--quiet", "--json", str(result)]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.web.browser.limits import Limits
+from engine.web.browser.limits import BrowserLimits
 from engine.web.drawing.text import CLOSE, OPEN
 from engine.web.environment import WebEnvironment
-from engine.web.opening import open_web
+from engine.web.environment_factory import open_web
 from engine.web.records import Assignment, SignIn
 
 
@@ -175,7 +175,7 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
     def clock():
         return now
 
-    env = WebEnvironment(job, browser_path, scope="web/shop", limits=Limits(episode=50.0), clock=clock)
+    env = WebEnvironment(job, browser_path, scope="web/shop", limits=BrowserLimits(episode=50.0), clock=clock)
     act = env._driver.act
 
     def slow(call):

@@ -21,7 +21,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
-from engine.web.browser.limits import Limits
+from engine.web.browser.limits import BrowserLimits
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment, SignIn
 from engine.web.tasks.miniwob import require_pages
@@ -120,7 +120,7 @@ class OnSite(Session):
 
     where: Site
     executable = ""
-    limits = Limits(load=3.0, settle=1.0)
+    limits = BrowserLimits(load=3.0, settle=1.0)
 
     def _environment(self):
         form = SignIn(f"{self.where.url}/login", {"Name": "ana", "Password": PASSWORD}, "In")
@@ -260,7 +260,7 @@ def test_a_site_that_takes_ten_seconds_is_waited_for(play, site):
         site.hold = threading.Event()
         threading.Timer(10.0, site.hold.set).start()
 
-    events, _ = play(once(Stepped, 1, slow), episodes=1, limits=Limits())
+    events, _ = play(once(Stepped, 1, slow), episodes=1, limits=BrowserLimits())
     assert not any("still loading" in e.observation.text for e in events if isinstance(e, Stepped))
 
 
@@ -270,7 +270,7 @@ def test_a_page_with_a_script_that_takes_five_seconds_is_read_whole(play, site):
         site.script = threading.Event()
         threading.Timer(5.0, site.script.set).start()
 
-    events, _ = play(once(Stepped, 1, slow), episodes=1, limits=Limits())
+    events, _ = play(once(Stepped, 1, slow), episodes=1, limits=BrowserLimits())
     seen = [e.observation for e in events if isinstance(e, Stepped)]
     assert any("Behind" in each.description for each in seen)
     assert not any("cannot be read" in each.text for each in seen)

@@ -21,13 +21,13 @@ from engine.web.browser.limits import (
     LONGEST_TITLE,
     MOST_EVENTS,
     MOST_UNREAD,
-    Limits,
+    BrowserLimits,
     _family,
     starter_of,
 )
 from tests.web.hostile_pages import ALERTS, PAGES, opened, serving
 
-PATIENT = Limits(start=120.0, action=30.0, load=120.0, snapshot=60.0, episode=900.0)
+PATIENT = BrowserLimits(start=120.0, action=30.0, load=120.0, snapshot=60.0, episode=900.0)
 """For pages that are slow where the machine is busy: what ends them is no time."""
 
 
@@ -79,7 +79,7 @@ def test_a_page_that_goes_too_far_ends_its_episode_and_the_next_one_begins(brows
 
 
 def test_a_page_gets_no_more_memory_than_the_limit(browser_path, base):
-    env = opened(browser_path, base, "plain", Limits(memory=420))
+    env = opened(browser_path, base, "plain", BrowserLimits(memory=420))
     try:
         env.reset(1)
         seen = env.step(f"goto('{base}/heap')")
@@ -102,7 +102,7 @@ def comes_back(env):
 
 def test_a_page_that_hangs_is_told_and_ends_its_episode(browser_path, base):
     told = []
-    limits = Limits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, telling=0.2)
+    limits = BrowserLimits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, telling=0.2)
     env = opened(browser_path, base, "plain", limits)
     env.on_wait(told.append)
     try:
@@ -118,7 +118,7 @@ def test_a_page_that_hangs_is_told_and_ends_its_episode(browser_path, base):
 
 @pytest.mark.parametrize("which", ["chromium", "playwright"])
 def test_a_browser_that_hangs_ends_its_episode_and_is_replaced(browser_path, base, which):
-    limits = Limits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, margin=1.0)
+    limits = BrowserLimits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, margin=1.0)
     env = opened(browser_path, base, "plain", limits)
     try:
         env.reset(1)
@@ -167,7 +167,7 @@ def test_an_episode_that_cannot_begin_is_tried_again_then_counted_and_the_run_go
     assert [(each.failed, each.ended_by, each.steps) for each in ended] == [(1, "failure", 0), (0, "", 2), (0, "", 2)]
     warnings = [event.message for event in events if isinstance(event, Notice)]
     assert sum("the episode could not begin: the page went too far: more than 20 dialogs" in w for w in warnings) == 3
-    monkeypatch.setattr("engine.session.beginning.FAILED_BEGINNINGS", 1)
+    monkeypatch.setattr("engine.session.episode_start.FAILED_BEGINNINGS", 1)
     error, _, ended = run("always", 9)
     assert isinstance(error, GameError)  # Here it is no single page that is at fault.
     assert [each.failed for each in ended] == [1]

@@ -18,7 +18,7 @@ from engine.session.loop import Session
 from engine.settings import SessionConfig
 from engine.web.sites.manager import Sites
 from engine.web.sites.shop import Shop
-from engine.web.tasks.scoring import verified_python
+from engine.web.tasks.verdict import verified_python
 from tests.llm import server as fake
 from tests.llm.server import Server
 from tests.web.solving import HOW, borrow, built

@@ -17,9 +17,9 @@ from engine.environments import profile, scope_rules
 from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.values.knn import KnnEstimator
-from engine.web.states.lifting import LiftedMemory, lifted, task_of
 from engine.web.states.state import WebAbstractor
-from engine.web.states.wording import STOP
+from engine.web.states.transfer import LiftedMemory, lifted, task_of
+from engine.web.states.words import STOP
 from tests.agents.context import context
 from tests.bench.web_other_tasks import ARMS, tried
 

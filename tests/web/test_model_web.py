@@ -11,11 +11,11 @@ import pytest
 
 from engine.agents.static import Recalled
 from engine.environments import profile
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest, State, Step, Trajectory
-from engine.web.asking import PAGE_ASKING
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.evaluator import WebEvaluator
+from engine.web.questions import PAGE_ASKING
 from tests.llm import server as fake
 from tests.llm.server import Server
 

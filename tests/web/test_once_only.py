@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from engine.bench import life
+from engine.bench import cell_player
 from engine.bench.records import TEST, Cell, Ended, Finished, Leg, Said, Stopped
-from engine.bench.records import Stepped as StepTold
+from engine.bench.records import CellStepped as StepTold
 from engine.environment import Environment
 from engine.environments import profile
 from engine.errors import UsageError
@@ -18,7 +18,7 @@ from engine.session import branches as keeping
 from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import Session
-from engine.session.steering import ONCE_ONLY
+from engine.session.steer import ONCE_ONLY
 from engine.settings import SessionConfig
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
@@ -162,10 +162,10 @@ def test_a_cell_of_a_benchmark_plays_an_episode_anew_that_was_left_in_the_middle
         if isinstance(message, StepTold) and (message.episode, message.step) == (2, 1):
             control.stop()
 
-    life.play(cell, tmp_path / "c", tmp_path, leave, control)
+    cell_player.play(cell, tmp_path / "c", tmp_path, leave, control)
     assert isinstance(told[-1], Stopped)
     again = []
-    life.play(cell, tmp_path / "c", tmp_path, again.append, Control())
+    cell_player.play(cell, tmp_path / "c", tmp_path, again.append, Control())
 
     assert isinstance(again[-1], Finished)
     said = [message.message for message in again if isinstance(message, Said)]

@@ -7,13 +7,13 @@ import pytest
 
 from engine.llm.priors.wordless import open_prior
 from engine.records import ActionRequest
-from engine.web.asking import PAGE_ASKING
 from engine.web.browser.snapshot import parse
 from engine.web.choices import is_secret, offered
 from engine.web.drawing.lines import lines_of, read
 from engine.web.drawing.text import fenced, outline
 from engine.web.prior import logits
-from engine.web.states.wording import asks, expected, stems, topics
+from engine.web.questions import PAGE_ASKING
+from engine.web.states.words import asks, expected, stems, topics
 from engine.web.tasks.answers import ranked
 
 LIBRARY = """- banner [ref=e1]:

@@ -7,8 +7,8 @@ import pytest
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 from engine.web.tasks.judge import TaskJudge
-from engine.web.tasks.scoring import Scorer
 from engine.web.tasks.suites import WebTask
+from engine.web.tasks.verdict import Scorer
 
 
 @pytest.fixture

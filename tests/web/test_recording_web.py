@@ -8,8 +8,8 @@ import pytest
 
 from engine.environment import Sight, Visible
 from engine.errors import MissingError
-from engine.hiding import hidden
 from engine.records import EpisodeStarted, Notice, PageShown, Stepped
+from engine.redaction import hidden
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session

@@ -10,8 +10,8 @@ import pytest
 
 from engine.paths import saves_folder
 from engine.web.sites.manager import Sites
-from engine.web.tasks.scoring import Outcome, Scorer, agent_response, verified_python
 from engine.web.tasks.suites import get, load
+from engine.web.tasks.verdict import EpisodeOutcome, Scorer, agent_response, verified_python
 from tests.web.solving import HOW, borrow, built, solutions, trial
 
 SAVES = saves_folder()
@@ -55,17 +55,17 @@ def test_right_solutions_score_one_and_wrong_ones_nothing(sites: Sites, scorer: 
 def test_nothing_done_is_wrong_not_an_error(scorer: Scorer) -> None:
     for task in load("local"):
         if task.sites == ("gitlab",):
-            assert scorer.score(task, Outcome("", "")).score == 0.0
+            assert scorer.score(task, EpisodeOutcome("", "")).score == 0.0
 
 
 def test_a_judge_that_died_is_started_anew(sites: Sites, scorer: Scorer) -> None:
     task = get("local-0")
-    assert scorer.score(task, Outcome("4711", "")).score == 1.0
+    assert scorer.score(task, EpisodeOutcome("4711", "")).score == 1.0
     worker = scorer._worker
     assert worker is not None
     worker.kill()
     worker.wait()
-    assert scorer.score(task, Outcome("4711", "")).score == 1.0
+    assert scorer.score(task, EpisodeOutcome("4711", "")).score == 1.0
 
 
 def test_plain_words_are_put_into_the_form() -> None:
@@ -81,7 +81,7 @@ def test_plain_words_are_put_into_the_form() -> None:
 
 def test_the_process_ends_with_its_scorer(tmp_path: Path) -> None:
     scorer = Scorer(SAVES, {"gitlab": "http://127.0.0.1:1"})
-    scorer.score(get("local-0"), Outcome("", ""))
+    scorer.score(get("local-0"), EpisodeOutcome("", ""))
     worker = scorer._worker
     assert worker is not None
     scorer.close()

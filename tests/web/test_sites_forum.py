@@ -11,14 +11,14 @@ import pytest
 
 from engine.paths import saves_folder
 from engine.web.browser.snapshot import parse
-from engine.web.opening import open_web
-from engine.web.sites.client import Client
+from engine.web.environment_factory import open_web
+from engine.web.sites.client import SiteClient
 from engine.web.sites.forum import Forum
 from engine.web.sites.forum_data import AGENT, board
 from engine.web.sites.manager import Sites
 from engine.web.tasks import state
-from engine.web.tasks.scoring import Scorer, verified_python
 from engine.web.tasks.suites import load
+from engine.web.tasks.verdict import Scorer, verified_python
 from tests.web.solving import HOW, borrow, built, solutions, trial
 from tests.web.write_forum_tasks import files
 
@@ -98,7 +98,7 @@ def test_right_solutions_score_one_and_wrong_ones_nothing(forum: Sites) -> None:
 
 @needs_forum
 def test_search_finds_a_topic_and_links_without_a_text_have_a_name(forum: Sites) -> None:
-    client, base = Client(), forum.urls()["reddit"]
+    client, base = SiteClient(), forum.urls()["reddit"]
     form = client.get(base + Forum.logins["reddit"].path)
     assert all(f">{label}:</label>" in form for label in Forum.logins["reddit"].labels)  # as the browser fills them in
     client.login(base, Forum.logins["reddit"])

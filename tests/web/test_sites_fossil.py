@@ -16,7 +16,7 @@ import pytest
 from engine import system
 from engine.errors import UsageError
 from engine.web.sites import fossil_data, processes
-from engine.web.sites.client import Client
+from engine.web.sites.client import SiteClient
 from engine.web.sites.fossil import Fossil
 from engine.web.sites.manager import Sites
 
@@ -28,7 +28,7 @@ def test_a_site_comes_up_is_changed_put_back_and_ended(tmp_path: Path) -> None:
         (status,) = sites.up(("fossil",), stay=False)
         assert status.state == "up", status.note
         assert sites.up(("fossil",), stay=False)[0].pid == status.pid  # It runs already.
-        client = Client()
+        client = SiteClient()
         client.login(status.url, Fossil.logins["gitlab"])
         client.get("/tktnew")
         client.submit({"title": "Cold soup"}, form="tktnew", button="preview")
@@ -98,7 +98,7 @@ def test_a_number_that_belongs_to_another_process_now_is_not_signalled(tmp_path:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         began = system.start_time(other.pid)
         assert began is not None
-        stale = processes.Server("fossil", other.pid, began - 1, processes.boot_id(), 7800)
+        stale = processes.RunningServer("fossil", other.pid, began - 1, processes.boot_id(), 7800)
         assert not processes.stop(stale)
         (tmp_path / "web" / "run").mkdir(parents=True)
         processes.write_record(tmp_path / "web" / "run" / "fossil.json", stale)

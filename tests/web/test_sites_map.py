@@ -10,7 +10,7 @@ import pytest
 
 from engine.paths import saves_folder
 from engine.web.sites import encyclopedia_data as facts
-from engine.web.sites.client import Client
+from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import Sites
 from engine.web.sites.map import Map
 from engine.web.tasks.suites import load
@@ -64,7 +64,7 @@ def test_the_tasks_are_what_the_data_give() -> None:
 @needs_map
 def test_routes_are_the_quickest_ones_and_differ_by_how_one_travels(varland: Varland, base: str) -> None:
     start, end = varland.of("Saltmere", "railway=station")[0], varland.of("Kestrel Bay", "amenity=library")[0]
-    client, found = Client(), {}
+    client, found = SiteClient(), {}
     for mode in ("car", "bicycle", "foot"):
         ends = {"engine": mode, "from": "Saltmere Station", "to": "Kestrel Bay Library"}
         client.get(f"{base}/directions")
@@ -82,7 +82,7 @@ def test_routes_are_the_quickest_ones_and_differ_by_how_one_travels(varland: Var
 def test_places_are_found_by_name_address_sort_nearness_and_coordinates(varland: Varland, base: str) -> None:
     station = varland.of("Harwick", "railway=station")[0]
     pharmacies = varland.of("Harwick", "amenity=pharmacy")
-    client = Client()
+    client = SiteClient()
 
     def search(query: str) -> list[str]:
         client.get(f"{base}/")
@@ -113,7 +113,7 @@ def test_places_are_found_by_name_address_sort_nearness_and_coordinates(varland:
      "/search?query=%22+OR+%2A+NEAR%28", "/search?query=99999+99999&start=-3", "/query?lat=nan&lon=1e999"],
 )  # fmt: skip
 def test_what_makes_no_sense_gets_a_page(base: str, path: str) -> None:
-    client = Client()
+    client = SiteClient()
     client.get(base + path)
     assert client.entries[-1]["response"]["status"] in (200, 404)
     client.get(f"{base}/")

@@ -12,12 +12,12 @@ from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.records import Observation
 from engine.web.environment import WebEnvironment
-from engine.web.opening import open_web
-from engine.web.sites.client import Client
+from engine.web.environment_factory import open_web
+from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION, restore
-from engine.web.tasks.scoring import verified_python
 from engine.web.tasks.suites import get
+from engine.web.tasks.verdict import verified_python
 from tests.web.restoring import differences
 from tests.web.solving import HOW, borrow, built, play, solutions
 
@@ -72,10 +72,10 @@ def test_what_an_agent_has_written_is_gone_after_a_reset(
         used.reset()
         for number in tasks:
             play(get(f"local-{number}", sites.saves), solutions()[number]["right"], sites.urls())
-        assert differences(Client(), f"http://{host}", Client(), f"http://{other}", pages) != []
+        assert differences(SiteClient(), f"http://{host}", SiteClient(), f"http://{other}", pages) != []
         used.reset()
         assert written(places / "live") == written(places / f"pristine-{VERSION}")
-        assert differences(Client(), f"http://{host}", Client(), f"http://{other}", pages) == []
+        assert differences(SiteClient(), f"http://{host}", SiteClient(), f"http://{other}", pages) == []
         assert elsewhere(sites.saves / "web") == before
     finally:
         fresh.close()
@@ -111,7 +111,7 @@ def test_two_sessions_have_a_site_each_and_nobody_else_changes_it(sites: Sites) 
         assert one.moved == {}
         ((seen, real),) = two.moved.items()
         assert base == f"http://{seen}" != f"http://{real}"
-        clients = [Client(), Client()]
+        clients = [SiteClient(), SiteClient()]
         for client, url in zip(clients, (base, f"http://{real}"), strict=True):
             client.login(url, SITES["fossil"].logins["gitlab"])
             client.get(f"{url}/tktnew")

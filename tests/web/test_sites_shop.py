@@ -11,7 +11,7 @@ import pytest
 
 from engine.paths import saves_folder
 from engine.web.sites import encyclopedia_data
-from engine.web.sites.client import Client
+from engine.web.sites.client import SiteClient
 from engine.web.sites.encyclopedia import Encyclopedia
 from engine.web.sites.manager import Sites
 from engine.web.sites.miniwob import MiniWob, page_names
@@ -81,7 +81,7 @@ def test_the_shop_has_the_goods_orders_and_reviews_it_should(shop: Sites) -> Non
 @needs_shop
 def test_an_order_changed_in_the_dashboard_is_changed_in_the_database_and_put_back(shop: Sites) -> None:
     status = "SELECT status FROM order_order WHERE number = '10012'"
-    client = Client()
+    client = SiteClient()
     base = shop.urls()["shopping_admin"]
     client.login(base, Shop.logins["shopping_admin"])
     client.get(f"{base}/orders/10012/")
@@ -96,7 +96,7 @@ def test_an_order_changed_in_the_dashboard_is_changed_in_the_database_and_put_ba
 
 @needs_shop
 def test_reviews_stand_under_marketing_and_not_under_catalogue(shop: Sites) -> None:
-    client = Client()
+    client = SiteClient()
     client.login(shop.urls()["shopping_admin"], Shop.logins["shopping_admin"])
     text = client.get("/dashboard/")
     menus = re.split(r'class="nav-item', text)
@@ -111,7 +111,7 @@ def test_the_encyclopedia_shows_and_finds_its_articles(saves: Path) -> None:
     with Sites(saves) as sites:
         (status,) = sites.up(("encyclopedia",), stay=False)
         assert status.state == "up", status.note
-        client = Client()
+        client = SiteClient()
         city = encyclopedia_data.cities()[16]
         assert f"{city.population:,}" in client.get(f"{status.url}/varland/{city.name}")
         found = client.get(f"{status.url}/search?books.name=varland&pattern=folding+bridge")
@@ -137,7 +137,7 @@ def test_miniwob_pages_are_served(saves: Path) -> None:
     with Sites(saves) as sites:
         (status,) = sites.up(("miniwob",), stay=False)
         assert status.state == "up", status.note
-        client = Client()
+        client = SiteClient()
         assert "core.getUtterance" in client.get(f"{status.url}/core/core.js")
         assert "genProblem" in client.get(f"{sites.urls()['miniwob']}/login-user.html")
 
@@ -148,7 +148,7 @@ def test_miniwob_pages_are_served(saves: Path) -> None:
     [("shopping", "/catalogue/"), ("shopping", "/"), ("shopping_admin", "/"), ("shopping_admin", "/orders/")],
 )
 def test_the_shops_pages_ask_for_nothing_from_elsewhere(shop: Sites, site: str, path: str) -> None:
-    client = Client()
+    client = SiteClient()
     base = shop.urls()[site]
     client.login(base, Shop.logins[site])
     text = client.get(base + path)

@@ -11,7 +11,7 @@ import pytest
 
 from engine.errors import MissingError, UsageError
 from engine.paths import saves_folder
-from engine.web.opening import original
+from engine.web.environment_factory import original
 from engine.web.sites import install
 from engine.web.sites.manager import SITES
 from engine.web.tasks import suites as tasks

@@ -15,11 +15,11 @@ from engine.environments import profile
 from engine.errors import ModelError, UsageError
 from engine.llm import open_model
 from engine.llm.model import Question
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import Decided, Observation
 from engine.session import store as sessions
-from engine.session.attainable import attainable
 from engine.session.loop import Session
+from engine.session.replaced_settings import attainable
 from engine.settings import SessionConfig
 from engine.web.browser.pages import FOLDER
 from engine.web.environment import WebEnvironment

@@ -13,7 +13,7 @@ import pytest
 
 from engine.web.browsergym import adapter as browsergym
 from engine.web.environment import WebEnvironment
-from engine.web.opening import open_web
+from engine.web.environment_factory import open_web
 from engine.web.records import Assignment
 from tests.web.pages import until
 

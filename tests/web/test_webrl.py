@@ -16,7 +16,7 @@ from engine.bench.suite import read
 from engine.environments import profile
 from engine.errors import UsageError
 from engine.kinds import Places
-from engine.llm.opening import open_remote
+from engine.llm.model_factory import open_remote
 from engine.records import Decided, EpisodeEnded, Observation, SessionStarted, State, Step
 from engine.session import store as sessions
 from engine.session.loop import Session

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from engine.web.sites import encyclopedia_data as facts
 from engine.web.sites.map_site import country
-from engine.web.sites.map_site.extract import Node
+from engine.web.sites.map_site.extract import OsmNode
 from tests.web.map_roads import Roads
 
 ROOT = Path(__file__).parents[2]
@@ -69,54 +69,54 @@ class Varland:
         self.places = [node for node in self.extract.nodes if "name" in node.tags and "addr:city" in node.tags]
         self._roads: dict[str, Roads] = {}
 
-    def route(self, mode: str, start: Node, end: Node) -> tuple[float, float]:
+    def route(self, mode: str, start: OsmNode, end: OsmNode) -> tuple[float, float]:
         """Return metres and minutes of the quickest route."""
         if mode not in self._roads:
             self._roads[mode] = Roads(self.extract, mode)
         return self._roads[mode].route((start.lat, start.lon), (end.lat, end.lon))
 
-    def of(self, town: str, kind: str) -> list[Node]:
+    def of(self, town: str, kind: str) -> list[OsmNode]:
         """Return the places of a sort, such as "amenity=cafe", in a town."""
         key, _, value = kind.partition("=")
         return [node for node in self.places if node.tags.get(key) == value and node.tags["addr:city"] == town]
 
-    def draw(self, kind: str, wanted: Callable[[Node], bool] = lambda node: True) -> Node:
+    def draw(self, kind: str, wanted: Callable[[OsmNode], bool] = lambda node: True) -> OsmNode:
         """Return some place of a sort."""
         towns = list(facts.CITIES)
         self.rng.shuffle(towns)
         return next(node for town in towns for node in self.shuffled(self.of(town, kind)) if wanted(node))
 
-    def shuffled(self, places: list[Node]) -> list[Node]:
+    def shuffled(self, places: list[OsmNode]) -> list[OsmNode]:
         """Return the places in another order."""
         return self.rng.sample(places, len(places))
 
-    def nearest(self, mode: str, start: Node, others: Sequence[Node]) -> list[tuple[float, Node]]:
+    def nearest(self, mode: str, start: OsmNode, others: Sequence[OsmNode]) -> list[tuple[float, OsmNode]]:
         """Return the metres to each of the places, the nearest first."""
         return sorted(((self.route(mode, start, one)[0], one) for one in others), key=lambda each: each[0])
 
 
-def called(place: Node) -> str:
+def called(place: OsmNode) -> str:
     """Return how tasks name a place."""
     name, town = place.tags["name"], place.tags["addr:city"]
     return name if town in name else f"{name} in {town}"
 
 
-def label(place: Node) -> str:
+def label(place: OsmNode) -> str:
     """Return words that find the place alone."""
     return f"{place.tags['name']}, {address(place)}, {place.tags['addr:city']}"
 
 
-def address(place: Node) -> str:
+def address(place: OsmNode) -> str:
     """Return number and street."""
     return f"{place.tags['addr:housenumber']} {place.tags['addr:street']}"
 
 
-def page(place: Node) -> list[str]:
+def page(place: OsmNode) -> list[str]:
     """Return the step that opens a place."""
     return ["get", f"__MAP__/node/{place.id}"]
 
 
-def way(mode: str, start: Node | str, end: Node | str) -> str:
+def way(mode: str, start: OsmNode | str, end: OsmNode | str) -> str:
     """Return the address of directions."""
     ends = [one if isinstance(one, str) else label(one) for one in (start, end)]
     return "__MAP__/directions?" + urlencode({"engine": mode, "from": ends[0], "to": ends[1]})
@@ -232,7 +232,7 @@ def single(map: Varland, out: Written) -> None:
                 [["get", way(mode, start, end)]], [["get", way(mode, end, start)]])  # fmt: skip
 
 
-def _pair(map: Varland, mode: str, kind: str, other: str, *, same: bool) -> tuple[Node, Node]:
+def _pair(map: Varland, mode: str, kind: str, other: str, *, same: bool) -> tuple[OsmNode, OsmNode]:
     """Return two places of these sorts whose distance is far from the next figure."""
     while True:
         start = map.draw(kind)
@@ -353,7 +353,7 @@ def _word(kind: str) -> str:
     return {"shop=books": "Bookshop", "amenity=pub": "Pub", "tourism=museum": "Museum"}[kind]
 
 
-def _only(map: Varland, town: str, kind: str) -> tuple[Node, str]:
+def _only(map: Varland, town: str, kind: str) -> tuple[OsmNode, str]:
     """Return a place that alone of its sort in a town has some number of stars or rooms, or a cuisine."""
     places = map.of(town, kind)
     for key, text in (("stars", "{} stars"), ("rooms", "{} rooms"), ("cuisine", "the cuisine \"{}\"")):
@@ -364,7 +364,7 @@ def _only(map: Varland, town: str, kind: str) -> tuple[Node, str]:
     raise ValueError(f"no {kind} of {town} is alone of its sort")
 
 
-def _clearest(map: Varland, mode: str, kind: str, around: str) -> tuple[Node, list[tuple[float, Node]]]:
+def _clearest(map: Varland, mode: str, kind: str, around: str) -> tuple[OsmNode, list[tuple[float, OsmNode]]]:
     """Return a place, and those of another sort around it, the first of which is clearly the nearest."""
     while True:
         start = map.draw(around, lambda node: len(map.of(node.tags["addr:city"], around)) > 0)

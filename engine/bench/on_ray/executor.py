@@ -14,9 +14,9 @@ from typing import Any
 from engine import waits
 from engine.bench.on_ray import hold, work
 from engine.bench.on_ray.needs import BROWSER, CORES, MEMORY, MODEL, distinct, needs
-from engine.bench.on_ray.nodes import Found, alive, lacking
+from engine.bench.on_ray.nodes import FoundNodes, alive, lacking
 from engine.bench.records import Cell, Failed, Finished, Message, Said, Stopped
-from engine.bench.worker import Job, from_line
+from engine.bench.worker import CellJob, from_line
 from engine.codec import to_plain
 from engine.llm.calls.pace import PACE
 from engine.paths import cache_folder
@@ -57,7 +57,7 @@ class RayExecutor:
         jobs: Number of cells at a time; None for as many as the nodes have cores.
     """
 
-    def __init__(self, ray: Any, on: str, found: Found, saves: Path, jobs: int | None) -> None:
+    def __init__(self, ray: Any, on: str, found: FoundNodes, saves: Path, jobs: int | None) -> None:
         self.jobs = jobs or max(1, found.cores)
         self.place = {"on": on, "nodes": {name: dict(machine) for name, machine in found.machines.items()}}
         self._ray = ray
@@ -76,7 +76,7 @@ class RayExecutor:
         """Number of cells that can be begun now. One that finds no free node waits in Ray."""
         return self.jobs - len(self._running)
 
-    def begin(self, job: Job) -> None:
+    def begin(self, job: CellJob) -> None:
         """Begin a cell."""
         token = secrets.token_hex(16)
         hold.assign(Path(job.folder), token)

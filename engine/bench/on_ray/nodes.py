@@ -14,7 +14,7 @@ from typing import Any
 from engine import waits
 from engine.bench.on_ray import work
 from engine.bench.on_ray.needs import CORES, Needs, distinct, fits, shown
-from engine.bench.plan import Plan
+from engine.bench.plan import BenchPlan
 from engine.errors import MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
@@ -23,7 +23,7 @@ ANSWER_S = waits.RAY_NODE.seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundNodes:
     """What was found in a cluster.
 
     Attributes:
@@ -48,7 +48,7 @@ def lacking(there: Sequence[Mapping[str, Any]], wanted: Sequence[Needs]) -> str:
     return ""
 
 
-def checked(ray: Any, plan: Plan, saves: Path) -> Found:
+def checked(ray: Any, plan: BenchPlan, saves: Path) -> FoundNodes:
     """Return what the cluster has, after each node that could play was asked what it sees.
 
     Raises:
@@ -77,7 +77,7 @@ def checked(ray: Any, plan: Plan, saves: Path) -> Found:
         answers = {node["NodeID"]: _answer(ray, asked[node["NodeID"]], node) for node in playing}
     for answer in answers.values():
         _compare(answer, mine, stories, text, saves)
-    return Found(
+    return FoundNodes(
         int(sum(node["Resources"].get(CORES, 0.0) for node in playing)),
         {answer["host"]: answer["machine"] for answer in answers.values()},
     )

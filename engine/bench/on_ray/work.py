@@ -19,7 +19,7 @@ from typing import Any
 from engine import waits
 from engine.bench.on_ray import hold
 from engine.bench.records import Began, Failed, Message, Said, Stopped
-from engine.bench.worker import Job, to_line
+from engine.bench.worker import CellJob, to_line
 from engine.codec import from_plain
 from engine.errors import JitrlError
 from engine.paths import CACHE, cache_folder
@@ -80,12 +80,12 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
     """
     import ray
 
-    from engine.bench import life
+    from engine.bench import cell_player
     from engine.llm.calls import pace
     from engine.session.control import Control
 
     yield [ray.get_runtime_context().get_node_id()]
-    job = from_plain(Job, json.loads(line))
+    job = from_plain(CellJob, json.loads(line))
     if same != fingerprint():
         why = f"the node {platform.node()} has other versions of jitrl, Python or packages than this machine"
         yield [to_line(Failed(job.cell.name, why))]
@@ -114,7 +114,7 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
         try:
             with hold.held(folder, token, asked.is_set, lambda: tell(Said(job.cell.name, _WAITING))) as free:
                 if free:
-                    life.play(job.cell, folder, saves, tell, control)
+                    cell_player.play(job.cell, folder, saves, tell, control)
                 else:
                     told.put(to_line(Stopped(job.cell.name)))
         except hold.Superseded:

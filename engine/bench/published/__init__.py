@@ -19,7 +19,7 @@ Number = float | tuple[float, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PublishedRow:
     """A row of a published table.
 
     Attributes:
@@ -57,11 +57,11 @@ class Published:
     digits: int
     columns: tuple[str, ...]
     measures: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     source: str = ""
     games: bool = False
 
-    def rows_for(self, played: Iterable[str]) -> tuple[Row, ...]:
+    def rows_for(self, played: Iterable[str]) -> tuple[PublishedRow, ...]:
         """Return the rows that are shown beside a run on these games."""
         if not self.games:
             return self.rows
@@ -95,7 +95,7 @@ def parsed(text: str) -> Published:
     try:
         data = tomllib.loads(text)
         rows = tuple(
-            Row(str(row["name"]), str(row.get("model", "")), tuple(_number(value) for value in row["values"]))
+            PublishedRow(str(row["name"]), str(row.get("model", "")), tuple(_number(value) for value in row["values"]))
             for row in data["rows"]
         )
         table = Published(

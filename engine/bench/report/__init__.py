@@ -11,9 +11,9 @@ from engine.bench.report import (
     by_task,
     cases,
     decisions,
-    drawing,
     figures,
     growth,
+    images,
     latex,
     md,
     page,
@@ -116,7 +116,7 @@ def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: 
     missing: MissingError | None = None
     try:
         for figure in report.figures:
-            files |= {f"{figure.name}.{one}": drawing.draw(figure, one) for one in drawing.FORMATS if one in formats}
+            files |= {f"{figure.name}.{one}": images.draw(figure, one) for one in images.FORMATS if one in formats}
     except MissingError as error:
         missing = error
     pictures = {figure.name: name for figure in report.figures

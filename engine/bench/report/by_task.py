@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics as plain
 
-from engine.bench.measures import MEASURES, Played, Value, mean, values
+from engine.bench.measures import MEASURES, ScoredEpisodes, Value, mean, values
 from engine.bench.report import numbers, words
-from engine.bench.report.results import Arm, Place, Results
-from engine.bench.report.shapes import Cell, Column, Row, Table
+from engine.bench.report.results import ArmRow, Results, TaskColumn
+from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 
-_UNKNOWN = Cell("unknown")
+_UNKNOWN = TableCell("unknown")
 
 
 def table(results: Results) -> Table:
@@ -27,7 +27,7 @@ def table(results: Results) -> Table:
             notes += told
             marks = tuple(range(len(notes) - len(told) + 1, len(notes) + 1))
             cells = _cells(results, arm, place, behind)
-            rows.append(Row(place.name, cells, name, marks, arm.name, arm.model, place.name))
+            rows.append(TableRow(place.name, cells, name, marks, arm.name, arm.model, place.name))
     columns = (
         Column("Avg", "Score", "avg", "all"),
         Column("Last", "Score", "final", "all"),
@@ -44,11 +44,11 @@ def table(results: Results) -> Table:
     )  # fmt: skip
 
 
-def _cells(results: Results, arm: Arm, place: Place, behind: int) -> tuple[Cell, ...]:
+def _cells(results: Results, arm: ArmRow, place: TaskColumn, behind: int) -> tuple[TableCell, ...]:
     units = results.finished(arm, place)
     of = len(results.planned(arm, place))
     if not units:
-        return (Cell(numbers.MISSING, of=of),) * 7
+        return (TableCell(numbers.MISSING, of=of),) * 7
     rows = [row for played in units.values() for row in played.rows]
     known = all(row.max_score for row in rows)
     found = {name: mean(values(MEASURES[name], units)) for name in ("avg", "final", "auc")}
@@ -60,10 +60,10 @@ def _cells(results: Results, arm: Arm, place: Place, behind: int) -> tuple[Cell,
     return (
         score,
         last,
-        Cell(f"{rows[0].max_score:g}") if known else _UNKNOWN,
-        Cell(_percent(share), value=found["auc"], of=of) if known and share is not None else _UNKNOWN,
-        Cell(str(deaths), value=Value(float(deaths), n=len(units)), of=of),
-        Cell(str(len(rows))),
+        TableCell(f"{rows[0].max_score:g}") if known else _UNKNOWN,
+        TableCell(_percent(share), value=found["auc"], of=of) if known and share is not None else _UNKNOWN,
+        TableCell(str(deaths), value=Value(float(deaths), n=len(units)), of=of),
+        TableCell(str(len(rows))),
         _speed(list(units.values())),
     )
 
@@ -72,7 +72,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}".replace("-", numbers.MINUS)
 
 
-def _speed(units: list[Played]) -> Cell:
+def _speed(units: list[ScoredEpisodes]) -> TableCell:
     """Return the mean number of steps a second, from the beginning of an episode to its end."""
     found = []
     for played in units:
@@ -80,10 +80,10 @@ def _speed(units: list[Played]) -> Cell:
         if seconds and len(played.timings) == len(played.rows):
             found.append(sum(row.steps for row in played.rows) / seconds)
     speed = plain.fmean(found) if found else None
-    return Cell(numbers.MISSING if speed is None else f"{speed:.1f}", value=Value(speed, n=len(found)))
+    return TableCell(numbers.MISSING if speed is None else f"{speed:.1f}", value=Value(speed, n=len(found)))
 
 
-def _errors(results: Results, arm: Arm, place: Place) -> list[str]:
+def _errors(results: Results, arm: ArmRow, place: TaskColumn) -> list[str]:
     """Return why cells of an arm on a task ended early."""
     cells = (results.cells[name] for name in arm.cells if set(results.cells[name]["tasks"]) <= set(place.tasks))
     errors = dict.fromkeys(str(cell.get("error") or "") for cell in cells)

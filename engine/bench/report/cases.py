@@ -6,7 +6,7 @@ from engine import texts
 from engine.bench.cases import best
 from engine.bench.records import TEST
 from engine.bench.report.results import Results
-from engine.bench.report.shapes import Cell, Column, Row, Table
+from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 
 STATE_CHARACTERS = 80
 """Longest description of a state in the table."""
@@ -25,9 +25,10 @@ def table(results: Results) -> Table | None:
                 place = texts.compact(case.state)[:STATE_CHARACTERS]
                 where = f"{place} (episode {case.episode}, step {case.step + 1})"
                 for one, points in ((case.before, ""), (case.after, f"{case.points:+g}" if case.points else "")):
-                    rows.append(Row(task, (
-                        Cell(where if one is case.before else ""), Cell(one.action, code=True), Cell(f"{one.z:.2f}"),
-                        Cell(f"{one.z_prime:.2f}"), Cell(str(one.n)), Cell(f"{one.q:.2f}"), Cell(points),
+                    rows.append(TableRow(task, (
+                        TableCell(where if one is case.before else ""), TableCell(one.action, code=True),
+                        TableCell(f"{one.z:.2f}"), TableCell(f"{one.z_prime:.2f}"),
+                        TableCell(str(one.n)), TableCell(f"{one.q:.2f}"), TableCell(points),
                     ), name, (), arm.name, arm.model))  # fmt: skip
     if not rows:
         return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from engine.bench.measures import MEASURES, Played, Value
+from engine.bench.measures import MEASURES, ScoredEpisodes, Value
 from engine.bench.records import EpisodeRow
 from engine.bench.report import numbers
-from engine.bench.report.results import Arm, Results
-from engine.bench.report.shapes import Cell, Column, Row, Table
+from engine.bench.report.results import ArmRow, Results
+from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 
 SHOWN = ("neighbours", "changed", "own", "unusable", "tokens")
 """Measures of the table."""
@@ -23,11 +23,11 @@ def table(results: Results) -> Table | None:
     for arm in results.arms:
         name = f"{arm.name} ({arm.model})" if len(results.models) > 1 else arm.name
         for part, episodes in _parts(results, arm).items():
-            found = [Value(one.function(Played(tuple(episodes))), n=len(episodes)) for one in measures]
+            found = [Value(one.function(ScoredEpisodes(tuple(episodes))), n=len(episodes)) for one in measures]
             cells = [
                 numbers.cell(value, one, numbers.digits(one, ())) for one, value in zip(measures, found, strict=True)
             ]
-            rows.append(Row(part, (Cell(str(len(episodes))), *cells), name, (), arm.name, arm.model, part))
+            rows.append(TableRow(part, (TableCell(str(len(episodes))), *cells), name, (), arm.name, arm.model, part))
     asked = any(row.answers.get("asked") or row.answers.get("searched") for row in results.rows)
     if not rows or not asked:
         return None
@@ -41,7 +41,7 @@ def table(results: Results) -> Table | None:
     )  # fmt: skip
 
 
-def _parts(results: Results, arm: Arm) -> dict[str, list[EpisodeRow]]:
+def _parts(results: Results, arm: ArmRow) -> dict[str, list[EpisodeRow]]:
     """Return the episodes of an arm by their numbers, as "3" or "4–6"."""
     numbered = list(results.numbered(arm))
     last = max((number for number, _ in numbered), default=1)

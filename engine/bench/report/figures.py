@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.bench.measures import Measure, Value, curve, mean, values
 from engine.bench.report import axes, growth, numbers
-from engine.bench.report.results import Arm, Place, Results
+from engine.bench.report.results import ArmRow, Results, TaskColumn
 from engine.bench.report.shapes import Figure, Line, Panel
 from engine.bench.samples import NONE, PER
 from engine.errors import UsageError
@@ -137,12 +137,12 @@ def _line(measure: Measure, colour: int, points: list[tuple[float, Value]], perc
     return Line(measure.title, colour, x, y, low if banded else None, high if banded else None)
 
 
-def _setting(results: Results, arm: Arm, setting: str) -> Any:
+def _setting(results: Results, arm: ArmRow, setting: str) -> Any:
     """Return the value that the suite gives an arm's setting; None if it gives none."""
     given: Mapping[str, Any] = next((one for one in results.plan.get("arms") or () if one.get("name") == arm.name), {})
     settings = given.get("settings")
     return settings.get(setting) if isinstance(settings, Mapping) else None
 
 
-def _title(results: Results, place: Place, model: str) -> str:
+def _title(results: Results, place: TaskColumn, model: str) -> str:
     return f"{place.name}, {model}" if len(results.models) > 1 else place.name

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engine.bench.measures import MEASURES, Value
 from engine.bench.report import numbers
-from engine.bench.report.results import Arm, Results
-from engine.bench.report.shapes import Cell, Column, Figure, Line, Panel, Row, Table
+from engine.bench.report.results import ArmRow, Results
+from engine.bench.report.shapes import Column, Figure, Line, Panel, Table, TableCell, TableRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Bin:
     retrieval_ms: float | None
 
 
-def bins(results: Results, arm: Arm, width: int) -> tuple[Bin, ...]:
+def bins(results: Results, arm: ArmRow, width: int) -> tuple[Bin, ...]:
     """Return the test episodes of an arm by the size of memory before them; nothing if it remembers nothing."""
     found: dict[int, list[tuple[float, float, int]]] = {}
     remembers = False
@@ -69,9 +69,9 @@ def table(results: Results) -> Table | None:
             score = numbers.number(one.score, MEASURES["avg"], 1)
             ms = numbers.MISSING if one.retrieval_ms is None else f"{one.retrieval_ms:.2f}"
             part = f"{one.start}–{one.end}"
-            cells = (Cell(str(one.episodes)), Cell(ms, value=Value(one.retrieval_ms, n=one.episodes)),
-                     Cell(score, value=Value(one.score, n=one.episodes)))  # fmt: skip
-            rows.append(Row(f"{one.start:,}–{one.end:,}", cells, name, (), arm.name, arm.model, part))
+            cells = (TableCell(str(one.episodes)), TableCell(ms, value=Value(one.retrieval_ms, n=one.episodes)),
+                     TableCell(score, value=Value(one.score, n=one.episodes)))  # fmt: skip
+            rows.append(TableRow(f"{one.start:,}–{one.end:,}", cells, name, (), arm.name, arm.model, part))
     if not rows:
         return None
     columns = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from engine.bench.report.shapes import Cell, Column, Report, Row, Table
+from engine.bench.report.shapes import Column, Report, Table, TableCell, TableRow
 
 HEAD = r"""% Tables for \input{...} in a document with \usepackage{array,booktabs} and \usepackage[T1]{fontenc}.
 """
@@ -86,12 +86,12 @@ def _kind(column: Column) -> str:
     return r">{\raggedright\arraybackslash}p{0.36\linewidth}" if column.wide else "r" if column.number else "l"
 
 
-def _title(row: Row) -> str:
+def _title(row: TableRow) -> str:
     marks = ",".join(map(str, row.marks))
     return escaped(row.title) + (rf"\textsuperscript{{{marks}}}" if marks else "")
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     text = escaped(cell.text)
     text = rf"\texttt{{{text.replace('-', '-{}')}}}" if cell.code else rf"\textbf{{{text}}}" if cell.bold else text
     rest = " ".join(filter(None, (escaped(cell.range), f"({escaped(cell.remark)})" if cell.remark else "")))

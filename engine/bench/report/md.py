@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from engine.bench.report.shapes import Cell, Figure, Report, Row, Table, Words
+from engine.bench.report.shapes import Figure, Report, Table, TableCell, TableRow, Words
 
 _SPECIAL = re.compile(
     r"[\\`*<|~]|(?<!\w)_|_(?!\w)|\](?=[(\[:])|&(?=#?\w+;)|^>|^(?:#+|[-+]|\d+[.)])(?=\s)"
@@ -53,12 +53,12 @@ def _table(table: Table) -> list[str]:
     return [one for one in (f"## {_text(table.title)}", _text(table.caption), "\n".join(lines), notes) if one]
 
 
-def _title(row: Row) -> str:
+def _title(row: TableRow) -> str:
     marks = ", ".join(map(str, row.marks))
     return _text(row.title) + (f" ({marks})" if marks else "")
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     text = _code(cell.text) if cell.code else _text(cell.text)
     if cell.bold:
         text = f"**{text}**"

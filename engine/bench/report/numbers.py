@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.bench.measures import Measure, Value
-from engine.bench.report.shapes import Cell
+from engine.bench.report.shapes import TableCell
 
 MISSING = "–"
 """Text of a place without a value."""
@@ -52,7 +52,7 @@ def number(value: float, measure: Measure, behind: int, percent: bool = False, s
 def cell(
     value: Value, measure: Measure, behind: int, percent: bool = False, *, sign: bool = False, range: bool = True,
     bold: bool = False, remark: str = "", of: int = 0,
-) -> Cell:  # fmt: skip
+) -> TableCell:  # fmt: skip
     """Return the place of a table that shows a value.
 
     Args:
@@ -63,9 +63,9 @@ def cell(
         of: Number of units that were planned.
     """
     if value.mean is None:
-        return Cell(MISSING, remark=remark, value=value, of=of)
+        return TableCell(MISSING, remark=remark, value=value, of=of)
     ends = ""
     if range and value.low is not None and value.high is not None:
         low, high = (number(end, measure, behind, percent) for end in (value.low, value.high))
         ends = f"[{low}, {high}]"
-    return Cell(number(value.mean, measure, behind, percent, sign), ends, remark, bold, value=value, of=of)
+    return TableCell(number(value.mean, measure, behind, percent, sign), ends, remark, bold, value=value, of=of)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from html import escape
 
-from engine.bench.report import drawing
-from engine.bench.report.shapes import Cell, Column, Figure, Report, Row, Table, Words
+from engine.bench.report import images
+from engine.bench.report.shapes import Column, Figure, Report, Table, TableCell, TableRow, Words
 from engine.errors import MissingError
 
 _STYLE = f"""
-:root{{color-scheme:light dark;{drawing.colours()}}}
-@media (prefers-color-scheme:dark){{:root{{{drawing.colours(dark=True)}}}}}
+:root{{color-scheme:light dark;{images.colours()}}}
+@media (prefers-color-scheme:dark){{:root{{{images.colours(dark=True)}}}}}
 *{{box-sizing:border-box}}
 body{{margin:0 auto;max-width:1240px;padding:24px 16px 60px;
 background:var(--ground);color:var(--ink);
@@ -33,7 +33,7 @@ thead button::before{{display:inline-block;margin-right:.3em;color:var(--soft)}}
 code{{font:13px ui-monospace,monospace;overflow-wrap:anywhere}}td.wide{{min-width:16em}}
 ol,ul{{padding-left:22px;max-width:90ch}}figure{{margin:10px 0}}
 .figure{{max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt}}
-@media print{{:root{{{drawing.colours()}}}body{{max-width:none;padding:0;font-size:11px}}.scroll{{overflow:visible}}
+@media print{{:root{{{images.colours()}}}body{{max-width:none;padding:0;font-size:11px}}.scroll{{overflow:visible}}
 th,td{{padding:3px 6px}}section,figure,tr{{break-inside:avoid}}h2{{break-after:avoid}}}}
 """
 
@@ -84,7 +84,7 @@ def _part(part: Table | Figure | Words) -> str:
         lines += _table(part)
     elif isinstance(part, Figure):
         try:
-            drawn = drawing.inline(part)
+            drawn = images.inline(part)
             lines += ["<figure>", drawn, f"<figcaption>{escape(part.caption)}</figcaption>", "</figure>"]
         except MissingError as error:
             lines.append(f'<p class="soft">{escape(str(error))}</p>')
@@ -129,13 +129,13 @@ def _head(title: str, at: int, number: bool) -> str:
     return f'<th{kind} data-at="{at}" scope="col"><button type="button">{escape(title)}</button></th>'
 
 
-def _row(row: Row, columns: tuple[Column, ...]) -> str:
+def _row(row: TableRow, columns: tuple[Column, ...]) -> str:
     marks = f"<sup>{', '.join(map(str, row.marks))}</sup>" if row.marks else ""
     cells = "".join(_cell(cell, column) for cell, column in zip(row.cells, columns, strict=True))
     return f'<tr><th scope="row">{escape(row.title)}{marks}</th>{cells}</tr>'
 
 
-def _cell(cell: Cell, column: Column) -> str:
+def _cell(cell: TableCell, column: Column) -> str:
     text = escape(cell.text)
     text = f"<code>{text}</code>" if cell.code else f"<b>{text}</b>" if cell.bold else text
     rest = "".join(f"<small>{escape(one)}</small>" for one in (cell.range, cell.remark) if one)
@@ -146,7 +146,7 @@ def _cell(cell: Cell, column: Column) -> str:
     return f"<td{attributes}>{text}{rest}</td>"
 
 
-def _value(cell: Cell) -> str:
+def _value(cell: TableCell) -> str:
     """Return the number that a place is sorted by, "" for none."""
     if cell.value is not None:
         return "" if cell.value.mean is None else f"{cell.value.mean:.10g}"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine import limits
-from engine.bench import cases, reading, samples
+from engine.bench import cases, reader, samples
 from engine.bench.cases import Case
 from engine.bench.manifest import FINISHED, MANIFEST, read_manifest
-from engine.bench.measures import Key, Played
+from engine.bench.measures import Key, ScoredEpisodes
 from engine.bench.records import TEST, EpisodeRow, TimingRow
 from engine.bench.rows import EPISODES, TOLD
 from engine.bench.samples import Samples
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ArmRow:
     """A row of a table: an arm of the suite with one model.
 
     Attributes:
@@ -43,7 +43,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TaskColumn:
     """A column of a table: tasks that are reported together.
 
     Attributes:
@@ -90,7 +90,7 @@ class Results:
         return cells
 
     @cached_property
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[ArmRow, ...]:
         """The rows of tables: by model, then in the order of the suite."""
         found: dict[tuple[str, str], list[str]] = {}
         for name, cell in self.cells.items():
@@ -99,7 +99,7 @@ class Results:
         models = _order(["", *map(str, self.plan.get("models") or [])], [model for _, model in found])
         keys = sorted(found, key=lambda key: (models.index(key[1]), arms.index(key[0])))
         return tuple(
-            Arm(arm, model, str(self.cells[found[arm, model][0]].get("agent", "")), tuple(found[arm, model]))
+            ArmRow(arm, model, str(self.cells[found[arm, model][0]].get("agent", "")), tuple(found[arm, model]))
             for arm, model in keys
         )
 
@@ -114,7 +114,7 @@ class Results:
         return tuple(dict.fromkeys(arm.model for arm in self.arms if arm.model))
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[TaskColumn, ...]:
         """The columns of tables, without the average."""
         groups: dict[str, str] = {row.task: row.group for row in self.rows if row.phase == TEST}
         planned = dict.fromkeys(task for _, units in self._planned.items() for task, _ in units)
@@ -122,15 +122,15 @@ class Results:
         for task in _order(list(map(str, self.plan.get("tasks") or [])), list(planned)):
             if task in planned:
                 found.setdefault(groups.get(task, task), []).append(task)
-        return tuple(Place(name, tuple(tasks)) for name, tasks in found.items())
+        return tuple(TaskColumn(name, tuple(tasks)) for name, tasks in found.items())
 
     @property
-    def everything(self) -> Place:
+    def everything(self) -> TaskColumn:
         """The column over all tasks."""
-        return Place(AVERAGE, tuple(task for place in self.places for task in place.tasks))
+        return TaskColumn(AVERAGE, tuple(task for place in self.places for task in place.tasks))
 
     @property
-    def columns(self) -> tuple[Place, ...]:
+    def columns(self) -> tuple[TaskColumn, ...]:
         """The columns of tables, with the average if the suite asks for it."""
         average = self.wishes.get("average") == "tasks" and len(self.places) > 1
         return (*self.places, self.everything) if average else self.places
@@ -141,12 +141,12 @@ class Results:
         highest = {row.max_score for row in self.rows}
         return self.wishes.get("normalised") is True or highest == {1.0}
 
-    def finished(self, arm: Arm, place: Place) -> dict[Key, Played]:
+    def finished(self, arm: ArmRow, place: TaskColumn) -> dict[Key, ScoredEpisodes]:
         """Return the finished units of an arm in a column: its test episodes by task and seed."""
         return {key: self._played[arm.name, arm.model, key] for key in self.planned(arm, place)
                 if (arm.name, arm.model, key) in self._played}  # fmt: skip
 
-    def begun(self, arm: Arm) -> dict[Key, tuple[EpisodeRow, ...]]:
+    def begun(self, arm: ArmRow) -> dict[Key, tuple[EpisodeRow, ...]]:
         """Return the test episodes of the units of an arm that are not finished, in order, by task and seed."""
         found: dict[Key, list[EpisodeRow]] = {}
         for row in self.episodes(arm):
@@ -155,11 +155,11 @@ class Results:
                 found.setdefault(key, []).append(row)
         return {key: tuple(sorted(rows, key=lambda row: (row.leg, row.episode))) for key, rows in found.items()}
 
-    def planned(self, arm: Arm, place: Place) -> tuple[Key, ...]:
+    def planned(self, arm: ArmRow, place: TaskColumn) -> tuple[Key, ...]:
         """Return the units that were planned for an arm in a column."""
         return tuple(key for key in self._planned[arm.name, arm.model] if key[0] in place.tasks)
 
-    def unfinished(self, arm: Arm) -> tuple[str, ...]:
+    def unfinished(self, arm: ArmRow) -> tuple[str, ...]:
         """Return the names of the cells of an arm that are not finished."""
         return tuple(name for name in arm.cells if self.cells[name].get("state") != FINISHED)
 
@@ -172,11 +172,11 @@ class Results:
                 found[row.cell] = found.get(row.cell, 0) + row.overruled
         return found
 
-    def episodes(self, arm: Arm) -> tuple[EpisodeRow, ...]:
+    def episodes(self, arm: ArmRow) -> tuple[EpisodeRow, ...]:
         """Return all episodes of an arm, those of training and of unfinished cells included."""
         return tuple(row for row in self.rows if (row.arm, row.model) == (arm.name, arm.model))
 
-    def numbered(self, arm: Arm) -> Iterator[tuple[int, EpisodeRow]]:
+    def numbered(self, arm: ArmRow) -> Iterator[tuple[int, EpisodeRow]]:
         """Yield the test episodes of an arm, each with its number on its task. Overruled cells have none."""
         numbers: dict[tuple[str, str], int] = {}
         for row in sorted(self.episodes(arm), key=lambda row: (row.order, row.leg, row.episode)):
@@ -220,7 +220,7 @@ class Results:
         return found
 
     @cached_property
-    def _played(self) -> dict[tuple[str, str, Key], Played]:
+    def _played(self) -> dict[tuple[str, str, Key], ScoredEpisodes]:
         """The finished units by arm, model, task and seed: their cell is finished, or they have all their episodes.
 
         Cells that a person overruled have none.
@@ -236,7 +236,7 @@ class Results:
             if complete or all(self.cells[row.cell].get("state") == FINISHED for row in played):
                 ordered = tuple(sorted(played, key=lambda row: (row.order, row.leg, row.episode)))
                 timings = tuple(one for row in ordered if (one := self.timing(row)) is not None)
-                found[unit] = Played(ordered, timings, self.before(ordered[0].cell))
+                found[unit] = ScoredEpisodes(ordered, timings, self.before(ordered[0].cell))
         return found
 
 
@@ -250,7 +250,7 @@ def load(folder: Path) -> Results:
         BadFile: A file is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
-    found = reading.played(folder, manifest)
+    found = reader.played(folder, manifest)
     for row in found.rows:
         if row.cell not in manifest["cells"]:
             raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")

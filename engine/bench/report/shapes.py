@@ -8,7 +8,7 @@ from engine.bench.measures import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A place of a table.
 
     Attributes:
@@ -54,7 +54,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a table.
 
     Attributes:
@@ -68,7 +68,7 @@ class Row:
     """
 
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     group: str = ""
     marks: tuple[int, ...] = ()
     arm: str = ""
@@ -97,7 +97,7 @@ class Table:
     caption: str
     corner: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...] = ()
     timed: bool = False
     ours: bool = True

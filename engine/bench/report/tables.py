@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from engine.bench.measures import CERTAIN_UNITS, MEASURES, Key, Measure, Value, difference, mean, values
 from engine.bench.published import Number, Published
 from engine.bench.report import numbers, words
-from engine.bench.report.results import Arm, Place, Results
-from engine.bench.report.shapes import Cell, Column, Row, Table
+from engine.bench.report.results import ArmRow, Results, TaskColumn
+from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 from engine.bench.samples import PER, Samples
 from engine.records import total_cost
 
@@ -25,7 +25,7 @@ Found = Mapping[str, dict[Key, float]]
 def scores(results: Results, measures: Sequence[Measure]) -> Table:
     """Return the main table: arms x columns x measures, with intervals."""
     arms, columns = results.arms, results.columns
-    cells: list[list[Cell]] = [[] for _ in arms]
+    cells: list[list[TableCell]] = [[] for _ in arms]
     valid = [not words.invalid(results, arm) for arm in arms]
     for place in columns:
         for measure in measures:
@@ -58,8 +58,8 @@ def unfinished(results: Results) -> Table | None:
         for (task, seed), played in results.begun(arm).items():
             scores = [row.score for row in played]
             of = f" of {planned}" if isinstance(planned, int) else ""
-            cells = (Cell(task), Cell(str(seed)), Cell(f"{len(played)}{of}"), Cell(f"{plain.fmean(scores):.4g}"),
-                     Cell(f"{scores[-1]:.4g}"))  # fmt: skip
+            words = (task, str(seed), f"{len(played)}{of}", f"{plain.fmean(scores):.4g}", f"{scores[-1]:.4g}")
+            cells = tuple(TableCell(text) for text in words)
             rows.append(_row(results, arm, cells))
     if not rows:
         return None
@@ -87,7 +87,7 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
         pairs.setdefault(reference.name, []).append(arm.name)
     name = " and ".join(pairs)
     each = "".join(f" Compared with {to}: {words.listed(list(dict.fromkeys(arms)))}." for to, arms in pairs.items())
-    cells: dict[Arm, list[Cell]] = {arm: [] for arm in references}
+    cells: dict[ArmRow, list[TableCell]] = {arm: [] for arm in references}
     for place in results.columns:
         for measure in measures:
             found = {arm: _difference(results, arm, reference, place, measure) for arm, reference in references.items()}
@@ -120,9 +120,9 @@ def costs(results: Results) -> Table:
     )  # fmt: skip
 
 
-def _money(usd: float | None, n: int) -> Cell:
+def _money(usd: float | None, n: int) -> TableCell:
     """Return the cell of an amount of US dollars for `n` episodes."""
-    return Cell("unknown") if usd is None else Cell(f"{usd:,.2f}", value=Value(usd, n=n))
+    return TableCell("unknown") if usd is None else TableCell(f"{usd:,.2f}", value=Value(usd, n=n))
 
 
 def times(results: Results) -> Table:
@@ -131,7 +131,7 @@ def times(results: Results) -> Table:
     for arm in results.arms:
         took = [timing for row in results.episodes(arm) if (timing := results.timing(row)) is not None]
         hours = sum(one.wall_s for one in took) / 3600
-        total = Cell(f"{hours:.2f}", value=Value(hours, n=len(took)))
+        total = TableCell(f"{hours:.2f}", value=Value(hours, n=len(took)))
         paid = _money(total_cost(one.paid_usd for one in took), len(took))
         rows.append(_row(results, arm, [*_over_all(results, arm, TIMES), total, paid]))
     columns = (
@@ -157,7 +157,7 @@ def used(results: Results, timed: bool = False) -> Table:
         found = [*before, *between, *after]
         texts = (numbers.MISSING if one is None else f"{one:,.{3 if timed else 0}f}" for one in found)
         rows.append(_row(results, arm, [
-            Cell(text, value=Value(one, n=len(units) if one is not None else 0))
+            TableCell(text, value=Value(one, n=len(units) if one is not None else 0))
             for text, one in zip(texts, found, strict=True)
         ]))  # fmt: skip
     columns = tuple(
@@ -183,9 +183,9 @@ def commands(results: Results) -> Table:
         reading = next((str(text) for name in arm.cells if (text := results.cells[name].get("reading"))), "")
         replaced = dict.fromkeys(str(one) for name in arm.cells for one in results.cells[name].get("replaced") or ())
         settings = "; ".join(filter(None, (words.changes(results, arm), reading, *replaced)))
-        cells = (Cell(arm.agent), Cell(arm.model or numbers.MISSING), Cell(settings or numbers.MISSING),
-                 Cell(words.command(results, arm), code=True))  # fmt: skip
-        rows.append(Row(arm.name, cells))
+        cells = (TableCell(arm.agent), TableCell(arm.model or numbers.MISSING), TableCell(settings or numbers.MISSING),
+                 TableCell(words.command(results, arm), code=True))  # fmt: skip
+        rows.append(TableRow(arm.name, cells))
     columns = (
         Column("Agent", number=False), Column("Model", number=False), Column("Settings", number=False, wide=True),
         Column("Command", number=False, wide=True),
@@ -195,7 +195,7 @@ def commands(results: Results) -> Table:
 
 def surroundings(results: Results) -> Table:
     """Return seeds, models, versions and the machine."""
-    rows = tuple(Row(title, (Cell(text),)) for title, text in words.surroundings(results))
+    rows = tuple(TableRow(title, (TableCell(text),)) for title, text in words.surroundings(results))
     return Table("surroundings", "Seeds, versions and machine", "", "", (Column("", number=False, wide=True),), rows)
 
 
@@ -209,7 +209,7 @@ def published(table: Published, results: Results) -> Table:
         measure = MEASURES[name]
         columns.append(Column(numbers.heading(measure) if measure.unit != "share" else measure.title, place))
     rows = tuple(
-        Row(row.name, tuple(Cell(_published(value, table.digits)) for value in row.values), row.model)
+        TableRow(row.name, tuple(TableCell(_published(value, table.digits)) for value in row.values), row.model)
         for row in table.rows_for(place.name for place in results.places)
     )
     corner = "Game" if table.games else "Method" if all(table.measures) else "Candidate"
@@ -229,7 +229,7 @@ def _published(value: Number, behind: int) -> str:
     return (f"{value:,}" if isinstance(value, int) else f"{value:,.{behind}f}").replace("-", numbers.MINUS)
 
 
-def _best(arms: Sequence[Arm], found: Sequence[Mapping[Key, float]], measure: Measure) -> set[int]:
+def _best(arms: Sequence[ArmRow], found: Sequence[Mapping[Key, float]], measure: Measure) -> set[int]:
     """Return the arms that are certainly better than all others with their model, by number."""
     best = set()
     for i, arm in enumerate(arms):
@@ -240,19 +240,19 @@ def _best(arms: Sequence[Arm], found: Sequence[Mapping[Key, float]], measure: Me
     return best
 
 
-def _partner(results: Results, name: str | None, arm: Arm) -> Arm | None:
+def _partner(results: Results, name: str | None, arm: ArmRow) -> ArmRow | None:
     """Return the reference arm that an arm is compared with: with the same model, or the only one."""
     references = [one for one in results.arms if one.name == name]
     same = [one for one in references if one.model == arm.model]
     return same[0] if same else references[0] if len(references) == 1 else None
 
 
-def _difference(results: Results, arm: Arm, reference: Arm, place: Place, measure: Measure) -> Value:
+def _difference(results: Results, arm: ArmRow, reference: ArmRow, place: TaskColumn, measure: Measure) -> Value:
     one, other = (values(measure, results.finished(each, place), results.percent) for each in (arm, reference))
     return difference(one, other)
 
 
-def _over_all(results: Results, arm: Arm, names: Sequence[str]) -> list[Cell]:
+def _over_all(results: Results, arm: ArmRow, names: Sequence[str]) -> list[TableCell]:
     """Return measures of an arm over all tasks, without intervals."""
     place = results.everything
     units, of = results.finished(arm, place), _planned(results, arm, place)
@@ -274,25 +274,25 @@ def _all_columns(names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(Column(numbers.heading(MEASURES[name]), "", name, "all") for name in names)
 
 
-def _planned(results: Results, arm: Arm, place: Place) -> int:
+def _planned(results: Results, arm: ArmRow, place: TaskColumn) -> int:
     """Return the number of units that a value is averaged over if all are finished: seeds, or tasks."""
     planned = results.planned(arm, place)
     tasks = {task for task, _ in planned}
     return len(planned) if len(tasks) == 1 else len(tasks)
 
 
-def _row(results: Results, arm: Arm, cells: Sequence[Cell], marks: tuple[int, ...] = ()) -> Row:
-    return Row(arm.name, tuple(cells), _group(results, arm), marks, arm.name, arm.model)
+def _row(results: Results, arm: ArmRow, cells: Sequence[TableCell], marks: tuple[int, ...] = ()) -> TableRow:
+    return TableRow(arm.name, tuple(cells), _group(results, arm), marks, arm.name, arm.model)
 
 
-def _group(results: Results, arm: Arm) -> str:
+def _group(results: Results, arm: ArmRow) -> str:
     return (arm.model or "without a model") if len(results.models) > 1 else ""
 
 
-def _notes(results: Results) -> tuple[tuple[str, ...], dict[Arm, tuple[int, ...]]]:
+def _notes(results: Results) -> tuple[tuple[str, ...], dict[ArmRow, tuple[int, ...]]]:
     """Return the footnotes, and the numbers of those of each arm."""
     notes: list[str] = []
-    marks: dict[Arm, tuple[int, ...]] = {}
+    marks: dict[ArmRow, tuple[int, ...]] = {}
     for arm in results.arms:
         mine = words.notes_of(results, arm)
         marks[arm] = tuple(range(len(notes) + 1, len(notes) + len(mine) + 1))

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.bench.manifest import FINISHED
 from engine.bench.measures import Measure, measure
-from engine.bench.report.results import Arm, Place, Results
+from engine.bench.report.results import ArmRow, Results, TaskColumn
 from engine.bench.report.shapes import Words
 from engine.bench.statistics import CONFIDENCE, RESAMPLES
 from engine.limits import is_number
@@ -70,7 +70,7 @@ def _workers(results: Results) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def workers_of(results: Results, arm: Arm) -> int:
+def workers_of(results: Results, arm: ArmRow) -> int:
     """Return how many workers share each memory of an arm."""
     return max((int(results.cells[name].get("workers") or 1) for name in arm.cells), default=1)
 
@@ -107,14 +107,14 @@ def surroundings(results: Results) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def notes_of(results: Results, arm: Arm) -> tuple[str, ...]:
+def notes_of(results: Results, arm: ArmRow) -> tuple[str, ...]:
     """Return what a reader must know of an arm: that it is not finished, not the agent's alone, or not valid."""
     name = f"{arm.name} with {arm.model}" if len(results.models) > 1 and arm.model else arm.name
     found = _unfinished(results, arm), _overruled(results, arm), invalid(results, arm)
     return tuple(f"{name}: {text}" for text in found if text)
 
 
-def _overruled(results: Results, arm: Arm) -> str:
+def _overruled(results: Results, arm: ArmRow) -> str:
     """Return which cells of an arm are left out because a person overruled them."""
     names = [
         f"{name} (at {counted(results.overruled[name], 'step')})" for name in arm.cells if name in results.overruled
@@ -122,7 +122,7 @@ def _overruled(results: Results, arm: Arm) -> str:
     return f"left out, because a person overruled the agent: {listed(names)}." if names else ""
 
 
-def _unfinished(results: Results, arm: Arm) -> str:
+def _unfinished(results: Results, arm: ArmRow) -> str:
     """Return which cells of an arm are not finished."""
     states: dict[str, list[str]] = {}
     for name in results.unfinished(arm):
@@ -136,7 +136,7 @@ def _unfinished(results: Results, arm: Arm) -> str:
     return f"{done} of {counted(len(arm.cells), 'cell')} {FINISHED}; {which}."
 
 
-def invalid(results: Results, arm: Arm) -> str:
+def invalid(results: Results, arm: ArmRow) -> str:
     """Return that the model or the environment failed too often, "" if they did not."""
     rows = [row for played in results.finished(arm, results.everything).values() for row in played.rows]
     asked, missing = (sum(row.answers.get(name, 0) for row in rows) for name in ("asked", "missing"))
@@ -161,7 +161,7 @@ def _limit(settings: Mapping[str, Any], name: str) -> float:
     return float(most) if most is not None and is_number(most) else 1.0
 
 
-def missing_units(results: Results, arm: Arm, place: Place, reference: Arm | None = None) -> str:
+def missing_units(results: Results, arm: ArmRow, place: TaskColumn, reference: ArmRow | None = None) -> str:
     """Return how many of the planned units of a place are finished, as "2 of 3 seeds"; "" if all are.
 
     Args:
@@ -176,13 +176,13 @@ def missing_units(results: Results, arm: Arm, place: Place, reference: Arm | Non
     return f"{have} of {len(planned)} {what}"
 
 
-def command(results: Results, arm: Arm) -> str:
+def command(results: Results, arm: ArmRow) -> str:
     """Return the command that plays an arm again: that of its run, for this arm alone. Joined runs have one each."""
     given = dict.fromkeys(results.cells[name].get("command") or results.manifest.get("command") for name in arm.cells)
     return "; ".join(dict.fromkeys(_command(results, arm, one) for one in given))
 
 
-def _command(results: Results, arm: Arm, given: Any) -> str:
+def _command(results: Results, arm: ArmRow, given: Any) -> str:
     words = _split(given) if isinstance(given, str) else []
     if words[:1] != ["jitrl"]:
         words = ["jitrl", "bench", "run", str(results.manifest.get("suite") or "SUITE")]
@@ -210,7 +210,7 @@ def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
     return found
 
 
-def changes(results: Results, arm: Arm) -> str:
+def changes(results: Results, arm: ArmRow) -> str:
     """Return the profile and the settings that the suite gives an arm, as on a command line."""
     given: Mapping[str, Any] = next(
         (one for one in results.plan.get("arms") or [] if one.get("name") == arm.name), {}

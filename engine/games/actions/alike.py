@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 from engine.games.actions import limits
 from engine.games.actions.experience import Key
-from engine.games.actions.handlers import Handlers, Reading
+from engine.games.actions.handlers import Handlers, RoutineReads
 from engine.games.actions.looks import Looks
 from engine.games.actions.names import Thing
 from engine.games.actions.order import ORDER, Attempt
@@ -65,7 +65,7 @@ class Alike:
         self._player = player
         self._here = here
         self._at_place = handlers.reading(placed)
-        self._readings: dict[int, Reading] = {}
+        self._readings: dict[int, RoutineReads] = {}
         self._once = object()
         self._memory = memory
         self._lit = lit
@@ -167,7 +167,7 @@ class Alike:
             self._itselves.add(both)
         return both, part[1]
 
-    def _reading(self, action: int) -> Reading:
+    def _reading(self, action: int) -> RoutineReads:
         """Return what an action's routines look at, and those of the place if they ask for it."""
         known = self._readings.get(action)
         if known is None:
@@ -204,7 +204,7 @@ class Alike:
             known = self._contexts[action, *routines] = self._number((values, room))
         return known
 
-    def _values(self, readings: Iterable[Reading]) -> Hashable:
+    def _values(self, readings: Iterable[RoutineReads]) -> Hashable:
         memory, at = self._memory, self._story.globals_at
         variables = self._facts & frozenset(number for reading in readings for number in reading.variables)
         objects = {number for reading in readings for number in reading.objects}

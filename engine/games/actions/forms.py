@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.games.actions.grammar import Grammar, Slot
-from engine.games.actions.phrasing import phrase, usage
+from engine.games.actions.grammar import Slot, StoryGrammar
+from engine.games.actions.phrases import phrase, usage
 from engine.games.zmachine.commands import for_program
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CommandForm:
     """The usual wording of one action.
 
     Attributes:
@@ -38,14 +38,14 @@ class Form:
     routines: tuple[int, ...] = ()
 
 
-def forms(grammar: Grammar, length: int) -> list[Form]:
+def forms(grammar: StoryGrammar, length: int) -> list[CommandForm]:
     """Return the forms for each action and number of things, sorted by number of things, then by action.
 
     Of several grammar lines for the same action and things the shortest is used, then the one with the most usual
     verb. Lines whose things must pass a test of the story are kept beside those without a test. If another line
     needs fewer things to be held, it is kept as a spare for things that cannot be held.
     """
-    groups: dict[tuple[int, int, bool, tuple[int, ...]], list[tuple[tuple[int, int, str], Form]]] = {}
+    groups: dict[tuple[int, int, bool, tuple[int, ...]], list[tuple[tuple[int, int, str], CommandForm]]] = {}
     taken: set[tuple[str, tuple[tuple[str, ...] | Slot, ...]]] = set()
     for pattern in grammar.patterns:
         slots = pattern.slots
@@ -55,7 +55,7 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
         if pattern.meta or len(slots) > 2 or not verbs or (not slots and verbs != tuple(own)):
             continue
         text = phrase(replace(pattern, verbs=verbs), length)
-        form = Form(
+        form = CommandForm(
             text,
             pattern.action,
             held=tuple(slot.held for slot in slots),
@@ -68,7 +68,7 @@ def forms(grammar: Grammar, length: int) -> list[Form]:
         )
         order = (len(pattern.parts), -usage(text.split()[0]), text)
         groups.setdefault((pattern.action, len(slots), pattern.swapped, form.only), []).append((order, form))
-    found: list[Form] = []
+    found: list[CommandForm] = []
     for options in groups.values():
         ranked = [form for _, form in sorted(options, key=lambda option: option[0])]
         found.append(ranked[0])

@@ -68,7 +68,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class StoryGrammar:
     """A story's grammar.
 
     Attributes:
@@ -85,9 +85,9 @@ class Grammar:
     directions: tuple[str, ...]
 
 
-def read_grammar(story: StoryFile) -> Grammar | None:
+def read_grammar(story: StoryFile) -> StoryGrammar | None:
     """Return the grammar of a story, None if its layout is not known."""
-    readers: tuple[Callable[[StoryFile], Grammar | None], ...] = (_zil, _inform1, _inform2)
+    readers: tuple[Callable[[StoryFile], StoryGrammar | None], ...] = (_zil, _inform1, _inform2)
     for reader in readers:
         try:
             grammar = reader(story)
@@ -124,7 +124,7 @@ def _verbs(story: StoryFile, numbered: Callable[[bytes], int | None]) -> dict[in
 # --------------------------------------------------------------------------------------------- Infocom
 
 
-def _zil(story: StoryFile) -> Grammar | None:
+def _zil(story: StoryFile) -> StoryGrammar | None:
     if story.version > 5:
         return None
     table = story.static_at
@@ -172,7 +172,7 @@ def _zil(story: StoryFile) -> Grammar | None:
     directions = tuple(
         word for word, (_, data) in story.dictionary.items() if zil_value(data, 16, 3) is not None
     )
-    return Grammar("zil", tuple(patterns), routines, directions)
+    return StoryGrammar("zil", tuple(patterns), routines, directions)
 
 
 def _zil_slot(where: int, flag: int) -> Slot:
@@ -207,7 +207,7 @@ def _inform_verbs(story: StoryFile) -> tuple[dict[int, list[str]], frozenset[str
     return verbs, meta
 
 
-def _inform1(story: StoryFile) -> Grammar | None:
+def _inform1(story: StoryFile) -> StoryGrammar | None:
     pointers = _pointers(story, story.static_at)
     lines: list[tuple[int, bytes]] = []
     expected = pointers[0]
@@ -253,10 +253,10 @@ def _inform1(story: StoryFile) -> Grammar | None:
     routines: dict[int, tuple[int, ...]] = {
         action: (story.unpack(story.word(expected + 2 * action)),) for action in range(count)
     }
-    return Grammar("inform1", tuple(patterns), routines, ())
+    return StoryGrammar("inform1", tuple(patterns), routines, ())
 
 
-def _inform2(story: StoryFile) -> Grammar | None:
+def _inform2(story: StoryFile) -> StoryGrammar | None:
     pointers = _pointers(story, story.static_at)
     verbs, meta = _inform_verbs(story)
     words_at = {at: word for word, (at, _) in story.dictionary.items()}
@@ -287,7 +287,7 @@ def _inform2(story: StoryFile) -> Grammar | None:
     routines: dict[int, tuple[int, ...]] = {
         action: (story.unpack(story.word(at + 2 * action)),) for action in range(highest + 1)
     }
-    return Grammar("inform2", tuple(patterns), routines, ())
+    return StoryGrammar("inform2", tuple(patterns), routines, ())
 
 
 def _inform2_tokens(story: StoryFile, at: int) -> tuple[list[tuple[int, int]], int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.games.actions import limits
-from engine.games.actions.grammar import Grammar
+from engine.games.actions.grammar import StoryGrammar
 from engine.games.zmachine.story import BadStory, Instruction, StoryFile
 
 _CALLS = frozenset({("v", 0), ("v", 12), ("v", 25), ("v", 26), ("1", 8), ("2", 25), ("2", 26)})
@@ -61,7 +61,7 @@ class _Routine:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RoutineReads:
     """What routines look at, apart from the things that a command names.
 
     Attributes:
@@ -80,9 +80,9 @@ class Reading:
     properties: frozenset[int] | None
     tables: frozenset[tuple[bool, int]]
 
-    def and_of(self, other: Reading) -> Reading:
+    def and_of(self, other: RoutineReads) -> RoutineReads:
         """Return what these routines and others look at."""
-        return Reading(
+        return RoutineReads(
             self.variables | other.variables,
             self.objects | other.objects,
             self.named | other.named,
@@ -103,14 +103,14 @@ class Handlers:
     Attributes:
         effective: Actions whose own routines change things; all actions where rules carry them out.
         facts: Numbers of the global variables that routines of objects set. Some of them belong to the parser or
-            the clock; see `engine.games.zmachine.bearings`.
+            the clock; see `engine.games.zmachine.parser_globals`.
         highest: Highest action number that a command can lead to.
     """
 
     def __init__(
         self,
         story: StoryFile,
-        grammar: Grammar,
+        grammar: StoryGrammar,
         action_globals: Iterable[int],
     ) -> None:
         self._story = story
@@ -118,8 +118,8 @@ class Handlers:
         self._variables = frozenset(16 + number for number in action_globals)
         self._known: dict[int, _Routine | None] = {}
         self._asked: dict[tuple[int, ...], frozenset[int]] = {}
-        self._read_by: dict[tuple[int, ...], Reading] = {}
-        self._read_by_action: dict[int, Reading] = {}
+        self._read_by: dict[tuple[int, ...], RoutineReads] = {}
+        self._read_by_action: dict[int, RoutineReads] = {}
         self._code_at = min(
             (at for routines in grammar.action_routines.values() for at in routines if at),
             default=story.static_at,
@@ -171,7 +171,7 @@ class Handlers:
         """Return the actions without a grammar under which an action asks its things: to receive something, say."""
         return self._asking_seconds.get(action, frozenset())
 
-    def reading(self, routines: tuple[int, ...]) -> Reading:
+    def reading(self, routines: tuple[int, ...]) -> RoutineReads:
         """Return what the routines at these addresses look at."""
         known = self._read_by.get(routines)
         if known is None:
@@ -179,7 +179,7 @@ class Handlers:
             every = [routine for depth, routine in whole if depth <= limits.READING]
             attributes = frozenset(number for _, routine in whole for number in routine.attributes)
             properties = frozenset(number for _, routine in whole for number in routine.properties)
-            known = self._read_by[routines] = Reading(
+            known = self._read_by[routines] = RoutineReads(
                 frozenset(variable - 16 for routine in every for variable in routine.reads),
                 frozenset(number for routine in every for number in (*routine.tests, *self._handed_on(routine))),
                 frozenset(number for routine in every for number in routine.names),
@@ -211,7 +211,7 @@ class Handlers:
         further = {(to, other) for to, other, is_variable, value in routine.passed if is_variable and value == local}
         return deeper > 0 and any(self._looks_at(to, other, deeper - 1) for to, other in further)
 
-    def action_reading(self, action: int) -> Reading:
+    def action_reading(self, action: int) -> RoutineReads:
         """Return what an action's own routines look at."""
         known = self._read_by_action.get(action)
         if known is None:
@@ -262,7 +262,7 @@ class Handlers:
         counts = {variable for routine in routines for variable in routine.counts}
         return frozenset(variable - 16 for variable in sets - counts - self._variables if variable >= 16)
 
-    def _copies(self, grammar: Grammar) -> frozenset[int]:
+    def _copies(self, grammar: StoryGrammar) -> frozenset[int]:
         """Return the variable in which Inform's routines find a copy of the current action, as a set."""
         if grammar.layout == "zil":
             return frozenset()

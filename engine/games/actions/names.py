@@ -10,8 +10,8 @@ from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
 from engine.games.actions.looks import Looks
 from engine.games.actions.vocabulary import Vocabulary
-from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.parser_globals import Bearings
 from engine.games.zmachine.story import WORD, StoryFile
 from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 from engine.games.zmachine.world import World
@@ -55,7 +55,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class CommandParts:
     """What commands can be made of in one state.
 
     Attributes:
@@ -101,7 +101,7 @@ class _Meaning:
 
 
 @dataclass(slots=True)
-class Known:
+class KnownWords:
     """What words meant and who listens in the states that were seen. It depends only on the things at hand."""
 
     meanings: dict[Hashable, _Meaning] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Namer:
         vocabulary: Vocabulary,
         player: int,
         *,
-        known: Known,
+        known: KnownWords,
         speaks: bool,
         waiting: int,
     ) -> None:
@@ -150,7 +150,7 @@ class Namer:
         self._lit = True
         self._before: set[tuple[bytes, int]] = set()
 
-    def hand(self, shown: str, saved: Snapshot) -> Hand:
+    def hand(self, shown: str, saved: Snapshot) -> CommandParts:
         """Return the things that `shown` and the looks at them mention, those in the object tree, and other words.
 
         Args:
@@ -206,7 +206,7 @@ class Namer:
         if self._speaks:
             far = [word for word in self._new_words(read, words) if self._meant(word, saved) is None]
             heard = self._heard([*far, *reversed(unclear)], things)
-        return Hand(
+        return CommandParts(
             (*things, *self._values(f"{shown} {read}", saved)),
             tuple(self._looked),
             tuple(heard),

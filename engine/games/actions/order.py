@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.games.actions import limits
-from engine.games.actions.forms import Form
-from engine.games.actions.names import Hand, Thing
-from engine.games.actions.phrasing import usage
+from engine.games.actions.forms import CommandForm
+from engine.games.actions.names import CommandParts, Thing
+from engine.games.actions.phrases import usage
 
 FIRST = 600
 """A first budget, in commands rather than seconds, so that its results do not depend on the machine. It finds nine in
@@ -30,7 +30,7 @@ ten changes. A search with a budget continues when the state comes again, so the
 actions. Runs that must be repeatable search without a budget, which is the default."""
 ORDER = -1
 """Action number of commands that are given to another character."""
-_Pair = tuple[Form, Thing, Thing]
+_Pair = tuple[CommandForm, Thing, Thing]
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class Attempt:
     only: tuple[int, ...] = ()
 
 
-class Order:
+class TryOrder:
     """The commands to try in one state.
 
     Args:
@@ -86,11 +86,11 @@ class Order:
 
     def __init__(
         self,
-        forms: Sequence[Form],
+        forms: Sequence[CommandForm],
         bare: Sequence[str],
-        hand: Hand,
+        hand: CommandParts,
         *,
-        topics: Callable[[Form], Sequence[str]],
+        topics: Callable[[CommandForm], Sequence[str]],
         effective: frozenset[int],
         highest: int,
         here: frozenset[int],
@@ -156,7 +156,7 @@ class Order:
 
     # ----------------------------------------------------------------------------------- one thing
 
-    def _single(self, wanted: Callable[[Form, Thing], bool]) -> Iterator[Attempt]:
+    def _single(self, wanted: Callable[[CommandForm, Thing], bool]) -> Iterator[Attempt]:
         for form in self._singles:
             effective = form.action in self._effective and not form.spare
             for thing in self._things:
@@ -269,7 +269,7 @@ class Order:
         self._known_pairs = found
         return found
 
-    def _reaches(self, thing: Thing, form: Form, slot: int) -> bool:
+    def _reaches(self, thing: Thing, form: CommandForm, slot: int) -> bool:
         """Whether something can be done with a thing: it is no direction, and at hand if it is what acts.
 
         Where the verb itself takes it first, taking it is a command of its own.
@@ -320,6 +320,6 @@ class Order:
         return thing.name.split()[0] in self._ways
 
 
-def _is_tool(form: Form) -> bool:
+def _is_tool(form: CommandForm) -> bool:
     """Whether the second thing is the instrument of the action."""
     return form.text.endswith(" with {}") or form.held == (False, True)

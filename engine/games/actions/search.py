@@ -15,14 +15,14 @@ from typing import Protocol
 from engine.games.actions.alike import Alike
 from engine.games.actions.experience import Experience
 from engine.games.actions.forms import forms
-from engine.games.actions.grammar import Grammar
+from engine.games.actions.grammar import StoryGrammar
 from engine.games.actions.handlers import Handlers
-from engine.games.actions.names import Hand, Known, Namer
-from engine.games.actions.order import ORDER, Order
+from engine.games.actions.names import CommandParts, KnownWords, Namer
+from engine.games.actions.order import ORDER, TryOrder
 from engine.games.actions.vocabulary import Vocabulary
-from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.prompt import Prompt
+from engine.games.zmachine.parser_globals import Bearings
+from engine.games.zmachine.prompt import StoryPrompt
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
@@ -36,10 +36,10 @@ _FOLLOW = "follow me"
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class SearchMemory:
     """What searches found out: what words mean, what commands do, and which menus nothing comes of."""
 
-    known: Known = field(default_factory=Known)
+    known: KnownWords = field(default_factory=KnownWords)
     experience: Experience = field(default_factory=Experience)
     screens: set[Screen] = field(default_factory=set)
 
@@ -50,7 +50,7 @@ class ActionFinder:
     def __init__(
         self,
         story: StoryFile,
-        grammar: Grammar,
+        grammar: StoryGrammar,
         bearings: Bearings,
         *,
         player: int,
@@ -84,7 +84,7 @@ class ActionFinder:
 
     def search(
         self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
-    ) -> Search:
+    ) -> ActionSearch:
         """Return a search in the state `saved`, not yet started.
 
         Args:
@@ -94,12 +94,12 @@ class ActionFinder:
             saved: The state.
             remember: Whether to use what was found in other states. Then the result depends on which these were.
         """
-        return Search(self, machine, world, shown, saved, self._memory if remember else self._fresh())
+        return ActionSearch(self, machine, world, shown, saved, self._memory if remember else self._fresh())
 
-    def _fresh(self) -> Memory:
-        return Memory(experience=Experience(self._pickup))
+    def _fresh(self) -> SearchMemory:
+        return SearchMemory(experience=Experience(self._pickup))
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
         """Return the things at hand, and the words that the texts mention."""
         namer = Namer(
             machine,
@@ -115,7 +115,7 @@ class ActionFinder:
         )
         return namer.hand(shown, saved)
 
-    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot, memory: SearchMemory) -> Iterator[None]:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
         placed = self._routines_here(saved)
         here = self.handlers.asked(placed)
@@ -125,7 +125,7 @@ class ActionFinder:
             self._story, self.handlers, facts, self._player, here, placed, saved.memory,
             lit=hand.lit, ways=frozenset(self._ways), waited=trial.waited, number=memory.experience.number,
         )  # fmt: skip
-        order = Order(
+        order = TryOrder(
             self._forms,
             self.bare,
             hand,
@@ -192,20 +192,20 @@ class Finder(Protocol):
         """The parser's variables, None if they are not known."""
         ...
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
         """Return the things at hand, and the words that the texts mention."""
         ...
 
-    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot, memory: SearchMemory) -> Iterator[None]:
         """Try commands, one per iteration."""
         ...
 
 
-class Search:
+class ActionSearch:
     """A search for the valid actions of one state, which can be run in parts."""
 
     def __init__(
-        self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory
+        self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory
     ) -> None:
         self._finder = finder
         self._memory = memory
@@ -230,7 +230,7 @@ class Search:
         if self._trial is None:
             finder = self._finder
             hand = finder.hand(self._machine, self._world, self._shown, self._saved, self._memory)
-            prompt = Prompt(self._machine, self._world.story, finder.bearings)
+            prompt = StoryPrompt(self._machine, self._world.story, finder.bearings)
             self._trial = Trial(
                 self._machine, self._world, self._saved, prompt, finder.idle, hand.looked, self._memory.screens
             )

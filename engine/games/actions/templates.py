@@ -11,14 +11,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from engine.games.actions import limits
-from engine.games.actions.names import NO_WORD, Hand, Thing
-from engine.games.actions.search import Memory, Search
-from engine.games.zmachine.bearings import Bearings
+from engine.games.actions.names import NO_WORD, CommandParts, Thing
+from engine.games.actions.search import ActionSearch, SearchMemory
 from engine.games.zmachine.commands import for_program
 from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.parser_globals import Bearings
 from engine.games.zmachine.story import WORD, StoryFile
 from engine.games.zmachine.trial import Trial
-from engine.games.zmachine.wording import Wording
+from engine.games.zmachine.vocabulary import Wording
 from engine.games.zmachine.world import World
 
 _NOT_THINGS_WORDS = """
@@ -62,12 +62,12 @@ class TemplateFinder:
 
     def search(
         self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
-    ) -> Search:
+    ) -> ActionSearch:
         """Return a search in the state `saved`, not yet started. It remembers nothing."""
         del remember
-        return Search(self, machine, world, shown, saved, Memory())
+        return ActionSearch(self, machine, world, shown, saved, SearchMemory())
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: Memory) -> Hand:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
         """Return the things at hand."""
         del memory
         story = self._story
@@ -85,9 +85,9 @@ class TemplateFinder:
                 looked.append(world.facts())
                 answers.setdefault(answer, word)
         things = tuple(Thing(word, 0, False, frozenset()) for word in answers.values())
-        return Hand(things, tuple(looked))
+        return CommandParts(things, tuple(looked))
 
-    def attempts(self, trial: Trial, hand: Hand, saved: Snapshot, memory: Memory) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot, memory: SearchMemory) -> Iterator[None]:
         """Try all commands, those with few things first, one per iteration.
 
         "All" is tried where one thing did something. A template for two things is given up once the story answered to

@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.games.stories.layout import Layout, Walk, grow
+from engine.games.stories.layout import RoomLayout, Walk, grow
 
 BLURBS = {
     "kitchen": "This is the kitchen, where the cooking is done.",
@@ -96,7 +96,7 @@ SIZES = {
 
 
 @dataclass
-class Plan:
+class CookingPlan:
     """A cooking story before it is made with TextWorld.
 
     Attributes:
@@ -108,7 +108,7 @@ class Plan:
         heats: The appliances.
     """
 
-    layout: Layout
+    layout: RoomLayout
     size: Size
     recipe: dict[str, tuple[str, str]] = field(default_factory=dict)
     things: dict[str, str] = field(default_factory=dict)
@@ -121,14 +121,14 @@ class Plan:
         return self.holders[holder][1] if holder in self.holders else holder
 
 
-def plan_cooking(seed: int, size: str) -> Plan:
+def plan_cooking(seed: int, size: str) -> CookingPlan:
     """Plan a story; the same seed and size give the same plan."""
     rng = random.Random(seed)
     chosen = SIZES[size]
     others = [room for room in BLURBS if room != "kitchen"]
     rng.shuffle(others)
     layout = grow(["kitchen", *others[: chosen.rooms - 1]], rng)
-    plan = Plan(layout, chosen, heats=list(HEATS)[: chosen.heats])
+    plan = CookingPlan(layout, chosen, heats=list(HEATS)[: chosen.heats])
     for room in layout.rooms:
         if room in HOLDERS:
             kind, name = HOLDERS[room]
@@ -154,7 +154,7 @@ def plan_cooking(seed: int, size: str) -> Plan:
     return plan
 
 
-def walkthrough(plan: Plan) -> list[str]:
+def walkthrough(plan: CookingPlan) -> list[str]:
     """Return commands that win: fetch everything, nearest first, then cook and cut it in the kitchen."""
     walk = Walk(plan.layout)
     wanted = [*plan.recipe, *(["knife"] if plan.size.cut else [])]
@@ -226,7 +226,7 @@ def _portable(maker: Any, name: str) -> Any:
     return thing
 
 
-def _recipe(maker: Any, plan: Plan, made: dict[str, Any], kitchen: Any) -> Any:
+def _recipe(maker: Any, plan: CookingPlan, made: dict[str, Any], kitchen: Any) -> Any:
     """Add the recipe to TextWorld's game; return the meal."""
     recipe, meal = maker.new(type="RECIPE", name=""), maker.new(type="meal", name="meal")
     meal.add_property("edible")
@@ -244,7 +244,7 @@ def _recipe(maker: Any, plan: Plan, made: dict[str, Any], kitchen: Any) -> Any:
     return meal
 
 
-def _quests(maker: Any, plan: Plan, made: dict[str, Any], meal: Any) -> list[Any]:
+def _quests(maker: Any, plan: CookingPlan, made: dict[str, Any], meal: Any) -> list[Any]:
     """Return the quests: a point each for fetching, cooking and cutting a food, and what loses the game."""
     from textworld.generator.game import Event, Quest
 
@@ -273,7 +273,7 @@ def blurbs() -> dict[str, str]:
     return BLURBS
 
 
-def objective(plan: Plan) -> str:
+def objective(plan: CookingPlan) -> str:
     """Return the objective that the player is told at the start: the recipe."""
     steps = []
     for food, (heat, cut) in plan.recipe.items():

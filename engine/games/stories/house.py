@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.games.stories.layout import Layout, Walk, grow
+from engine.games.stories.layout import RoomLayout, Walk, grow
 
 GOAL = "pedestal"
 
@@ -54,7 +54,7 @@ SIZES = {"small": (7, 4, 1), "medium": (12, 5, 2), "large": (16, 7, 3)}
 
 
 @dataclass
-class Plan:
+class HousePlan:
     """A house before it is made with TextWorld.
 
     Attributes:
@@ -64,7 +64,7 @@ class Plan:
         treasures: The things that belong on the pedestal.
     """
 
-    layout: Layout
+    layout: RoomLayout
     furniture: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     things: dict[str, str] = field(default_factory=dict)
     treasures: list[str] = field(default_factory=list)
@@ -75,13 +75,13 @@ class Plan:
         return self.furniture[holder][1] if holder in self.furniture else holder
 
 
-def plan_house(seed: int, size: str) -> Plan:
+def plan_house(seed: int, size: str) -> HousePlan:
     """Plan a house; the same seed and size give the same plan."""
     rng = random.Random(seed)
     count, treasures, locks = SIZES[size]
     others = [room for room, _, _ in ROOMS[1:]]
     rng.shuffle(others)
-    plan = Plan(grow(["hall", *others[: count - 1]], rng))
+    plan = HousePlan(grow(["hall", *others[: count - 1]], rng))
     for name, _, furniture in ROOMS:
         if name in plan.layout.rooms and furniture:
             plan.furniture[furniture[1]] = (furniture[0], name, "")
@@ -91,7 +91,7 @@ def plan_house(seed: int, size: str) -> Plan:
     return plan
 
 
-def _lock(plan: Plan, rng: random.Random, locks: int, dead_ends: list[str]) -> None:
+def _lock(plan: HousePlan, rng: random.Random, locks: int, dead_ends: list[str]) -> None:
     """Lock a dead end and some chests, place the keys, and close a few more passages."""
     layout = plan.layout
     open_rooms = [room for room in layout.rooms[1:] if room not in dead_ends]
@@ -111,7 +111,7 @@ def _lock(plan: Plan, rng: random.Random, locks: int, dead_ends: list[str]) -> N
         layout.close(room, door)
 
 
-def _place(plan: Plan, rng: random.Random, treasures: int) -> None:
+def _place(plan: HousePlan, rng: random.Random, treasures: int) -> None:
     """Put the first treasures behind locks and the others anywhere; put the idol into a room without a lock."""
     names = list(TREASURES)
     rng.shuffle(names)
@@ -129,7 +129,7 @@ def _place(plan: Plan, rng: random.Random, treasures: int) -> None:
     plan.things[CURSED] = rng.choice(rest)
 
 
-def walkthrough(plan: Plan) -> list[str]:
+def walkthrough(plan: HousePlan) -> list[str]:
     """Return commands that win: fetch everything, nearest first, then put the treasures on the pedestal.
 
     Raises:
@@ -158,7 +158,7 @@ def walkthrough(plan: Plan) -> list[str]:
     return walk.commands
 
 
-def _key_of(plan: Plan, thing: str) -> str:
+def _key_of(plan: HousePlan, thing: str) -> str:
     """Return the key to the furniture that `thing` is in, "" if it is not locked."""
     holder = plan.things[thing]
     return plan.furniture[holder][2] if holder in plan.furniture else ""
@@ -196,7 +196,7 @@ def build(seed: int, size: str, options: Any) -> tuple[Any, list[str]]:
     return maker.build(validate=False), walkthrough(plan)
 
 
-def _matches(plan: Plan) -> list[tuple[str, str]]:
+def _matches(plan: HousePlan) -> list[tuple[str, str]]:
     pairs = [(key, name) for name, (_, _, key) in plan.furniture.items() if key]
     return pairs + [(key, door) for door, key in plan.layout.doors.values() if key]
 

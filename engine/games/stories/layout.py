@@ -12,7 +12,7 @@ OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
 @dataclass
-class Layout:
+class RoomLayout:
     """Rooms and the passages between them.
 
     Attributes:
@@ -77,7 +77,7 @@ class Layout:
         return rooms
 
 
-def grow(rooms: Sequence[str], rng: random.Random, loops: float = 0.25) -> Layout:
+def grow(rooms: Sequence[str], rng: random.Random, loops: float = 0.25) -> RoomLayout:
     """Place rooms on a grid, each next to an earlier one.
 
     Args:
@@ -85,7 +85,7 @@ def grow(rooms: Sequence[str], rng: random.Random, loops: float = 0.25) -> Layou
         rng: Source of random numbers.
         loops: Probability that two adjacent rooms are connected in addition.
     """
-    layout = Layout(list(rooms))
+    layout = RoomLayout(list(rooms))
     spot = {rooms[0]: (0, 0)}
     for room in rooms[1:]:
         free = [
@@ -110,7 +110,7 @@ def grow(rooms: Sequence[str], rng: random.Random, loops: float = 0.25) -> Layou
 class Walk:
     """Writes a walkthrough, and keeps track of the player's place, possessions and opened doors."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: RoomLayout) -> None:
         self.commands: list[str] = []
         self.at = layout.rooms[0]
         self.held: set[str] = set()

@@ -14,17 +14,17 @@ from typing import Any
 
 from engine.codec import from_plain
 from engine.disk import read_text, write_private
-from engine.games.actions.grammar import Grammar, read_grammar
+from engine.games.actions.grammar import StoryGrammar, read_grammar
 from engine.games.actions.handlers import Handlers
-from engine.games.zmachine.bearings import Bearings, find_player, take_bearings
 from engine.games.zmachine.commands import Controls
-from engine.games.zmachine.counts import Counts, find_counts
+from engine.games.zmachine.counts import StoryCounts, find_counts
 from engine.games.zmachine.keys import leave
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.parser_globals import Bearings, find_player, take_bearings
 from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
-from engine.games.zmachine.wording import Wording
+from engine.games.zmachine.vocabulary import Wording
 
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
@@ -49,12 +49,12 @@ class Analysis:
     """
 
     story: StoryFile | None
-    grammar: Grammar | None = None
+    grammar: StoryGrammar | None = None
     bearings: Bearings | None = None
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
     player: int = 0
-    counts: Counts = field(default_factory=Counts)
+    counts: StoryCounts = field(default_factory=StoryCounts)
     answers: tuple[str, ...] = ()
 
     @property
@@ -91,7 +91,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
                 stand=tuple(parts["stand"]),
             )
         noisy = tuple((int(at), int(bits)) for at, bits in known["noisy"])
-        counts = Counts(**known["counts"])
+        counts = StoryCounts(**known["counts"])
         answers = tuple(map(str, known["answers"]))
         facts, player = tuple(known["facts"]), int(known["player"])
         return Analysis(story, grammar, bearings, facts, noisy, player, counts, answers)
@@ -99,7 +99,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
         return Analysis(None, player=player)
 
 
-def _find_out(machine: Machine, story: StoryFile, grammar: Grammar | None, player: int) -> dict[str, Any]:
+def _find_out(machine: Machine, story: StoryFile, grammar: StoryGrammar | None, player: int) -> dict[str, Any]:
     begun = machine.take()
     try:
         bearings: Bearings | None = None
@@ -112,7 +112,7 @@ def _find_out(machine: Machine, story: StoryFile, grammar: Grammar | None, playe
 
 
 def _first_bearings(
-    machine: Machine, story: StoryFile, grammar: Grammar, *, asks: bool
+    machine: Machine, story: StoryFile, grammar: StoryGrammar, *, asks: bool
 ) -> tuple[Bearings | None, tuple[str, ...]]:
     """Return the bearings, and the answers to the questions that the story asks before it takes commands.
 
@@ -134,7 +134,7 @@ def _first_bearings(
 
 
 def _survey(
-    machine: Machine, story: StoryFile, grammar: Grammar | None, bearings: Bearings | None, player: int
+    machine: Machine, story: StoryFile, grammar: StoryGrammar | None, bearings: Bearings | None, player: int
 ) -> dict[str, Any]:
     wording = bearings.wording if bearings else Wording()
     seen = look_around(machine, story, grammar, bearings.words if bearings else (), wording)
@@ -147,12 +147,12 @@ def _survey(
         "facts": sorted(number for number in facts if number < 240),
         "noisy": [list(pair) for pair in seen.noisy],
         "player": player or seen.player or (find_player(machine, story, bearings) if bearings else 0),
-        "counts": asdict(Counts() if player else _counts(machine, story, grammar, wording)),
+        "counts": asdict(StoryCounts() if player else _counts(machine, story, grammar, wording)),
     }
 
 
-def _counts(machine: Machine, story: StoryFile, grammar: Grammar | None, wording: Wording) -> Counts:
-    found = Counts()
+def _counts(machine: Machine, story: StoryFile, grammar: StoryGrammar | None, wording: Wording) -> StoryCounts:
+    found = StoryCounts()
     if grammar is not None:
         found = find_counts(machine, story, grammar, Controls(story, grammar), wording.idle[0])
     return found if found.score is not None else replace(found, score=find_score(machine, story))

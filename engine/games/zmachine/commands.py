@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from engine.games.actions.grammar import Grammar
+from engine.games.actions.grammar import StoryGrammar
 from engine.games.actions.vocabulary import PREPOSITION, VERB, Vocabulary
 from engine.games.zmachine.story import BadStory, Instruction, StoryFile
 
@@ -63,7 +63,7 @@ class Controls:
         grammar: Its grammar, None if unknown.
     """
 
-    def __init__(self, story: StoryFile | None = None, grammar: Grammar | None = None) -> None:
+    def __init__(self, story: StoryFile | None = None, grammar: StoryGrammar | None = None) -> None:
         self._story = story
         self._answers = {word[:_LETTERS_READ]: answer for word, answer in _OURS.items()}
         self._names: frozenset[str] = frozenset()

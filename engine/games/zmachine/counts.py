@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.games.actions.grammar import Grammar
+from engine.games.actions.grammar import StoryGrammar
 from engine.games.zmachine.commands import Controls
-from engine.games.zmachine.ending import last_words
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.outcome import last_words
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import StatusVariables, global_value, set_global, status_variables
 
@@ -32,7 +32,7 @@ are set to that of any end, the ones tested most often. A story may run for ever
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class StoryCounts:
     """Numbers of the global variables that count, None where they are not known.
 
     Attributes:
@@ -66,8 +66,8 @@ class Counts:
 
 
 def find_counts(
-    machine: Machine, story: StoryFile, grammar: Grammar, controls: Controls, idle: str
-) -> Counts:
+    machine: Machine, story: StoryFile, grammar: StoryGrammar, controls: Controls, idle: str
+) -> StoryCounts:
     """Return what is known of a story's counts, from its first situation, to which the machine returns.
 
     Args:
@@ -80,14 +80,14 @@ def find_counts(
         known = status_variables(story)
         told = _told(machine, story, grammar, controls, known) if known is not None else None
         if known is None or told is None:
-            return Counts(end=end)
-        return Counts(known.score, known.turns, told or None, end)
+            return StoryCounts(end=end)
+        return StoryCounts(known.score, known.turns, told or None, end)
     finally:
         machine.put(saved)
 
 
 def _told(
-    machine: Machine, story: StoryFile, grammar: Grammar, controls: Controls, known: StatusVariables
+    machine: Machine, story: StoryFile, grammar: StoryGrammar, controls: Controls, known: StatusVariables
 ) -> int | None:
     """Return the highest score that the command for the score tells, 0 if none; None if there is no such command."""
     saved = machine.take()

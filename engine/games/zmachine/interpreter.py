@@ -14,23 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.games.actions.cache import ActionCache
-from engine.games.actions.search import ActionFinder, Search
+from engine.games.actions.search import ActionFinder, ActionSearch
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
 from engine.games.title import title_in
 from engine.games.zmachine import saves
+from engine.games.zmachine.action_source import finder_of
 from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
-from engine.games.zmachine.finding import finder_of
-from engine.games.zmachine.glances import Glances, Seen
 from engine.games.zmachine.keys import keys_in, leave, turn_pages
+from engine.games.zmachine.loader import open_quickly, print_all
+from engine.games.zmachine.look import Glances, Seen
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.opening import open_quickly, print_all
-from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, Prompt
+from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, StoryPrompt
 from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.screen import clean, text_only
-from engine.games.zmachine.status import PlainStatus, Status, known_status, place_of
+from engine.games.zmachine.status import PlainStatus, PlayerStatus, known_status, place_of
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
 
@@ -80,7 +80,7 @@ class Interpreter:
         self._kept = folder / f"story-{digest}-{SCHEME}.json" if folder else None
         self._poison = poison
         self._begun: dict[int, tuple[Snapshot, str]] = {}
-        self._pending: dict[str, Search] = {}
+        self._pending: dict[str, ActionSearch] = {}
         self._seen_before: Seen = {}
         self._finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
@@ -314,7 +314,7 @@ class Interpreter:
         self._key: WorldKey | None = None
         self._world: World | None = None
         analysis = self._analysis
-        self._prompt = Prompt(self._machine, analysis.story, analysis.bearings)
+        self._prompt = StoryPrompt(self._machine, analysis.story, analysis.bearings)
         self._glances = Glances(self._machine, analysis.wording, self._take, self._seen_before)
         if self._generated is not None:
             from engine.games.generated import WorldKey
@@ -428,7 +428,7 @@ class Interpreter:
             return ()
         return story.changed(self._machine.memory, player)
 
-    def _status(self, text: str, *, asks: bool) -> Status:
+    def _status(self, text: str, *, asks: bool) -> PlayerStatus:
         if self._plain is None:
             return known_status(self._machine, text)
         return self._plain.read(self._machine, text, self._turns, asks=asks)

@@ -30,7 +30,7 @@ _MOST_SCREENS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class StoryKey:
     """A key that does something.
 
     Attributes:
@@ -54,10 +54,10 @@ def keys_in(command: str) -> tuple[str, ...]:
     return keys if all(len(key) == 1 or key in KEYS for key in keys) else ()
 
 
-def choices(machine: Machine) -> tuple[Key, ...]:
+def choices(machine: Machine) -> tuple[StoryKey, ...]:
     """Return the keys that do different things now, without those that do nothing; the situation stays."""
     saved = machine.take()
-    found: tuple[Key, ...] | None = machine.screens.get(saved)
+    found: tuple[StoryKey, ...] | None = machine.screens.get(saved)
     if found is None:
         if len(machine.screens) >= _MOST_SCREENS:
             machine.screens.clear()
@@ -65,9 +65,9 @@ def choices(machine: Machine) -> tuple[Key, ...]:
     return found
 
 
-def _choices(machine: Machine, saved: Snapshot) -> tuple[Key, ...]:
-    groups = list[list[Key]]()
-    before = Key("", saved)
+def _choices(machine: Machine, saved: Snapshot) -> tuple[StoryKey, ...]:
+    groups = list[list[StoryKey]]()
+    before = StoryKey("", saved)
     named = {letter.lower() for letter in _LETTER.findall(machine.text)}
     usual = (*_USUAL, *(name for name in _NAMES if name in named and name not in _USUAL))
     try:
@@ -78,7 +78,7 @@ def _choices(machine: Machine, saved: Snapshot) -> tuple[Key, ...]:
             machine.press(name)
             if machine.halted:
                 continue
-            key = Key(name, machine.take())
+            key = StoryKey(name, machine.take())
             stays = _alike(key, before)  # then only what it prints can tell it from others; a space may be left over
             for group in groups:
                 if _alike(group[0], key) and not (stays and group[0].after.text.strip() != key.after.text.strip()):
@@ -142,7 +142,7 @@ def _place(situation: Snapshot) -> tuple[int, int, bytes, bytes]:
     return situation.pc, situation.sp, situation.memory, situation.text
 
 
-def _alike(one: Key, other: Key) -> bool:
+def _alike(one: StoryKey, other: StoryKey) -> bool:
     """Whether two situations differ at most where they keep the key that was pressed."""
     a, b = one.after, other.after
     if (a.pc, a.sp, a.fp, a.frames, a.opcode) != (b.pc, b.sp, b.fp, b.frames, b.opcode):

@@ -19,7 +19,7 @@ from engine.games.zmachine.worker import NOTE_SIZE, read_note, receive, send
 _LAST_BREATH_S = waits.STORY_EXIT.seconds
 
 
-class WorkerLost(Exception):
+class StoryWorkerLost(Exception):
     """The worker crashed, hung, or did not answer in time.
 
     Attributes:
@@ -45,9 +45,9 @@ class WorkerProcess:
         try:
             self._begin()
         except children.NotStarted as error:
-            raise WorkerLost(str(error), by="start") from None
+            raise StoryWorkerLost(str(error), by="start") from None
         except OSError as error:
-            raise WorkerLost(f"the game's process cannot be started: {error.strerror}", by="start") from None
+            raise StoryWorkerLost(f"the game's process cannot be started: {error.strerror}", by="start") from None
 
     def _begin(self) -> None:
         ours, theirs = socket.socketpair()
@@ -105,7 +105,7 @@ class WorkerProcess:
             reason, by = "hung", "hung"
         elif died_of == -signal.SIGKILL:
             reason, by = "was killed from outside", "killed"
-        raise WorkerLost(f"the game {reason}", read_note(self._note), by)
+        raise StoryWorkerLost(f"the game {reason}", read_note(self._note), by)
 
     def end(self) -> None:
         """Kill the process; calling this twice is safe."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from engine.games.zmachine.bearings import Bearings
 from engine.games.zmachine.keys import choices, keys_in, leave, turn_pages, way_out
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.parser_globals import Bearings
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 
@@ -38,7 +38,7 @@ _ASKED = 400
 """Characters at the end of a text in which a question is looked for."""
 
 
-class Prompt:
+class StoryPrompt:
     """Tells what one machine waits for.
 
     Args:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from engine.games.zmachine.counts import DEAD, WON, Counts
-from engine.games.zmachine.ending import died, last_words, outcome
+from engine.games.zmachine.counts import DEAD, WON, StoryCounts
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.outcome import died, last_words, outcome
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value, globals_now, set_global
 
@@ -35,7 +35,7 @@ _SCORE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class PlayerStatus:
     """Where the player stands.
 
     Attributes:
@@ -81,7 +81,7 @@ def place_of(look: str, name: str = "") -> str:
     return _SENTENCE.split(first)[0].rstrip(".!")[:60]
 
 
-def known_status(machine: Machine, text: str) -> Status:
+def known_status(machine: Machine, text: str) -> PlayerStatus:
     """Return the status of a story that Jericho knows.
 
     Jericho knows the text of a victory. The other text that ends a story for it is that of a death in some stories, and
@@ -93,7 +93,7 @@ def known_status(machine: Machine, text: str) -> Status:
     env, words = machine.env, last_words(text)
     score, most = float(env.get_score()), env.get_max_score()
     lost = words is None and machine.failed and (not 0 < most <= score or died(text))
-    return Status(score, int(env.get_moves()), machine.ended, words or "", machine.won, lost)
+    return PlayerStatus(score, int(env.get_moves()), machine.ended, words or "", machine.won, lost)
 
 
 class PlainStatus:
@@ -104,7 +104,7 @@ class PlainStatus:
         maximum: The highest score, as the story says; None if it does not.
     """
 
-    def __init__(self, machine: Machine, story: StoryFile | None, counts: Counts) -> None:
+    def __init__(self, machine: Machine, story: StoryFile | None, counts: StoryCounts) -> None:
         if story is not None and story.version == 3 and not story.data[1] & _TIME_GAME:
             counts = replace(counts, score=1, turns=2)
         self._counted = counts.score is not None and counts.turns is not None
@@ -117,7 +117,7 @@ class PlainStatus:
         maximum = (answer[2] if answer is not None else 0) or counts.maximum
         self.maximum = float(maximum) if maximum else None
 
-    def read(self, machine: Machine, text: str, turns: int, *, asks: bool = True) -> Status:
+    def read(self, machine: Machine, text: str, turns: int, *, asks: bool = True) -> PlayerStatus:
         """Return the status.
 
         Args:
@@ -135,7 +135,7 @@ class PlainStatus:
         elif self._asked and (answer := _ask(machine) if asks and not over else told_score(text)) is not None:
             score = self._last = float(answer[0])
             moves = turns if answer[1] is None else answer[1]
-        return Status(score, moves, over, words or "", won=end == WON, lost=end == DEAD)
+        return PlayerStatus(score, moves, over, words or "", won=end == WON, lost=end == DEAD)
 
 
 def _signed(value: int) -> int:

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.games.actions.grammar import Grammar
+from engine.games.actions.grammar import StoryGrammar
 from engine.games.zmachine.commands import for_program
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import globals_now
-from engine.games.zmachine.wording import Wording
+from engine.games.zmachine.vocabulary import Wording
 
 _PLACES = 6
 _OFTEN = 3
@@ -40,7 +40,7 @@ class Survey:
 def look_around(
     machine: Machine,
     story: StoryFile,
-    grammar: Grammar | None,
+    grammar: StoryGrammar | None,
     nouns: Sequence[str] = (),
     wording: Wording = Wording(),  # noqa: B008 - frozen
 ) -> Survey:
@@ -137,7 +137,7 @@ def _bits(story: StoryFile, offset: int, changed: int) -> int:
 
 
 def _scratch(
-    machine: Machine, story: StoryFile, grammar: Grammar, nouns: Sequence[str], start: Snapshot
+    machine: Machine, story: StoryFile, grammar: StoryGrammar, nouns: Sequence[str], start: Snapshot
 ) -> set[int]:
     """Return the global variables that many different commands change: working variables of the parser."""
     machine.rewind(start)
@@ -153,7 +153,7 @@ def _scratch(
     return {number for number, count in counts.items() if count >= _OFTEN}
 
 
-def _commands(grammar: Grammar, nouns: Sequence[str]) -> Iterable[str]:
+def _commands(grammar: StoryGrammar, nouns: Sequence[str]) -> Iterable[str]:
     """Yield one command for each action and number of things."""
     seen: set[tuple[int, int]] = set()
     for pattern in grammar.patterns:

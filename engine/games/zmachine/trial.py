@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from engine.games.actions.phrasing import usage
+from engine.games.actions.phrases import usage
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.prompt import COMMAND, Prompt
+from engine.games.zmachine.prompt import COMMAND, StoryPrompt
 from engine.games.zmachine.world import World
 
 _Seen = tuple[str, bytes]
@@ -50,7 +50,7 @@ class Trial:
         machine: Machine,
         world: World,
         saved: Snapshot,
-        prompt: Prompt,
+        prompt: StoryPrompt,
         idle: Sequence[str],
         alike: Iterable[bytes] = (),
         screens: set[Screen] | None = None,

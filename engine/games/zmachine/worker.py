@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.confine import Confinement, confine, lower
-from engine.waiting import readable
+from engine.wait import readable
 
 _HEAD = struct.Struct("<II")
 MEMORY_LIMIT = 2**30
@@ -215,10 +215,10 @@ def prepare() -> Any:
     """Import all that a story needs, and return Jericho's interpreter, loaded for one story."""
     from engine import codec
     from engine.games import generated
-    from engine.games.zmachine import interpreter, opening
+    from engine.games.zmachine import interpreter, loader
 
     del codec, generated, interpreter
-    return opening.load_library()
+    return loader.load_library()
 
 
 def main(descriptor: int, note: int) -> None:

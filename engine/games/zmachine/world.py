@@ -14,9 +14,9 @@ import operator
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from engine.games.zmachine.counts import Counts
-from engine.games.zmachine.ending import last_words
+from engine.games.zmachine.counts import StoryCounts
 from engine.games.zmachine.machine import Machine
+from engine.games.zmachine.outcome import last_words
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value
 
@@ -171,7 +171,7 @@ class PlainWorld(World):
         story: StoryFile,
         facts: Iterable[int] = (),
         noisy: Iterable[tuple[int, int]] = (),
-        counts: Counts = Counts(),  # noqa: B008 - frozen
+        counts: StoryCounts = StoryCounts(),  # noqa: B008 - frozen
     ) -> None:
         import numpy as np
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from engine.llm.calls.failures import Unreadable
+from engine.llm.calls.failures import UnreadableAnswer
 
 LIMIT = 4 * 2**20
 """Most bytes of an answer. The longest useful ones have some thousand."""
@@ -24,7 +24,7 @@ LIMIT_OF_ERRORS = 64 * 2**10
 """Most bytes of an error's text; the rest is dropped. litellm takes minutes to process a long one."""
 
 
-class Reading:
+class ReadingState:
     """State of reading the answers to one call.
 
     Attributes:
@@ -34,18 +34,18 @@ class Reading:
     def __init__(self) -> None:
         self.trouble = ""
 
-    def stop(self, trouble: str) -> Unreadable:
+    def stop(self, trouble: str) -> UnreadableAnswer:
         """Record the reason and return it as an exception."""
         self.trouble = trouble
-        return Unreadable(trouble)
+        return UnreadableAnswer(trouble)
 
 
-_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
+_reading: ContextVar[ReadingState | None] = ContextVar("reading", default=None)
 
 
-def begin() -> Reading:
+def begin() -> ReadingState:
     """Limit what is read from now on in this context, and in contexts copied from it."""
-    reading = Reading()
+    reading = ReadingState()
     _reading.set(reading)
     return reading
 
@@ -71,7 +71,7 @@ def _count_async(transport: Any) -> None:
         response = await original(self, request)
         try:
             _bound(response, reading)
-        except Unreadable:
+        except UnreadableAnswer:
             await response.stream.aclose()
             raise
         return response  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ def _count(transport: Any) -> None:
         response = original(self, request)
         try:
             _bound(response, reading)
-        except Unreadable:
+        except UnreadableAnswer:
             response.stream.close()
             raise
         return response  # type: ignore[no-any-return]
@@ -98,7 +98,7 @@ def _count(transport: Any) -> None:
     transport.handle_request = handle
 
 
-def _bound(response: httpx.Response, reading: Reading) -> None:
+def _bound(response: httpx.Response, reading: ReadingState) -> None:
     """Limit how much of `response` can be read.
 
     Raises:
@@ -122,7 +122,7 @@ def _too_long() -> str:
 class _Bounded(httpx.AsyncByteStream, httpx.SyncByteStream):
     """A stream with a limit. At the limit it raises an exception if `must` is set; otherwise it ends."""
 
-    def __init__(self, inner: Any, reading: Reading, limit: int, must: bool, packed: bool) -> None:
+    def __init__(self, inner: Any, reading: ReadingState, limit: int, must: bool, packed: bool) -> None:
         self._inner = inner
         self._reading = reading
         self._left = limit

@@ -1,6 +1,6 @@
 """Calls one model: with cache, budget, pace, deadline, retries, accounting, and secrets removed from records.
 
-An answer is cached only when the caller has found it usable; see `Client.keep`.
+An answer is cached only when the caller has found it usable; see `ModelClient.keep`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.llm.calls.endpoint import LEAST_ROOM, Endpoint
 from engine.llm.calls.failures import Failure, explain, redact
 from engine.llm.calls.gateway import Gateway
 from engine.llm.calls.pace import Pace
-from engine.llm.calls.patience import PACED, PASSING, REASONS, TOO_LITTLE_S, Deadline, Limits, Patience
+from engine.llm.calls.patience import PACED, PASSING, REASONS, TOO_LITTLE_S, CallLimits, Deadline, Patience
 from engine.llm.listed import list_price
 from engine.llm.local.engine import Scores
 from engine.llm.model import Usage
@@ -39,7 +39,7 @@ CHANGES = 12
 """Most times that a call is sent in another form, because the server refused a parameter."""
 
 
-class Failed(Exception):
+class CallFailed(Exception):
     """A call failed after all retries; `failure` says how."""
 
     def __init__(self, failure: Failure) -> None:
@@ -48,7 +48,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TextAnswer:
     """An answer in text.
 
     Attributes:
@@ -70,7 +70,7 @@ class Answer:
     key: str = ""
 
 
-class Client:
+class ModelClient:
     """Makes calls to one model. Thread-safe.
 
     Args:
@@ -93,7 +93,7 @@ class Client:
         gateway: Gateway,
         cache: Cache,
         pace: Pace,
-        limits: Limits,
+        limits: CallLimits,
         options: Mapping[str, Any] | None = None,
         endpoint: Endpoint | None = None,
     ) -> None:
@@ -147,7 +147,7 @@ class Client:
 
     # ----------------------------------------------------------------------------------------- calls
 
-    def ask(self, purpose: str, prompt: Prompt, *, fresh: bool = False, **options: Any) -> Answer:
+    def ask(self, purpose: str, prompt: Prompt, *, fresh: bool = False, **options: Any) -> TextAnswer:
         """Ask the model and return its answer. Call `keep` with it if it is usable.
 
         Args:
@@ -180,7 +180,7 @@ class Client:
         if value["top"] is None:  # one token of an answer says enough where its alternatives are read
             self._tell(lacking)
         top = value["top"]
-        return Answer(
+        return TextAnswer(
             value["text"],
             value["finish"],
             value["refusal"],
@@ -190,7 +190,7 @@ class Client:
             "" if cached else key,
         )
 
-    def keep(self, answer: Answer) -> None:
+    def keep(self, answer: TextAnswer) -> None:
         """Cache an answer that was usable. Answers that are empty, refused or cut off are not cached.
 
         Exception: an answer with `top` may be empty or cut off, as one-token answers always are.
@@ -367,7 +367,7 @@ class Client:
                 self._broke = failure.kind == failures.BROKEN
                 if failure.kind == failures.CONTENT:  # play goes on without this answer
                     self._tell(failure.message)
-                raise Failed(patience.told(failure))
+                raise CallFailed(patience.told(failure))
             if failure.wait is not None:
                 self._pace.hold(self._target, seconds)
             self._pause(seconds, REASONS.get(failure.kind, ""), patience.left() if failure.kind in PASSING else 0.0)

@@ -42,7 +42,7 @@ Change = str | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ParameterRule:
     """What may be done about a parameter that a server refuses. Whatever does not help, it is left out.
 
     Attributes:
@@ -58,18 +58,18 @@ class Rule:
     words: tuple[str, ...] = ()
 
 
-RULES: Mapping[str, Rule] = {
-    "max_tokens": Rule(lowered=True, other="max_completion_tokens"),
-    "max_completion_tokens": Rule(lowered=True, other="max_tokens"),
-    "top_logprobs": Rule(lowered=True, along=("logprobs",)),
-    "logprobs": Rule(along=("top_logprobs",), words=("logprob", "log probabilities")),
-    "response_format": Rule(words=("json_schema", "json_object", "structured output")),
-    "reasoning_effort": Rule(words=("reasoning",)),
-    "stop": Rule(words=("stop_sequences",)),
+RULES: Mapping[str, ParameterRule] = {
+    "max_tokens": ParameterRule(lowered=True, other="max_completion_tokens"),
+    "max_completion_tokens": ParameterRule(lowered=True, other="max_tokens"),
+    "top_logprobs": ParameterRule(lowered=True, along=("logprobs",)),
+    "logprobs": ParameterRule(along=("top_logprobs",), words=("logprob", "log probabilities")),
+    "response_format": ParameterRule(words=("json_schema", "json_object", "structured output")),
+    "reasoning_effort": ParameterRule(words=("reasoning",)),
+    "stop": ParameterRule(words=("stop_sequences",)),
 }
 """The parameters about which more can be done than to leave them out."""
 _SENT_ALWAYS = frozenset({"model", "messages", "prompt", "answer"})
-_NO_RULE = Rule()
+_NO_RULE = ParameterRule()
 
 _LARGEST = re.compile(
     r"(?:at most|up to|less than or equal to|lower than or equal to|<=|≤|maximum(?: value)?(?: is| of|:)?|"

@@ -16,8 +16,8 @@ from typing import Any
 
 from engine import extras
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
-from engine.hiding import hidden, secrets_of, without_credentials
 from engine.llm.calls.network import OLLAMA, has_socks, is_loopback, ollama_address, proxy_for
+from engine.redaction import hidden, secrets_of, without_credentials
 
 CONTEXT, LOGPROBS, REFUSED, CONTENT = "context", "logprobs", "refused", "content"
 """Kinds that the caller can handle: shorten the prompt, read in another way, send other parameters, ask again."""
@@ -77,7 +77,7 @@ class Failure:
         return ModelError(self.message, fatal=self.fatal)
 
 
-class Unreadable(Exception):
+class UnreadableAnswer(Exception):
     """A server's answer was not read to its end. The text says what the server did."""
 
 
@@ -108,7 +108,7 @@ def explain(error: BaseException, model: str, base: str | None = None) -> Failur
         return Failure("model", str(error), fatal=error.fatal)
     if isinstance(error, MissingError):
         return Failure("network", str(error), fatal=True)
-    if isinstance(error, Unreadable):
+    if isinstance(error, UnreadableAnswer):
         return Failure(CONTENT, f"{model} {error}", retry=True, attempts=2)
     if isinstance(error, TimeoutError) or name in ("Timeout", "APITimeoutError"):
         return Failure("timeout", f"{model} did not answer in time; try again, or raise deadline_s",

@@ -20,7 +20,7 @@ from typing import Any
 
 from engine.errors import MissingError, ModelError
 from engine.llm.calls import network
-from engine.llm.calls.failures import Unreadable
+from engine.llm.calls.failures import UnreadableAnswer
 from engine.llm.local.engine import LocalEngine, Scores
 
 LOCAL = "local"
@@ -85,7 +85,7 @@ class Gateway:
             return await asyncio.wait_for(_shared().library.acompletion(**arguments), deadline)
         except Exception:
             if reading.trouble:  # litellm reports it as a broken connection
-                raise Unreadable(reading.trouble) from None
+                raise UnreadableAnswer(reading.trouble) from None
             raise
 
     def score(

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import JitrlError
-from engine.hiding import without_credentials
-from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.client import CallFailed, ModelClient, TextAnswer
+from engine.llm.calls.client_factory import address
 from engine.llm.calls.failures import key_name
-from engine.llm.calls.opening import address
 from engine.llm.listed import list_price
 from engine.llm.prompts import Prompt
 from engine.llm.reading.readers import TOP
+from engine.redaction import without_credentials
 
 QUESTION = Prompt(
     (("user", "Two doors: 1. the red one 2. the blue one. Answer with 1 or 2 and nothing else."),)
@@ -36,7 +36,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownModel:
     """What litellm's tables say about a model, without a call.
 
     Attributes:
@@ -67,7 +67,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ProbeResult:
     """What two small calls showed.
 
     Attributes:
@@ -87,7 +87,7 @@ class Reached:
     cost_usd: float | None = 0.0
 
 
-def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
+def known(name: str, environment: Mapping[str, str] | None = None) -> KnownModel:
     """Return what is known about a model behind an API, without calling it. Importing litellm takes seconds.
 
     Raises:
@@ -115,7 +115,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     key = "" if not provider or base or provider in ("ollama", "llamafile", "hosted_vllm") else key_name(name)
     if needed and key and key not in needed:
         key = needed[-1]
-    return Known(
+    return KnownModel(
         name=name,
         provider=provider,
         address=without_credentials(base),
@@ -130,7 +130,7 @@ def known(name: str, environment: Mapping[str, str] | None = None) -> Known:
     )
 
 
-def reach(client: Client, words: int) -> Reached:
+def reach(client: ModelClient, words: int) -> ProbeResult:
     """Find out with two small calls whether a model answers, gives log-probabilities, and follows a JSON schema.
 
     Args:
@@ -142,14 +142,14 @@ def reach(client: Client, words: int) -> Reached:
     """
     try:
         first = _ask(client, QUESTION, max_tokens=words, logprobs=True, top_logprobs=TOP)
-    except Failed as failed:
-        return Reached(failed.failure.message)
+    except CallFailed as failed:
+        return ProbeResult(failed.failure.message)
     except JitrlError as error:
         if client.cancelled:
             raise
-        return Reached(str(error))
+        return ProbeResult(str(error))
     schema = False
-    with contextlib.suppress(Failed):
+    with contextlib.suppress(CallFailed):
         text = _ask(client, WORDED, max_tokens=words, response_format=SCHEMA).text
         followed = "".join(text.split()) in ('{"answer":"yes"}', '{"answer":"no"}')
         schema = followed and not client.endpoint.leaves_out("response_format")
@@ -157,8 +157,8 @@ def reach(client: Client, words: int) -> Reached:
     # A model that thinks first begins with a token of its thoughts, and no number can be read from that.
     numbers = {"1", "2"} & {token.strip() for token, _ in first.top or ()}
     top = len(first.top) if first.top and numbers else 0
-    return Reached("", first.call.latency_s, top, schema, usage.tokens, usage.cost_usd)
+    return ProbeResult("", first.call.latency_s, top, schema, usage.tokens, usage.cost_usd)
 
 
-def _ask(client: Client, prompt: Prompt, **options: Any) -> Answer:
+def _ask(client: ModelClient, prompt: Prompt, **options: Any) -> TextAnswer:
     return client.ask("probe", prompt, fresh=True, temperature=0.0, **options)

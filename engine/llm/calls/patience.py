@@ -30,7 +30,7 @@ TOO_LITTLE_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CallLimits:
     """Limits of calls.
 
     Attributes:
@@ -59,7 +59,7 @@ class Patience:
     """
 
     def __init__(
-        self, limits: Limits, jitter: random.Random, clock: Callable[[], float] = time.monotonic
+        self, limits: CallLimits, jitter: random.Random, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._limits = limits
         # Jitter spreads the retries of parallel workers. It does not affect any result.

@@ -33,7 +33,7 @@ MOST_ITEMS, _MOST_BYTES, _FARTHEST = 2_000_000, 64 << 20, 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ModelMetadata:
     """Metadata of a model file.
 
     Attributes:
@@ -88,13 +88,13 @@ class _Reader:
         self._file.seek(length, 1)
 
 
-def read(path: Path) -> About:
+def read(path: Path) -> ModelMetadata:
     """Return the metadata of a model file.
 
     Raises:
         BadFile: It is no GGUF file of version 2 or 3, or it is damaged.
     """
-    about = About()
+    about = ModelMetadata()
     try:
         with open_binary(path) as file:
             reader = _Reader(file)
@@ -115,10 +115,10 @@ def read(path: Path) -> About:
                 reader.skip(12)
     except (OSError, struct.error, ValueError, KeyError, MemoryError):
         raise BadFile(f"the model file {shown(path)} is damaged") from None
-    return About(about.values, about.lengths, count)
+    return ModelMetadata(about.values, about.lengths, count)
 
 
-def _key(reader: _Reader, about: About) -> None:
+def _key(reader: _Reader, about: ModelMetadata) -> None:
     name, kind = reader.text(), reader.one("I")
     if kind == _STRING:
         about.values[name] = reader.text()

@@ -52,7 +52,7 @@ def _free() -> None:
     """Never end a call; the default check."""
 
 
-class Grammar:
+class AnswerGrammar:
     """Decides which token may come next under a JSON schema. It holds native memory until `close`."""
 
     def __init__(self, lib: Library, sampler: int) -> None:
@@ -185,7 +185,7 @@ class Runtime:
             return room.raw[:length].decode(errors="replace")
         return "\n\n".join(text for _, text in messages) + "\n\n"
 
-    def grammar(self, schema: Mapping[str, Any]) -> Grammar:
+    def grammar(self, schema: Mapping[str, Any]) -> AnswerGrammar:
         """Return a grammar that limits an answer to JSON of `schema`.
 
         Raises:
@@ -202,7 +202,7 @@ class Runtime:
         sampler = init(self._vocabulary, b"lark", text.encode())
         if not sampler:
             raise ModelError("the runtime cannot keep to this JSON schema")
-        return Grammar(self._lib, sampler)
+        return AnswerGrammar(self._lib, sampler)
 
     # --------------------------------------------------------------------------------------- scoring
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TrieNode:
     """One token to feed to the model.
 
     Attributes:
@@ -32,7 +32,7 @@ class Trie:
             prompt.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TrieNode, ...]
     paths: tuple[tuple[int, ...], ...]
 
 
@@ -57,7 +57,7 @@ def build(tails: Sequence[Sequence[int]]) -> Trie:
             nodes[found[key]][2].append(index)
             path.append(found[key])
         paths.append(tuple(path))
-    return Trie(tuple(Node(t, d, tuple(ids)) for t, d, ids in nodes), tuple(paths))
+    return Trie(tuple(TrieNode(t, d, tuple(ids)) for t, d, ids in nodes), tuple(paths))
 
 
 def choices(tails: Sequence[Sequence[int]]) -> list[tuple[tuple[int, ...], ...]]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from engine.errors import ModelError, UsageError
 from engine.jitrl import softmax
-from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.model import Question, Reply, Usage
+from engine.llm.questions import TEXT_ASKING, Asking
 from engine.records import ActionRequest, Candidate, Notice, Proposal, Waiting
 
 

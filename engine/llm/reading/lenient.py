@@ -28,7 +28,7 @@ LONGEST_NUMBER = 300
 _CLOCK = 4096  # tokens between two checks of the time limit
 
 
-class Over(Exception):
+class ReadingTimeout(Exception):
     """The time limit for reading was reached."""
 
 
@@ -158,7 +158,7 @@ class _Reader:
 
     def _tick(self) -> None:
         if self._tokens % _CLOCK == 0 and time.monotonic() > self._until:
-            raise Over
+            raise ReadingTimeout
         self._tokens += 1
 
 

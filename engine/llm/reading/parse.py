@@ -21,7 +21,7 @@ MOST_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ProposedAction:
     """One proposed action.
 
     Attributes:
@@ -37,7 +37,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ProposedActions:
     """The options of one answer.
 
     Attributes:
@@ -47,7 +47,7 @@ class Options:
         best: The action of the option that the model called the best, "" if it named none of the options.
     """
 
-    options: tuple[Option, ...]
+    options: tuple[ProposedAction, ...]
     dropped: int = 0
     readable: bool = True
     best: str = ""
@@ -69,7 +69,7 @@ def options(
     valid: Sequence[str],
     accept: Callable[[str], str | None] | None = None,
     until: float = math.inf,
-) -> Options:
+) -> ProposedActions:
     """Return the options of an answer to the action prompt (App. F: option_i, confidence_i, reasoning_i).
 
     A list of objects or strings under "options" or "actions" is read as well. If there are several JSON
@@ -82,9 +82,9 @@ def options(
     """
     found = _object(text, until, lambda found: bool(_rows(found, most=1)))
     if found is None:
-        return Options((), readable=False)
+        return ProposedActions((), readable=False)
     valid_by_form = _forms(valid)
-    kept: dict[str, Option] = {}
+    kept: dict[str, ProposedAction] = {}
     by_number: dict[int, str] = {}
     dropped = 0
     for i, raw, confidence, reason in _rows(found, MOST_ROWS):
@@ -96,13 +96,13 @@ def options(
             continue
         by_number.setdefault(i, action)
         if action not in kept:
-            kept[action] = Option(action, number(confidence), _said(reason).strip(), i)
+            kept[action] = ProposedAction(action, number(confidence), _said(reason).strip(), i)
     named = found.get("best_action")
     best = _best(named, by_number, tuple(kept))
     if not best and accept is not None and isinstance(named, str):
         action = accept(named)
         best = action if action is not None and action in kept else ""
-    return Options(tuple(kept.values()), dropped, best=best)
+    return ProposedActions(tuple(kept.values()), dropped, best=best)
 
 
 def match(text: Any, valid: Sequence[str], forms: Mapping[str, str] | None = None) -> str | None:
@@ -155,7 +155,7 @@ def _object(text: str, until: float, wanted: Callable[[dict[str, Any]], bool]) -
             if found and wanted(found):
                 return found
             first = first or found
-    except lenient.Over:
+    except lenient.ReadingTimeout:
         return None
     return first
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from engine import logits
 from engine.llm import prompts
-from engine.llm.asking import TEXT_ASKING, Asking
 from engine.llm.calls import failures
-from engine.llm.calls.client import Answer, Client, Failed
+from engine.llm.calls.client import CallFailed, ModelClient, TextAnswer
 from engine.llm.calls.failures import Failure
 from engine.llm.prompts import Prompt
+from engine.llm.questions import TEXT_ASKING, Asking
 from engine.llm.reading import parse
 from engine.records import ActionRequest, Candidate, ModelCall, Proposal
 from engine.settings import ModelSettings
@@ -30,7 +30,7 @@ UNUSABLE = "the model gave no usable option"
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ReplyReader:
     """Asks a model for candidates with logits.
 
     Attributes:
@@ -42,7 +42,7 @@ class Reader:
             is then, without temperature.
     """
 
-    client: Client
+    client: ModelClient
     settings: ModelSettings
     budget: int
     count: Any
@@ -120,7 +120,7 @@ class Reader:
             top_logprobs=TOP,
         )
         if answer.top is None:
-            raise Failed(Failure(failures.LOGPROBS, f"{self.client.name} gives no log-probabilities"))
+            raise CallFailed(Failure(failures.LOGPROBS, f"{self.client.name} gives no log-probabilities"))
         found: list[float | None] = [None] * len(order)
         for token, logprob in answer.top:
             text = token.strip()
@@ -128,7 +128,7 @@ class Reader:
                 known = found[int(text) - 1]
                 found[int(text) - 1] = logprob if known is None else float(np.logaddexp(known, logprob))
         if all(p is None for p in found):
-            raise Failed(Failure(failures.CONTENT, f"{self.client.name} did not answer with a number"))
+            raise CallFailed(Failure(failures.CONTENT, f"{self.client.name} did not answer with a number"))
         self.client.keep(answer)
         floor = min(logprob for _, logprob in answer.top)
         z = logits.from_index_logprobs(found, floor, self.settings.temperature)
@@ -155,7 +155,7 @@ class Reader:
             allowed = self.asking.allowed(order)
             try:
                 again = self._ask(_reproach(prompt, answer.text, read, allowed), order, count, fresh=True)
-            except Failed:
+            except CallFailed:
                 if not read.options:  # otherwise the first answer is better than none
                     raise
             else:
@@ -183,7 +183,7 @@ class Reader:
             missing=not candidates,
         )
 
-    def _read(self, answer: Answer, request: ActionRequest) -> parse.Options:
+    def _read(self, answer: TextAnswer, request: ActionRequest) -> parse.ProposedActions:
         """Return the options of an answer, and cache the answer if it has any."""
         read = parse.options(
             answer.text, request.valid_actions, self.asking.accepted, until=self.client.until
@@ -192,7 +192,7 @@ class Reader:
             self.client.keep(answer)
         return read
 
-    def _ask(self, prompt: Prompt, valid: Sequence[str], count: int, *, fresh: bool = False) -> Answer:
+    def _ask(self, prompt: Prompt, valid: Sequence[str], count: int, *, fresh: bool = False) -> TextAnswer:
         settings = self.settings
         options: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.reply_tokens}
         options["response_format"] = {
@@ -231,7 +231,7 @@ def _drawn(
     )
 
 
-def _note(read: parse.Options, kept: int, finish: str) -> str:
+def _note(read: parse.ProposedActions, kept: int, finish: str) -> str:
     if not kept and finish == "length":
         return f"{UNUSABLE} (its answer was cut off)"
     if not read.readable:
@@ -241,7 +241,7 @@ def _note(read: parse.Options, kept: int, finish: str) -> str:
     return f"dropped {read.dropped} options of the model that were no valid action" if read.dropped else ""
 
 
-def _reproach(prompt: Prompt, text: str, read: parse.Options, allowed: str) -> Prompt:
+def _reproach(prompt: Prompt, text: str, read: parse.ProposedActions, allowed: str) -> Prompt:
     problem = (
         "some options are no valid action" if read.dropped
         else "it holds no options" if read.readable

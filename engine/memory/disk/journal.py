@@ -26,7 +26,7 @@ from engine.errors import BadFile, StorageError
 from engine.limits import LINE
 from engine.memory.disk import files, frame
 from engine.memory.disk.header import FORMAT, SCHEMA
-from engine.memory.disk.reader import Document, Listener, Place, Reader, Resume
+from engine.memory.disk.reader import Document, JournalReader, LineSpan, Listener, Resume
 
 Changes = Mapping[str, Mapping[int, Document | None]]
 """By table and document id: the new document, or None to remove it."""
@@ -62,7 +62,7 @@ class Journal(Storage):
         self.path = path = Path(path)
         self.lock = threading.RLock()
         self.tell = notice
-        self._reader = Reader(path, listener, notice, resume)
+        self._reader = JournalReader(path, listener, notice, resume)
         self._listener = listener
         self._about = dict(about or {})
         self._clock = clock
@@ -72,7 +72,7 @@ class Journal(Storage):
         self._depth = 0
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> JournalReader:
         """The reader of the file."""
         return self._reader
 
@@ -181,7 +181,7 @@ class Journal(Storage):
                 raise self._failed(error) from None
             for (doc_id, document), line in zip(documents.items(), lines, strict=True):
                 self._reader.position.offset = end + len(line)
-                self._reader.apply(table, {doc_id: document}, Place(end, len(line) - 1), line[:-1])
+                self._reader.apply(table, {doc_id: document}, LineSpan(end, len(line) - 1), line[:-1])
                 end += len(line)
             self._reader.look()
 

@@ -22,7 +22,7 @@ Resume = Callable[[Mapping[str, Any]], "Position | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LineSpan:
     """Where a line is: offset of its first byte, and length in bytes without the newline."""
 
     offset: int
@@ -36,7 +36,7 @@ class Listener(Protocol):
         """Drop everything: the file is being read from its start. `about` comes from the file's header."""
         ...
 
-    def put(self, table: str, doc_id: int, document: Document, place: Place, line: bytes) -> None:
+    def put(self, table: str, doc_id: int, document: Document, place: LineSpan, line: bytes) -> None:
         """Receive a new document; `line` is the whole line that holds it, at `place`."""
         ...
 
@@ -51,11 +51,11 @@ class Position:
 
     generation: str = ""
     offset: int = 0
-    places: dict[str, dict[int, Place]] = field(default_factory=dict)
+    places: dict[str, dict[int, LineSpan]] = field(default_factory=dict)
     next_ids: dict[str, int] = field(default_factory=dict)
 
 
-class Reader:
+class JournalReader:
     """Reads one journal file.
 
     Args:
@@ -176,7 +176,7 @@ class Reader:
             )
         return found[1][doc_id]
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: LineSpan) -> bytes:
         """Return some bytes of the opened file, even if it has been replaced since."""
         return self._bytes(self._fd, place.length, place.offset)
 
@@ -217,13 +217,13 @@ class Reader:
                 self._leave_out(damaged)
                 damaged = 0
             self.position.offset = offset + len(line) + 1
-            self.apply(*found, Place(offset, len(line)), line)
+            self.apply(*found, LineSpan(offset, len(line)), line)
             changed = True
         if damaged and final:
             self._leave_out(damaged)
         return changed
 
-    def apply(self, table: str, documents: Mapping[int, Document], place: Place, line: bytes) -> None:
+    def apply(self, table: str, documents: Mapping[int, Document], place: LineSpan, line: bytes) -> None:
         """Record where new documents are, and pass them to the listener."""
         places = self.position.places.setdefault(table, {})
         next_ids = self.position.next_ids

@@ -27,7 +27,7 @@ from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import order, select
 from engine.memory.hits import Hits
 from engine.memory.scope import Scope
-from engine.memory.search import Search
+from engine.memory.search import NeighbourSearch
 from engine.records import Episode, Neighbour, State
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class SemanticMemory:
         self._index = _Index(embedder, None, "", None)
 
     def neighbours(self, state: State, *, k: int, r: float, gamma: float, **more: Any) -> tuple[Neighbour, ...]:
-        """Return what `retrieve` does; `more` are further attributes of a `Search`."""
-        return self.retrieve(state, Search(k, r, gamma, **more))
+        """Return what `retrieve` does; `more` are further attributes of a `NeighbourSearch`."""
+        return self.retrieve(state, NeighbourSearch(k, r, gamma, **more))
 
-    def retrieve(self, state: State, search: Search) -> tuple[Neighbour, ...]:
+    def retrieve(self, state: State, search: NeighbourSearch) -> tuple[Neighbour, ...]:
         """Return N(s): at most k remembered steps, best first, newest first among equals.
 
         `Neighbour.similarity` is the score of this mode, and so is what `search.keep_above` is compared with;

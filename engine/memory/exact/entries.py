@@ -18,7 +18,7 @@ import numpy as np
 
 from engine.errors import BadFile
 from engine.memory.disk.document import FORGOTTEN, check
-from engine.memory.disk.reader import Place
+from engine.memory.disk.reader import LineSpan
 from engine.memory.exact.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
 from engine.memory.exact.returns import returns_of_episodes
 
@@ -245,12 +245,12 @@ class Entries:
 
     # --------------------------------------------------------------------------------------- lookups
 
-    def read_text(self, number: int, read: Callable[[Place], bytes]) -> str | None:
+    def read_text(self, number: int, read: Callable[[LineSpan], bytes]) -> str | None:
         """Read a text by its number from the journal; None if it is no longer at its place."""
         offset = self.text_offset[number]
         if offset == NOTHING:
             return None
-        encoded = read(Place(offset, self.text_length[number]))
+        encoded = read(LineSpan(offset, self.text_length[number]))
         if _text_hash(encoded) != self.text_hash[number]:
             return None
         text = json.loads(encoded)

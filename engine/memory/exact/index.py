@@ -99,27 +99,27 @@ class TokenSets:
         wanted = set(self._content(number))
         return tuple(sorted(token for token, i in self._vocabulary.items() if i in wanted))
 
-    def query(self, tokens: Sequence[str]) -> Query:
+    def query(self, tokens: Sequence[str]) -> TokenQuery:
         """Return these tokens as a query for the other methods."""
         distinct = set(tokens)
         get = self._vocabulary.get
         ids = [number for token in distinct if (number := get(token)) is not None]
-        return Query(np.array(ids, np.int32), len(distinct), ids)
+        return TokenQuery(np.array(ids, np.int32), len(distinct), ids)
 
-    def similar(self, query: Query, t: float) -> tuple[Ints, Floats]:
+    def similar(self, query: TokenQuery, t: float) -> tuple[Ints, Floats]:
         """Return the numbers of all sets with J >= t, and their J, in no particular order. t must be above 0."""
         candidates, _ = self.candidates(query, t)
         similarity = self.compare(query, candidates)
         keep = similarity >= t
         return candidates[keep], similarity[keep]
 
-    def compare(self, query: Query, numbers: Ints) -> Floats:
+    def compare(self, query: TokenQuery, numbers: Ints) -> Floats:
         """Return J of the query with each of these sets, shape (len(numbers),)."""
         sizes = np.frombuffer(self._sizes, np.int32)[numbers] if len(numbers) else np.zeros(0, np.int32)
         common = self._common(query, numbers, sizes)
         return _jaccard(common, sizes, query.size)
 
-    def compare_all(self, query: Query) -> Floats:
+    def compare_all(self, query: TokenQuery) -> Floats:
         """Return J of the query with every set, in the order of their numbers; shape (sets,)."""
         count = len(self)
         if not count:
@@ -133,7 +133,7 @@ class TokenSets:
             common[np.frombuffer(postings[token], np.int32)] += 1
         return _jaccard(common, sizes, query.size)
 
-    def bound(self, query: Query, numbers: Ints, apart: Ints) -> Floats:
+    def bound(self, query: TokenQuery, numbers: Ints, apart: Ints) -> Floats:
         """Return an upper bound of J with each of these sets, given that it differs in at least `apart` tokens."""
         if not len(numbers):
             return np.zeros(0)
@@ -144,7 +144,7 @@ class TokenSets:
             upper[total == 0] = 1.0
         return upper
 
-    def least_differences(self, query: Query, numbers: Ints) -> Ints:
+    def least_differences(self, query: TokenQuery, numbers: Ints) -> Ints:
         """Return for each set a lower bound of the number of tokens in which it differs from the query."""
         if not len(numbers):
             return np.zeros(0, np.int32)
@@ -164,7 +164,7 @@ class TokenSets:
     def _content(self, number: int) -> array[int]:
         return self._flat[self._offsets[number] : self._offsets[number + 1]]
 
-    def candidates(self, query: Query, t: float) -> tuple[Ints, Ints]:
+    def candidates(self, query: TokenQuery, t: float) -> tuple[Ints, Ints]:
         """Return a superset of the sets with J >= t, and for each the least number of tokens in which it differs."""
         count = len(self)
         none = np.zeros(0, np.int32)
@@ -186,7 +186,7 @@ class TokenSets:
             numbers, apart = numbers[near], apart[near]
         return numbers, apart.astype(np.int32) + np.int32(query.unknown)
 
-    def _prefix(self, query: Query, t: float) -> list[array[int]] | None:
+    def _prefix(self, query: TokenQuery, t: float) -> list[array[int]] | None:
         """Return the non-empty posting lists of the prefix filter, None if this object is not searchable.
 
         Every set with J >= t is in at least one of them.
@@ -199,7 +199,7 @@ class TokenSets:
         lists = sorted(map(self._postings.__getitem__, query.list), key=len)
         return [one for one in lists[: max(places, 0)] if one]
 
-    def _common(self, query: Query, numbers: Ints | None, sizes: Ints) -> Ints:
+    def _common(self, query: TokenQuery, numbers: Ints | None, sizes: Ints) -> Ints:
         """Return how many tokens each set has in common with the query."""
         if not len(sizes):
             return np.zeros(0, np.int32)
@@ -262,7 +262,7 @@ class TokenSets:
                 self._postings.append(one)
 
 
-class Query:
+class TokenQuery:
     """A token set that sets are compared with.
 
     Attributes:

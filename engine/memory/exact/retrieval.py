@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.memory.exact.entries import NOTHING, Entries
-from engine.memory.exact.index import Query
+from engine.memory.exact.index import TokenQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class _States:
     """Candidate states. Each stands for all rows with this state."""
 
     def __init__(
-        self, entries: Entries, query: Query, states: Ints, bound: Floats, known: Floats | None, floor: float
+        self, entries: Entries, query: TokenQuery, states: Ints, bound: Floats, known: Floats | None, floor: float
     ) -> None:
         self._entries = entries
         self._query = query
@@ -115,7 +115,7 @@ class _Pairs:
     """Candidate pairs of state and history. Each stands for all rows with both."""
 
     def __init__(
-        self, entries: Entries, query: Query, other: Query, states: Ints, bound: Floats, known: Floats | None,
+        self, entries: Entries, query: TokenQuery, other: TokenQuery, states: Ints, bound: Floats, known: Floats | None,
         weight: float, floor: float,
     ) -> None:  # fmt: skip
         self._entries = entries
@@ -158,7 +158,7 @@ def _above(score: Floats, states: Floats, floor: float) -> Floats:
     return np.where(states > floor, score, -np.inf) if floor > 0 else score
 
 
-def _once_each(compare: Callable[[Query, Ints], Floats], query: Query, numbers: Ints) -> Floats:
+def _once_each(compare: Callable[[TokenQuery, Ints], Floats], query: TokenQuery, numbers: Ints) -> Floats:
     """Return J for each number. If there are many numbers, each distinct one is compared once."""
     if len(numbers) < 256:
         return compare(query, numbers)

@@ -20,7 +20,7 @@ from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
-from engine.memory.disk.reader import Place, Position
+from engine.memory.disk.reader import LineSpan, Position
 from engine.memory.exact.entries import Entries
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def unpack(
     """
     entries.restore(meta["entries"], arrays)
     spans = zip(arrays["place_offset"].tolist(), arrays["place_length"].tolist(), strict=True)
-    places = {doc_id: Place(*span) for doc_id, span in zip(entries.doc_ids, spans, strict=True)}
+    places = {doc_id: LineSpan(*span) for doc_id, span in zip(entries.doc_ids, spans, strict=True)}
     kept_ids, *kept_spans = (arrays[f"kept_{name}"].tolist() for name in ("id", "offset", "length"))
-    records = {n: Place(*span) for n, *span in zip(kept_ids, *kept_spans, strict=True)}
+    records = {n: LineSpan(*span) for n, *span in zip(kept_ids, *kept_spans, strict=True)}
     next_ids = {table: int(number) for table, number in meta["next_ids"].items()}
     return Position(meta["generation"], int(meta["offset"]), {episodes: places, kept: records}, next_ids)

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import limits
 from engine.errors import BadFile
-from engine.memory.shared.rows import Logged, Row, is_table
+from engine.memory.shared.rows import Logged, LogRow, is_table
 
 COLUMNS = (
     f"id, left(generation, {limits.NAME}), seq, next_entry, next_number, left(next_ids::text, {limits.HEADER}), "
@@ -39,7 +39,7 @@ class Counters:
     next_ids: dict[str, int] = field(default_factory=dict)
     header: dict[str, Any] = field(default_factory=dict)
 
-    def take(self, row: Row) -> Logged:
+    def take(self, row: LogRow) -> Logged:
         """Return a new row as the log will have it, and count it."""
         doc = self.next_ids.get(row.table, 1)
         number, first = row.number, row.first

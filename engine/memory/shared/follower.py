@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadFile, JitrlError
 from engine.memory.shared.log import CHANNEL, Log
-from engine.memory.shared.server import Away, Line, pauses
-from engine.waiting import readable, readable_of
+from engine.memory.shared.server import Away, SharedConnection, pauses
+from engine.wait import readable, readable_of
 from engine.waits import THREAD_END
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ class Follower:
     """
 
     def __init__(
-        self, writer: Line, scopes: Callable[[], Iterable[SharedScope]], outbox: Outbox, notice: Callable[[str], None]
+        self, writer: SharedConnection, scopes: Callable[[], Iterable[SharedScope]], outbox: Outbox,
+        notice: Callable[[str], None],
     ) -> None:
         self._writer = writer
-        self._line = Line(writer.server)
+        self._line = SharedConnection(writer.server)
         self._log = Log(writer.server, self._line)
         self._scopes = scopes
         self._outbox = outbox

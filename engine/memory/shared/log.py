@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from engine import limits
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.shared.counters import COLUMNS, Counters, read_counters
-from engine.memory.shared.rows import Logged, Row, Stored, old_row
-from engine.memory.shared.server import Away, Line, Server
+from engine.memory.shared.rows import Logged, LogRow, Stored, old_row
+from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -59,7 +59,7 @@ class News:
     rows: tuple[Logged, ...]
 
 
-class Turn:
+class Transaction:
     """A transaction that holds the lock of a scope; nobody else writes to it meanwhile.
 
     Attributes:
@@ -121,7 +121,7 @@ class Log:
         line: The connection that is used.
     """
 
-    def __init__(self, server: Server, line: Line) -> None:
+    def __init__(self, server: DatabaseServer, line: SharedConnection) -> None:
         self.server = server
         self._line = line
 
@@ -146,7 +146,7 @@ class Log:
             found.append((name if named else limits.shown(name), wrong))
         return sorted(found)
 
-    def append(self, scope: str, rows: Sequence[Row], within: float = math.inf) -> Stored:
+    def append(self, scope: str, rows: Sequence[LogRow], within: float = math.inf) -> Stored:
         """Store new rows in one transaction.
 
         A row whose key is known is left alone, so the same rows may be sent again if it is not certain that they
@@ -188,7 +188,7 @@ class Log:
         return Stored(counters.generation, tuple(stored))
 
     @contextlib.contextmanager
-    def turn(self, scope: str) -> Iterator[Turn]:
+    def turn(self, scope: str) -> Iterator[Transaction]:
         """Yield a transaction that holds the lock of a scope. Only what is committed in it counts.
 
         Raises:
@@ -196,7 +196,7 @@ class Log:
         """
         with self._line.use() as connection:
             connection.execute("BEGIN")
-            turn = Turn(self, connection, scope, self._counters(connection, scope, _LOCKED))
+            turn = Transaction(self, connection, scope, self._counters(connection, scope, _LOCKED))
             try:
                 yield turn
             finally:
@@ -256,7 +256,7 @@ class Log:
             made = self.created(connection, scope, counters.header)
             made.next_entry, made.next_number = counters.next_entry, counters.next_number
             made.next_ids = dict(counters.next_ids)
-            turn = Turn(self, connection, scope, made)
+            turn = Transaction(self, connection, scope, made)
             with connection.pipeline():
                 for table, doc_id, document in rows:
                     turn.add(table, {doc_id: document})

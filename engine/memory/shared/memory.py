@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from engine.hiding import secrets_of
 from engine.memory.search import ScopeRules
 from engine.memory.shared.follower import Follower
 from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
 from engine.memory.shared.scope import SharedScope
-from engine.memory.shared.server import Away, Line, Server
+from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
 from engine.memory.store import Memory
 from engine.paths import ensure_folder, slug
+from engine.redaction import secrets_of
 
 FOLDER = "shared"
 """Name of the folder in the saves folder that has the replicas."""
@@ -54,8 +54,8 @@ class SharedMemory(Memory):
         notice: Callable[[str], None] = lambda text: None,
         rules: Callable[[str], ScopeRules] = lambda name: ScopeRules(),
     ) -> None:
-        self.server = Server(address)
-        self._line = Line(self.server)
+        self.server = DatabaseServer(address)
+        self._line = SharedConnection(self.server)
         shared = Path(saves) / FOLDER
         away = self.server.reach(self._line, shared)  # what is wrong with the address is told before a folder is made
         self._told: deque[str] = deque()

@@ -18,7 +18,7 @@ from engine.errors import BadFile, JitrlError, StorageError
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
 from engine.memory.shared.log import Log
-from engine.memory.shared.rows import Row, Stored
+from engine.memory.shared.rows import LogRow, Stored
 from engine.memory.shared.server import Away, patiently
 from engine.paths import ensure_folder
 from engine.waits import DATABASE_WRITE
@@ -54,7 +54,7 @@ class Outbox:
         db = self._opened()
         return 0 if db is None else len(db)
 
-    def send(self, scope: str, rows: Sequence[Row]) -> Stored | None:
+    def send(self, scope: str, rows: Sequence[LogRow]) -> Stored | None:
         """Store rows of a scope; return what became of them, None if they wait on disk.
 
         Raises:
@@ -103,7 +103,7 @@ class Outbox:
 
     # ------------------------------------------------------------------------------------- details
 
-    def _send(self, scope: str, rows: Sequence[Row], within: float) -> Stored:
+    def _send(self, scope: str, rows: Sequence[LogRow], within: float) -> Stored:
         """Send what waits, and then rows of a scope."""
         until = time.monotonic() + within
         if len(self):
@@ -125,7 +125,7 @@ class Outbox:
             self._db = JournalDB(journal, default_table=_TABLE)
         return self._db
 
-    def _keep(self, scope: str, rows: Sequence[Row]) -> None:
+    def _keep(self, scope: str, rows: Sequence[LogRow]) -> None:
         db = self._opened(make=True)
         assert db is not None
         db.insert({"scope": scope, "rows": [_plain(row) for row in rows]})
@@ -147,7 +147,7 @@ class Outbox:
         return False
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: LogRow) -> dict[str, Any]:
     return {
         "table": row.table,
         "key": None if row.key is None else row.key.hex(),
@@ -157,9 +157,9 @@ def _plain(row: Row) -> dict[str, Any]:
     }
 
 
-def _row(plain: dict[str, Any]) -> Row:
+def _row(plain: dict[str, Any]) -> LogRow:
     key, number = plain["key"], plain["number"]
-    return Row(
+    return LogRow(
         str(plain["table"]),
         None if key is None else bytes.fromhex(key),
         None if number is None else int(number),

@@ -30,7 +30,7 @@ from engine.memory.disk.journal import Changes, Journal
 from engine.memory.disk.reader import Document, Listener
 from engine.memory.scope import LEARNT, SNAPSHOT
 from engine.memory.shared.counters import Counters
-from engine.memory.shared.log import Log, Turn
+from engine.memory.shared.log import Log, Transaction
 from engine.memory.shared.rows import Logged, Stored
 from engine.memory.shared.server import Away
 
@@ -81,7 +81,7 @@ class Replica(Journal):
         self._log = log
         self._scope = scope
         self._local = 0
-        self._turn: Turn | None = None
+        self._turn: Transaction | None = None
         self._anew = threading.Lock()
         self._anew_lock = files.FileLock(path.with_name("anew.lock"))
 
@@ -217,7 +217,7 @@ class Replica(Journal):
 
     # ------------------------------------------------------------------------------------- details
 
-    def _my_turn(self) -> Turn:
+    def _my_turn(self) -> Transaction:
         turn = self._turn
         if turn is None or turn.done:
             raise StorageError(f"{self._scope} can be changed once at a time; nothing of this change was stored")

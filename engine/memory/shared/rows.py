@@ -28,7 +28,7 @@ _LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LogRow:
     """A document on its way to the log.
 
     Attributes:
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A row of the log: its place in it, the id and key of its document, and the document (`made`: as in `Row`)."""
+    """A row of the log: its place in it, the id and key of its document, and the document (`made`: as in `LogRow`)."""
 
     seq: int
     table: str
@@ -119,7 +119,7 @@ class Stored:
     rows: tuple[Logged | None, ...]
 
 
-def new_row(table: str, document: Document) -> Row:
+def new_row(table: str, document: Document) -> LogRow:
     """Return the row of a new document, which has no id yet. Of an episode, number 0 asks for the next free one.
 
     Raises:
@@ -128,18 +128,18 @@ def new_row(table: str, document: Document) -> Row:
     """
     steps = len(document["steps"]) if table == TABLE else 0
     number = int(document["number"]) or None if table == TABLE else None
-    return Row(table, key_of(document["uid"]), number, None, steps, packed(document), document)
+    return LogRow(table, key_of(document["uid"]), number, None, steps, packed(document), document)
 
 
-def old_row(table: str, document: Mapping[str, Any]) -> Row:
+def old_row(table: str, document: Mapping[str, Any]) -> LogRow:
     """Return the row of a document that has its numbers already, of whatever table; raises as `new_row`."""
     uid, steps = document.get("uid"), document.get("steps")
     number, first = document.get("number"), document.get("first")
     numbered = table == TABLE and isinstance(steps, list) and limits.is_count(number) and limits.is_count(first)
     key = key_of(uid) if table in (TABLE, KEPT) and isinstance(uid, str) else None
     if not numbered:
-        return Row(table, key, None, None, 0, packed(document))
-    return Row(table, key, number, first, len(steps or ()), packed(document))
+        return LogRow(table, key, None, None, 0, packed(document))
+    return LogRow(table, key, number, first, len(steps or ()), packed(document))
 
 
 def is_table(name: Any) -> bool:

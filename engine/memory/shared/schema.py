@@ -88,14 +88,14 @@ VERSION = len(MIGRATIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class DatabaseInfo:
     """What a database says of itself: the version of its tables, and a name that no other database has."""
 
     version: int
     identity: str
 
 
-def prepare(connection: Connection[Any], where: str) -> About:
+def prepare(connection: Connection[Any], where: str) -> DatabaseInfo:
     """Return what the database says of itself; an empty or older one is brought to this version first.
 
     Args:
@@ -145,7 +145,7 @@ def prepare(connection: Connection[Any], where: str) -> About:
     return made
 
 
-def _about(connection: Connection[Any], where: str) -> About | None:
+def _about(connection: Connection[Any], where: str) -> DatabaseInfo | None:
     """Return what the database says of itself, None if it has no schema of this name."""
     from psycopg import errors
 
@@ -168,4 +168,4 @@ def _about(connection: Connection[Any], where: str) -> About | None:
             f"{where} was made by a newer jitrl (version {rows[0][1]}, this one knows up to {VERSION}); it is left as "
             "it is. Update jitrl to use it"
         )
-    return About(int(rows[0][1]), str(rows[0][2]))
+    return DatabaseInfo(int(rows[0][1]), str(rows[0][2]))

@@ -16,7 +16,7 @@ from engine.memory.hits import Hits
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.scope import _SNAPSHOT_ROWS, TABLE, Scope
-from engine.memory.search import Search
+from engine.memory.search import NeighbourSearch
 from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
 from engine.memory.shared.replica import Replica, write_journal
@@ -89,7 +89,7 @@ class SharedScope(Scope):
         self._show(stored)
         return sum(len(one["steps"]) for one, row in zip(fresh.values(), stored.rows, strict=True) if row is not None)
 
-    def found(self, state: State, find: Callable[[Any, State], Hits], search: Search) -> tuple[Neighbour, ...]:
+    def found(self, state: State, find: Callable[[Any, State], Hits], search: NeighbourSearch) -> tuple[Neighbour, ...]:
         """Search as `Scope.found` does. The server is not asked."""
         self._before()
         return super().found(state, find, search)

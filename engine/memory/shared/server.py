@@ -64,7 +64,7 @@ class Away(StorageError):
     """The server cannot be reached, or cannot take anything at the moment. What was sent may be stored or not."""
 
 
-class Refused(Away):
+class DatabaseRefused(Away):
     """The server answers, and its database cannot be used. It would say the same if it was asked again at once."""
 
 
@@ -77,7 +77,7 @@ def driver() -> Any:
     return extras.load("postgres", "psycopg")
 
 
-class Server:
+class DatabaseServer:
     """The database that an address names.
 
     Args:
@@ -109,7 +109,7 @@ class Server:
         """Name of the database that no other has; "" before the first connection."""
         return self._identity
 
-    def reach(self, line: Line, folder: Path) -> str:
+    def reach(self, line: SharedConnection, folder: Path) -> str:
         """Connect for the first time; return "", or a sentence if the server is away and there are replicas of it.
 
         Args:
@@ -151,7 +151,7 @@ class Server:
         asking = make_conninfo(self._conninfo(), user="jitrl", dbname="jitrl", sslmode="disable", gssencmode="disable")
         return pq.PGconn.ping(asking.encode()) not in (pq.Ping.REJECT, pq.Ping.NO_RESPONSE)
 
-    def connect(self, line: Line) -> Connection[Any]:
+    def connect(self, line: SharedConnection) -> Connection[Any]:
         """Return a new connection in autocommit, after a look whether the database is the right one.
 
         Args:
@@ -180,14 +180,14 @@ class Server:
             connection.execute(_SETTINGS)
             about = schema.prepare(connection, self.where)
             if self._identity and about.identity != self._identity:
-                raise Refused(f"{self.where} is another database than before, and nothing was sent to it")
+                raise DatabaseRefused(f"{self.where} is another database than before, and nothing was sent to it")
         except psycopg.Error as error:
             connection.close()
             raise translated(error, self.where) from None
         except JitrlError as error:
             connection.close()
             if self._identity:  # it could be used before, so what is stored waits until it can again
-                raise Refused(str(error)) from None
+                raise DatabaseRefused(str(error)) from None
             raise
         self._identity = about.identity
         self.password = connection.info.password
@@ -206,7 +206,7 @@ class Server:
         return make_conninfo(self._given, **{name: value for name, value in usual.items() if name not in given})
 
 
-class Line:
+class SharedConnection:
     """A connection that is opened when it is used, and anew after it broke. Any thread may use it.
 
     Nothing waits for ever for the server: it may be silent for `DATABASE_ANSWER`. What was asked then counts as lost.
@@ -217,7 +217,7 @@ class Line:
         longest: Seconds that a use may take.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: DatabaseServer) -> None:
         self.server = server
         self.until = math.inf
         self.ended = False
@@ -296,7 +296,7 @@ def _impatient() -> Any:
     from psycopg import waiting
 
     class Impatient(psycopg.Connection):  # type: ignore[name-defined,misc]
-        line: Line | None = None
+        line: SharedConnection | None = None
 
         def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
             try:
@@ -326,7 +326,7 @@ def _impatient() -> Any:
     return Impatient
 
 
-def _opened(conninfo: str, line: Line) -> Any:
+def _opened(conninfo: str, line: SharedConnection) -> Any:
     """Return a new connection. A name that cannot be looked up holds up nobody whose line is over or ends.
 
     libpq looks names up in a call that nothing interrupts, so another thread does this.
@@ -362,7 +362,7 @@ def patiently(do: Callable[[float], T], seconds: float, again: Callable[[], bool
     for pause in pauses():
         try:
             return do(deadline - time.monotonic())
-        except Refused:
+        except DatabaseRefused:
             raise
         except Away:
             if not again() or time.monotonic() + pause > deadline:

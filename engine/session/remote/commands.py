@@ -38,7 +38,7 @@ _ACTION = limits.NAME
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class RemoteCommand:
     """One command.
 
     Attributes:
@@ -71,7 +71,7 @@ def who() -> str:
     return f"{user[:40]}@{socket.gethostname()[:40]}, process {os.getpid()}"
 
 
-def parsed(line: bytes | str) -> Command:
+def parsed(line: bytes | str) -> RemoteCommand:
     """Return the command in a line.
 
     Raises:
@@ -79,7 +79,7 @@ def parsed(line: bytes | str) -> Command:
     """
     if len(line) > LONGEST:
         raise BadFile("a command is too long")
-    found = from_plain(Command, limits.parsed(line))
+    found = from_plain(RemoteCommand, limits.parsed(line))
     texts = ((found.by, _NAME), (found.action, _ACTION), (found.id, _NAME))
     if found.kind not in KINDS or not found.by or not found.id or not limits.is_count(found.question):
         raise BadFile("it is no command")
@@ -92,7 +92,7 @@ def parsed(line: bytes | str) -> Command:
     return found
 
 
-class Commands:
+class RemoteCommands:
     """The commands that come in for a session. Those from before it began are none.
 
     Args:
@@ -109,7 +109,7 @@ class Commands:
         self._lines = GrowingLines(self._path, LONGEST, before)
         self._known: deque[str] = deque(maxlen=_KNOWN)
 
-    def new(self) -> tuple[list[Command], int]:
+    def new(self) -> tuple[list[RemoteCommand], int]:
         """Return the new commands, and the number of lines that are none."""
         try:
             lines = self._lines.new(_AT_ONCE)
@@ -133,7 +133,7 @@ class Commands:
             os.unlink(self._path)
 
 
-def send(folder: Path, command: Command) -> None:
+def send(folder: Path, command: RemoteCommand) -> None:
     """Give a command to the session in `folder`.
 
     Raises:

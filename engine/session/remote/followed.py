@@ -12,7 +12,7 @@ from engine.errors import BadFile, JitrlError
 from engine.records import FORMAT, Event, SessionStarted
 from engine.session import recording
 from engine.session.remote import commands, presence
-from engine.session.remote.commands import Command
+from engine.session.remote.commands import RemoteCommand
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import Life, Presence
 
@@ -46,7 +46,7 @@ class Followed(Protocol):
         """Return whether the session is being played."""
         ...
 
-    def send(self, command: Command) -> None:
+    def send(self, command: RemoteCommand) -> None:
         """Give a command.
 
         Raises:
@@ -60,7 +60,7 @@ class Followed(Protocol):
         ...
 
 
-class Events:
+class RecordedEvents:
     """Makes events of the lines of a recording, one after the other.
 
     Args:
@@ -109,7 +109,7 @@ class FolderSession:
         self._folder = folder
         file = folder / recording.FILE_NAME
         self._lines = GrowingLines(file)
-        self._events = Events(shown(file))
+        self._events = RecordedEvents(shown(file))
         self._life = Life()
 
     @property
@@ -136,7 +136,7 @@ class FolderSession:
         sign = self.sign()
         return self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
 
-    def send(self, command: Command) -> None:
+    def send(self, command: RemoteCommand) -> None:
         """Give a command."""
         commands.send(self._folder, command)
 
@@ -144,7 +144,7 @@ class FolderSession:
         """Free what is open: nothing is."""
 
 
-class Hand:
+class RemoteControl:
     """What a follower does to a session: it takes it in hand, steers it, and hands it back.
 
     Args:
@@ -161,33 +161,33 @@ class Hand:
 
     def hold(self) -> None:
         """Take the session in hand: it waits at the next decision. Raises as `Followed.send` does."""
-        self._give(Command(commands.HOLD, self.by, lease_s=self._lease_s))
+        self._give(RemoteCommand(commands.HOLD, self.by, lease_s=self._lease_s))
 
     def renew(self) -> None:
         """Show that the follower lives. Where that does not reach the session, it goes on by itself."""
-        self._session.send(Command(commands.RENEW, self.by, lease_s=self._lease_s))
+        self._session.send(RemoteCommand(commands.RENEW, self.by, lease_s=self._lease_s))
 
     def step(self) -> None:
         """Let one step be taken. Raises as `Followed.send` does."""
-        self._give(Command(commands.STEP, self.by))
+        self._give(RemoteCommand(commands.STEP, self.by))
 
     def overrule(self, question: int, action: str) -> None:
         """Take an action in place of the decision that waits. Raises as `Followed.send` does."""
-        self._give(Command(commands.OVERRULE, self.by, question, action))
+        self._give(RemoteCommand(commands.OVERRULE, self.by, question, action))
 
     def hand_back(self) -> None:
         """Let the session go on by itself. Raises as `Followed.send` does."""
-        self._give(Command(commands.HAND_BACK, self.by))
+        self._give(RemoteCommand(commands.HAND_BACK, self.by))
 
     def stop(self) -> None:
         """Stop the session. Raises as `Followed.send` does."""
-        self._give(Command(commands.STOP, self.by))
+        self._give(RemoteCommand(commands.STOP, self.by))
 
-    def answered(self, sign: Presence) -> list[presence.Reply]:
+    def answered(self, sign: Presence) -> list[presence.CommandReply]:
         """Return what the session said to commands of this hand, each once."""
         return [reply for reply in sign.replies if self._sent.pop(reply.id, None) is not None]
 
-    def _give(self, command: Command) -> None:
+    def _give(self, command: RemoteCommand) -> None:
         commands.parsed(command.line())
         self._session.send(command)
         self._sent[command.id] = command.kind

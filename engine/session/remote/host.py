@@ -18,10 +18,19 @@ from engine import waits
 from engine.errors import BadFile, JitrlError, StorageError
 from engine.records import Decided, Event, Notice, Paused, Steered, Stepped, Thinking, Waiting
 from engine.session import recording
-from engine.session.control import Control, Said
+from engine.session.control import Control, PersonSaid
 from engine.session.remote import commands, presence
-from engine.session.remote.commands import HAND_BACK, HOLD, OVERRULE, RENEW, STEP, STOP, Command, Commands
-from engine.session.remote.presence import BEAT_S, Place, Presence, Reply
+from engine.session.remote.commands import (
+    HAND_BACK,
+    HOLD,
+    OVERRULE,
+    RENEW,
+    STEP,
+    STOP,
+    RemoteCommand,
+    RemoteCommands,
+)
+from engine.session.remote.presence import BEAT_S, CommandReply, PlayedAt, Presence
 from engine.session.remote.relay import Relay, wanted
 from engine.settings.address import is_address
 
@@ -52,7 +61,7 @@ class Through:
     """
 
     def __init__(self, address: str, folder: Path) -> None:
-        self._given: deque[Command] = deque(maxlen=_GIVEN)
+        self._given: deque[RemoteCommand] = deque(maxlen=_GIVEN)
         marks = (b'{"event":"SessionStarted"', b'{"event":"EpisodeEnded"')
         self._relay = Relay(
             address, name_of(folder), folder / recording.FILE_NAME, marks=marks, command=self._take
@@ -63,7 +72,7 @@ class Through:
         """Show a sign of life."""
         self._relay.show(sign.line())
 
-    def new(self) -> list[Command]:
+    def new(self) -> list[RemoteCommand]:
         """Return the new commands."""
         found = []
         while self._given:
@@ -86,7 +95,7 @@ def name_of(folder: Path) -> str:
     return "/".join((run, cell.name, folder.name)) if run else folder.name
 
 
-class Host:
+class SessionHost:
     """What lets other processes follow and steer a session.
 
     Args:
@@ -107,14 +116,14 @@ class Host:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder, self._control, self._clock, self._address = folder, control, clock, address
-        self._commands: Commands | None = None
-        self._place = Place.here()
+        self._commands: RemoteCommands | None = None
+        self._place = PlayedAt.here()
         self._steerable = steerable
         self._told: Event | None = None
         self._told_at = 0.0
         self._where = 0, 0
         self._holder, self._until = "", 0.0
-        self._replies: deque[Reply] = deque(maxlen=_REPLIES)
+        self._replies: deque[CommandReply] = deque(maxlen=_REPLIES)
         self._shown: tuple[object, ...] = ()
         self._shown_at = float("-inf")
         self._complained = False
@@ -124,7 +133,7 @@ class Host:
         self._channels: list[Through] = []
 
     @classmethod
-    def of(cls, saved: SavedSession, control: Control, *, interactive: bool) -> Host:
+    def of(cls, saved: SavedSession, control: Control, *, interactive: bool) -> SessionHost:
         """Return the host of a session. One that a person sits at is steered there, and not from elsewhere."""
         memory = saved.config.memory
         steerable = saved.kind == "run" and not interactive
@@ -135,7 +144,7 @@ class Host:
         self._started = True
         if self._steerable:
             try:
-                self._commands = Commands(self._folder)
+                self._commands = RemoteCommands(self._folder)
             except OSError:
                 self._steerable = False
         if self._address and wanted():
@@ -190,7 +199,7 @@ class Host:
             self._control.report(Steered(LAPSE, by, True, message))
         self._show()
 
-    def _obey(self, command: Command) -> None:
+    def _obey(self, command: RemoteCommand) -> None:
         """Carry a command out, or refuse it, and say so."""
         if command.kind == RENEW:
             if command.by == self._holder:
@@ -198,10 +207,10 @@ class Host:
             return
         refused = self._refused(command)
         message = refused or self._done(command)
-        self._replies.append(Reply(command.id, not refused, message))
+        self._replies.append(CommandReply(command.id, not refused, message))
         self._control.report(Steered(command.kind, command.by, not refused, message, *self._where, command.action))
 
-    def _refused(self, command: Command) -> str:
+    def _refused(self, command: RemoteCommand) -> str:
         """Return why a command cannot be obeyed, "" if it can."""
         if not self._steerable:
             return "this session is steered at its own screen alone"
@@ -214,7 +223,7 @@ class Host:
             return f"it is too late for '{command.action}': the decision does not wait any more"
         return ""
 
-    def _done(self, command: Command) -> str:
+    def _done(self, command: RemoteCommand) -> str:
         """Carry a command out; return a sentence that says what happens."""
         if command.kind == HOLD:
             self._holder, self._until = command.by, self._clock() + command.lease_s
@@ -224,7 +233,7 @@ class Host:
             self._control.step_once()
             return f"one step is taken for {command.by}"
         if command.kind == OVERRULE:
-            self._control.answer(command.question, Said.INSTEAD, command.action)
+            self._control.answer(command.question, PersonSaid.INSTEAD, command.action)
             return f"'{command.action}' is taken instead, by {command.by}"
         self._holder = ""
         if command.kind == STOP:

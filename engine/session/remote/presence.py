@@ -33,7 +33,7 @@ _TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class CommandReply:
     """What a session said to a command.
 
     Attributes:
@@ -48,7 +48,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlayedAt:
     """Where a session or a run is played.
 
     Attributes:
@@ -63,7 +63,7 @@ class Place:
     born: int = 0
 
     @classmethod
-    def here(cls) -> Place:
+    def here(cls) -> PlayedAt:
         """Return the place of this process."""
         return cls(socket.gethostname()[:_TEXT], os.getpid(), _born(os.getpid()))
 
@@ -98,7 +98,7 @@ class Presence:
         replies: What it said to the latest commands, the newest last.
     """
 
-    place: Place
+    place: PlayedAt
     at: float
     steerable: bool = False
     activity: str = "running"
@@ -108,7 +108,7 @@ class Presence:
     question: int = 0
     asks: bool = False
     holder: str = ""
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[CommandReply, ...] = ()
 
     def line(self) -> str:
         """Return it as a line of JSON."""
@@ -166,7 +166,7 @@ class Life:
         self._at: float | None = None
         self._seen = float("-inf")
 
-    def lives(self, place: Place | None, at: float) -> bool:
+    def lives(self, place: PlayedAt | None, at: float) -> bool:
         """Return whether it lives.
 
         Args:

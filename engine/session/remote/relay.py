@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadFile, JitrlError
-from engine.memory.shared.server import Away, Line, Server, pauses
+from engine.memory.shared.server import Away, DatabaseServer, SharedConnection, pauses
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import BEAT_S
-from engine.waiting import readable_of
+from engine.wait import readable_of
 from engine.waits import THREAD_END
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Relay:
         marks: Marks = (),
         command: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._line = Line(Server(address))
+        self._line = SharedConnection(DatabaseServer(address))
         self._name, self._file, self._head, self._marks = name, file, head, marks
         self._origin = f"{socket.gethostname()}:{file.parent.absolute()}"
         self._command = command

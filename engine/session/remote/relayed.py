@@ -6,11 +6,11 @@ import zlib
 
 from engine import limits
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
-from engine.memory.shared.server import Away, Line, Server
+from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
 from engine.records import Event
 from engine.session.remote import presence
-from engine.session.remote.commands import Command
-from engine.session.remote.followed import Events
+from engine.session.remote.commands import RemoteCommand
+from engine.session.remote.followed import RecordedEvents
 from engine.session.remote.presence import Life, Presence
 from engine.session.remote.relay import CHANNEL
 
@@ -40,7 +40,7 @@ class RelayedLines:
     """
 
     def __init__(self, address: str, name: str) -> None:
-        self._line = Line(Server(address))
+        self._line = SharedConnection(DatabaseServer(address))
         self._name = name
         self._id, self._stream, self._seq = 0, "", 0
         self._known = False
@@ -112,7 +112,7 @@ class RelayedSession:
 
     def __init__(self, address: str, name: str) -> None:
         self._lines = RelayedLines(address, name)
-        self._events = Events(f"the recording of {name}")
+        self._events = RecordedEvents(f"the recording of {name}")
         self._life = Life()
         self._away = self._lived = False
 
@@ -153,7 +153,7 @@ class RelayedSession:
             self._lived = self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
         return self._lived
 
-    def send(self, command: Command) -> None:
+    def send(self, command: RemoteCommand) -> None:
         """Give a command."""
         try:
             self._lines.send(command.line())
@@ -185,7 +185,7 @@ def newest_of(address: str, prefix: str) -> str:
         UsageError: There is none.
         MissingError, BadFile, StorageError: The database cannot be used.
     """
-    line = Line(Server(address))
+    line = SharedConnection(DatabaseServer(address))
     try:
         with line.use() as connection:
             row = connection.execute(

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import waits
 from engine.errors import GameError, UsageError
-from engine.hiding import without_credentials
+from engine.redaction import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
 from engine.web.browser.limits import (
     LONGEST_ADDRESS,
     MOST_NOTES,
     MOST_UNREAD,
-    Events,
-    Limits,
+    BrowserLimits,
+    PageEvents,
     clipped,
 )
 from engine.web.browser.network import WITHOUT_WEBRTC, Gate, Traffic
@@ -57,10 +57,10 @@ class Driver:
         GameError: The browser does not start.
     """
 
-    def __init__(self, executable: str, gate: Gate, limits: Limits | None = None) -> None:
+    def __init__(self, executable: str, gate: Gate, limits: BrowserLimits | None = None) -> None:
         self.gate = gate
         self.traffic = Traffic()
-        self.limits = limits or Limits()
+        self.limits = limits or BrowserLimits()
         self.on_wait: Callable[[str], None] = lambda text: None
         self._process = BrowserProcess(executable, gate, self.limits)
         self._loop = asyncio.new_event_loop()
@@ -73,7 +73,7 @@ class Driver:
         self._private: set[tuple[Tab, str]] = set()
         """Handles of the boxes that took secrets when they were last seen."""
         self._notes: list[str] = []
-        self._events = Events()
+        self._events = PageEvents()
         self._over = ""
         """Why the browser was ended in this episode, "" if it was not."""
         self._unread = 0

@@ -28,7 +28,7 @@ MOST_EVENTS = {"requests": 600, "page loads": 50, "dialogs": 20, "new tabs": 10,
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BrowserLimits:
     """Timeouts in seconds, memory, and the size of the viewport in CSS pixels.
 
     Attributes:
@@ -57,7 +57,7 @@ class Limits:
     height: int = 720
 
 
-class Events:
+class PageEvents:
     """Counts what pages do during one action."""
 
     def __init__(self) -> None:

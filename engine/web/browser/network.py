@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from engine.hiding import REDACTED, without_credentials
+from engine.redaction import REDACTED, without_credentials
 from engine.web.browser.limits import LONGEST_ADDRESS, clipped
 from engine.web.browser.url import origin
 from engine.web.choices import SECRET

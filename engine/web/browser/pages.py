@@ -12,8 +12,8 @@ from typing import Any
 
 from engine.disk import open_binary, private_folder, write_private
 from engine.environment import Sight
-from engine.hiding import REDACTED, hidden
 from engine.records import PageShown
+from engine.redaction import REDACTED, hidden
 from engine.web.browser.snapshot import Page, parse
 from engine.web.choices import is_secret
 

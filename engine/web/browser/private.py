@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine import waits
-from engine.web.browser.snapshot import Node, Page
+from engine.web.browser.snapshot import Page, PageNode
 
 if TYPE_CHECKING:
     from playwright.async_api import Page as Tab
@@ -92,13 +92,13 @@ async def boxes(tab: Tab, page: Page, limit: float) -> Boxes:
     return Boxes(frozenset(refs), frozenset(names))
 
 
-async def _asked(tab: Tab, nodes: Iterable[Node]) -> set[str]:
+async def _asked(tab: Tab, nodes: Iterable[PageNode]) -> set[str]:
     asked = list(nodes)[:MOST_ASKED]
     answers = await asyncio.gather(*(_is_secret(tab, node) for node in asked))
     return {node.ref for node, secret in zip(asked, answers, strict=True) if secret}
 
 
-async def _is_secret(tab: Tab, node: Node) -> bool:
+async def _is_secret(tab: Tab, node: PageNode) -> bool:
     from playwright.async_api import Error
 
     with contextlib.suppress(Error, TimeoutError):

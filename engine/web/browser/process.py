@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine import waits
 from engine.web.browser.chromium import blames_sandbox, driving, may_use_sandbox
-from engine.web.browser.limits import Limits, end_browser, hold_memory, new_mark, starter_of
+from engine.web.browser.limits import BrowserLimits, end_browser, hold_memory, new_mark, starter_of
 from engine.web.browser.network import NO_WEBRTC, Gate, resolver_rules
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class BrowserProcess:
         suspect: Whether it did not answer, so that another one is needed.
     """
 
-    def __init__(self, executable: str, gate: Gate, limits: Limits) -> None:
+    def __init__(self, executable: str, gate: Gate, limits: BrowserLimits) -> None:
         self.suspect = False
         self._executable, self._gate, self._limits = executable, gate, limits
         self._playwright: Playwright | None = None

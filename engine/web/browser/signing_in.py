@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Sequence
 
 from engine.errors import UsageError
-from engine.hiding import without_credentials
+from engine.redaction import without_credentials
 from engine.web.actions import Call, Target, resolve
 from engine.web.browser.driver import Driver
-from engine.web.browser.snapshot import Node, Page, Seen, plain_name
+from engine.web.browser.snapshot import Page, PageNode, Seen, plain_name
 from engine.web.choices import TYPED, is_secret
 from engine.web.records import SignIn
 
@@ -77,7 +77,7 @@ def _box(page: Page, label: str) -> Target:
     Raises:
         UsageError: There is none.
     """
-    boxes: list[Node] = [n for n in page.nodes if n.role in TYPED and n.ref]
+    boxes: list[PageNode] = [n for n in page.nodes if n.role in TYPED and n.ref]
     for wanted in (
         lambda n: plain_name(n.name).rstrip("* :") == label.rstrip("* :"),
         lambda n: label.casefold() in n.name.casefold(),

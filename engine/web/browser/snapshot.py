@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from engine.hiding import REDACTED
+from engine.redaction import REDACTED
 from engine.texts import encodable
 from engine.web.browser.limits import LONGEST_ADDRESS, LONGEST_PAGE, LONGEST_TEXT, LONGEST_TITLE, clipped
 
@@ -40,7 +40,7 @@ STATES = ("checked", "disabled", "expanded", "selected", "pressed", "active", "l
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PageNode:
     """One node of the tree: an element or a piece of text.
 
     Attributes:
@@ -93,12 +93,12 @@ class Page:
         cut: Whether something was left out because it is too long.
     """
 
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[PageNode, ...] = ()
     url: str = ""
     title: str = ""
     cut: bool = False
 
-    def children(self, index: int) -> Iterator[Node]:
+    def children(self, index: int) -> Iterator[PageNode]:
         """Yield the direct children of a node."""
         for node in self.nodes[index + 1 :]:
             if node.depth <= self.nodes[index].depth:
@@ -155,7 +155,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
     cut = len(text) > LONGEST_PAGE
     text, url, title = text[:LONGEST_PAGE], clipped(url, LONGEST_ADDRESS), clipped(title, LONGEST_TITLE)
     text, url, title = _PICTURE.sub("", encodable(text)), encodable(url), encodable(title)
-    nodes: list[Node] = []
+    nodes: list[PageNode] = []
     above: list[tuple[int, int]] = []  # (indent, index) of the open elements
     iframes: dict[int, tuple[float, float]] = {}
     for line in text.splitlines():
@@ -191,7 +191,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
     return Page(tuple(_numbered(nodes)), url, title, cut)
 
 
-def _name_clickable(nodes: list[Node]) -> None:
+def _name_clickable(nodes: list[PageNode]) -> None:
     """Name clickable nodes without a name by the text they contain, so that actions can tell them apart."""
     for index, node in enumerate(nodes):
         if not node.clickable or node.name or not node.ref or node.role not in PLAIN:
@@ -250,10 +250,10 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def _element(key: str, value: str) -> Node:
+def _element(key: str, value: str) -> PageNode:
     role = _ROLE.match(key)
     if role is None:
-        return Node("text", value=key)
+        return PageNode("text", value=key)
     at, name = role.end(), ""
     if found := _NAME.match(key, at):
         at, name = found.end(), _unquoted(found.group(1))
@@ -272,7 +272,7 @@ def _element(key: str, value: str) -> Node:
             secret = True
         elif attribute in STATES:
             states.append((attribute, content or "true"))
-    return Node(role.group(), name, value, ref, "", tuple(states), box, clickable=clickable, secret=secret)
+    return PageNode(role.group(), name, value, ref, "", tuple(states), box, clickable=clickable, secret=secret)
 
 
 def _box(text: str) -> tuple[float, float, float, float] | None:
@@ -283,7 +283,7 @@ def _box(text: str) -> tuple[float, float, float, float] | None:
     return x, y, width, height
 
 
-def _numbered(nodes: list[Node]) -> Iterator[Node]:
+def _numbered(nodes: list[PageNode]) -> Iterator[PageNode]:
     """Yield the nodes with their ordinals. Only nodes with a handle are counted."""
     keys = [(n.role, plain_name(n.name)) if n.ref else None for n in nodes]
     total, seen = Counter(key for key in keys if key), Counter[tuple[str, str]]()

@@ -28,7 +28,7 @@ from engine.web.browser.url import origin
 from engine.web.browsergym.driver import OPEN_S, GymDriver, GymProcess, GymRules, does_not_load
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
-from engine.web.tasks.miniwob import Rules, Server, require_pages
+from engine.web.tasks.miniwob import PageServer, Rules, require_pages
 from engine.web.tasks.suites import VARIABLES
 
 PREFIX = "browsergym-"
@@ -163,9 +163,9 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
     python, browser = require(saves, variables)
     family = task.partition(".")[0]
     sites: dict[str, str] = {}
-    server: Server | None = None
+    server: PageServer | None = None
     if family == "miniwob" and "MINIWOB_URL" not in variables:
-        server = Server(require_pages(saves))
+        server = PageServer(require_pages(saves))
         sites = {"miniwob": f"{server.url}/miniwob"}
     elif family == "miniwob":
         sites = {"miniwob": variables["MINIWOB_URL"].rstrip("/")}

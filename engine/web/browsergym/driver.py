@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from engine import waits
 from engine.errors import GameError, MissingError, UsageError
-from engine.hiding import without_credentials
+from engine.redaction import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private
 from engine.web.browser.chromium import why_no_sandbox
-from engine.web.browser.limits import MOST_EVENTS, Limits, end_browser, hold_memory, new_mark
+from engine.web.browser.limits import MOST_EVENTS, BrowserLimits, end_browser, hold_memory, new_mark
 from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
 from engine.web.browser.snapshot import Page, Seen, parse
 from engine.workers import LineWorker
@@ -83,7 +83,7 @@ class GymDriver:
     ) -> None:
         self.gate: Gate = WideGate(frozenset()) if hosts is None else gate_for((), hosts)
         self.traffic = Traffic()
-        self.limits = Limits()
+        self.limits = BrowserLimits()
         self.reward: float | None = None
         """The reward of the episode, None until it is over."""
         self.truncated = False
@@ -208,7 +208,7 @@ class GymDriver:
         secrets = private.typed_in(parse(text, url, title), refs)
         page = parse(text, url, title, refs)
         error = str(reply["error"]).strip()
-        self.limits = Limits(width=int(reply["width"]), height=int(reply["height"]))
+        self.limits = BrowserLimits(width=int(reply["width"]), height=int(reply["height"]))
         self._seen = Seen(
             page,
             error.splitlines()[0] if error else "",

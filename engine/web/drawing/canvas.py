@@ -54,7 +54,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CanvasRun:
     """A piece of a row with one kind and one item.
 
     Attributes:
@@ -69,7 +69,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Canvas:
+class TextCanvas:
     """Rows of cells. Later text overwrites earlier text."""
 
     width: int
@@ -103,13 +103,13 @@ class Canvas:
         if 0 <= column < self.width and self.kinds[row][column] in ("blank", "line"):
             self.cells[row][column], self.kinds[row][column] = character, "line"
 
-    def runs(self, row: int) -> Iterator[Run]:
+    def runs(self, row: int) -> Iterator[CanvasRun]:
         """Yield the pieces of a row."""
         text, now = "", ("blank", -1)
         for cell, kind, owner in zip(self.cells[row], self.kinds[row], self.owners[row], strict=True):
             if (kind, owner) != now and text:
-                yield Run(text, *now)
+                yield CanvasRun(text, *now)
                 text = ""
             text, now = text + cell, (kind, owner)
         if text:
-            yield Run(text, *now)
+            yield CanvasRun(text, *now)

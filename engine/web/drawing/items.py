@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.web.actions import Call, Target
-from engine.web.browser.snapshot import Node, Page, plain_name
+from engine.web.browser.snapshot import Page, PageNode, plain_name
 from engine.web.choices import CONTROLS, SELECTED, TYPED, is_plain_control, with_controls
 
 
@@ -20,7 +20,7 @@ class Item:
         ready: Whether the action is complete, so that no text has to be added.
     """
 
-    node: Node
+    node: PageNode
     number: int = 0
     action: str = ""
     ready: bool = True
@@ -71,11 +71,11 @@ def spoken(text: str, page: Page) -> str | None:
     return Call(name, _target(item.node), (rest,)).text
 
 
-def _target(node: Node) -> Target:
+def _target(node: PageNode) -> Target:
     return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
 
 
-def _click(node: Node) -> str:
+def _click(node: PageNode) -> str:
     return Call("click", _target(node)).text
 
 

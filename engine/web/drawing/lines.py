@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.web.browser.snapshot import Node, Page, plain_name
+from engine.web.browser.snapshot import Page, PageNode, plain_name
 
 _LINE = re.compile(
     r"(?P<indent> *)<(?P<role>[A-Za-z][\w-]*)\[(?P<name>.*?)\](?:#(?P<ordinal>\d+))?>"
@@ -25,7 +25,7 @@ GROUPS = frozenset(
 
 
 @dataclass(frozen=True)
-class Line:
+class PageLine:
     """One line of a page.
 
     Attributes:
@@ -52,10 +52,10 @@ class Line:
         return f"{self.name} {self.value}".strip() if self.name != self.value else self.name
 
 
-class Lines(Sequence[Line]):
+class Lines(Sequence[PageLine]):
     """The lines of a page, with lookups of their surroundings."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[PageLine]) -> None:
         self._lines = tuple(lines)
 
     def __getitem__(self, index):  # type: ignore[no-untyped-def]
@@ -133,9 +133,9 @@ class Lines(Sequence[Line]):
         return ""
 
 
-def lines_of(page: Page, hidden: Callable[[Node], bool]) -> Lines:
+def lines_of(page: Page, hidden: Callable[[PageNode], bool]) -> Lines:
     """Return a page's lines. Values of nodes that are `hidden` are left out."""
-    lines: list[Line] = []
+    lines: list[PageLine] = []
     depths = [0] * len(page.nodes)
     shown = [False] * len(page.nodes)
     for index, node in enumerate(page.nodes):
@@ -147,16 +147,16 @@ def lines_of(page: Page, hidden: Callable[[Node], bool]) -> Lines:
             ordinal = node.ordinal if node.twins > 1 else 0
             states = ", ".join(k if v == "true" else f"{k}={v}" for k, v in node.states)
             role = "text" if is_bare(node) else node.role
-            lines.append(Line(depths[index], role, plain_name(node.name), ordinal, value, states))
+            lines.append(PageLine(depths[index], role, plain_name(node.name), ordinal, value, states))
     return Lines(lines)
 
 
-def is_bare(node: Node) -> bool:
+def is_bare(node: PageNode) -> bool:
     """Whether the node is only its text."""
     return node.role in ("generic", "text", "group", "none", "presentation") and not node.name
 
 
-def says(node: Node) -> bool:
+def says(node: PageNode) -> bool:
     """Whether the node has anything to write."""
     return bool(node.value) if is_bare(node) else True
 
@@ -168,10 +168,10 @@ def read(outline: str) -> Lines:
         found = _LINE.fullmatch(written)
         if found is None:
             text = written.lstrip(" ")
-            lines.append(Line((len(written) - len(text)) // 2, value=text))
+            lines.append(PageLine((len(written) - len(text)) // 2, value=text))
             continue
         lines.append(
-            Line(
+            PageLine(
                 len(found["indent"]) // 2,
                 found["role"],
                 found["name"],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from engine.hiding import REDACTED, hidden
 from engine.llm.prompts import unmarked
-from engine.web.browser.snapshot import Node, Page
+from engine.redaction import REDACTED, hidden
+from engine.web.browser.snapshot import Page, PageNode
 from engine.web.choices import is_secret
 from engine.web.drawing.lines import is_bare, says
 
@@ -58,7 +58,7 @@ def fenced(text: str) -> str:
     return f"{OPEN}\n{unmarked(text)}\n{CLOSE}"
 
 
-def _line(node: Node, level: int) -> str:
+def _line(node: PageNode, level: int) -> str:
     value = (REDACTED if node.value else "") if is_secret(node) else clean(node.value)[:LONGEST_PART]
     states = [
         f"{k}={v}" if v != "true" else k

@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.hiding import REDACTED
+from engine.redaction import REDACTED
 from engine.web.browser.snapshot import Page, plain_name
 from engine.web.choices import CONTROLS, SELECTED, TYPED, is_secret
-from engine.web.drawing.canvas import Canvas, Run, cut, filled, width_of, wrapped
+from engine.web.drawing.canvas import CanvasRun, TextCanvas, cut, filled, width_of, wrapped
 from engine.web.drawing.items import Item, items_of
 
 FRAMED = frozenset({
@@ -43,7 +43,7 @@ class Wireframe:
         outside: Number of elements above, below, left and right of the window.
     """
 
-    rows: tuple[tuple[Run, ...], ...] = ()
+    rows: tuple[tuple[CanvasRun, ...], ...] = ()
     items: tuple[Item, ...] = ()
     window: tuple[int, int] = (0, 0)
     outside: tuple[int, int, int, int] = (0, 0, 0, 0)
@@ -278,9 +278,9 @@ def _frames(
 def _rows(
     pieces: list[_Piece], frames: list[_Frame], width: int, scale: float, down: float,
     outside: tuple[int, int, int, int], *, roomy: bool,
-) -> tuple[tuple[tuple[Run, ...], ...], tuple[int, int]]:  # fmt: skip
+) -> tuple[tuple[tuple[CanvasRun, ...], ...], tuple[int, int]]:  # fmt: skip
     """Lay out pieces and frames; return the rows, and first and end row of the window."""
-    canvas = Canvas(width)
+    canvas = TextCanvas(width)
     pieces.sort(key=lambda p: (p.y, p.x))
     tops = sorted(frames, key=lambda f: (f.top, f.depth))
     bottoms = sorted(frames, key=lambda f: (f.bottom, -f.depth))
@@ -352,11 +352,11 @@ def _rows(
     return tuple(tuple(canvas.runs(row)) for row in range(len(canvas.cells))), (begin, end)
 
 
-def _shut(canvas: Canvas, frame: _Frame, row: int) -> None:
+def _shut(canvas: TextCanvas, frame: _Frame, row: int) -> None:
     frame.rows = (frame.rows[0], row)
 
 
-def _edge(canvas: Canvas, text: str) -> None:
+def _edge(canvas: TextCanvas, text: str) -> None:
     row = canvas.row()
     canvas.put(row, 0, cut(f"╌╌ {text} ", canvas.width), "edge")
     for column in range(canvas.width):
@@ -389,7 +389,7 @@ def _share(band: list[_Piece], width: int, scale: float) -> tuple[list[_Piece], 
     return fits, rest
 
 
-def _outline(canvas: Canvas, frame: _Frame) -> None:
+def _outline(canvas: TextCanvas, frame: _Frame) -> None:
     top, bottom = frame.rows
     if bottom <= top:
         return
@@ -411,7 +411,7 @@ def _outline(canvas: Canvas, frame: _Frame) -> None:
     canvas.put(top, frame.left + 2, title, "line")
 
 
-def _starts(canvas: Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> list[int]:
+def _starts(canvas: TextCanvas, row: int, fits: list[_Piece], width: int, scale: float) -> list[int]:
     """Return the column of each piece of a row: to scale, or further left if it would be cut otherwise."""
     column = 0
     starts: list[int] = []
@@ -437,7 +437,7 @@ def _natural(piece: _Piece) -> int:
     return width_of(piece.prefix) + width_of(piece.text) + width_of(piece.suffix)
 
 
-def _write(canvas: Canvas, row: int, fits: list[_Piece], width: int, scale: float) -> None:
+def _write(canvas: TextCanvas, row: int, fits: list[_Piece], width: int, scale: float) -> None:
     """Write one row. A piece may be as long as the space before the next one."""
     starts = _starts(canvas, row, fits, width, scale)
     for at, piece in enumerate(fits):

@@ -25,7 +25,7 @@ ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
 
 @dataclass(slots=True)
-class Form:
+class PageForm:
     """A form of a page, with the values it sends if nothing is changed.
 
     Attributes:
@@ -44,8 +44,8 @@ class Form:
 class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.forms: list[Form] = []
-        self._form: Form | None = None
+        self.forms: list[PageForm] = []
+        self._form: PageForm | None = None
         self._select = ""
         self._area = ""
         self._text = ""
@@ -53,7 +53,7 @@ class _Forms(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {key: value or "" for key, value in attrs}
         if tag == "form":
-            self._form = Form(given.get("action", ""), given.get("method", "get").upper())
+            self._form = PageForm(given.get("action", ""), given.get("method", "get").upper())
             self.forms.append(self._form)
         form = self._form
         if form is None:
@@ -69,7 +69,7 @@ class _Forms(HTMLParser):
             # Without a selected option the first one is sent.
             form.fields[self._select] = given.get("value", "")
 
-    def _input(self, form: Form, tag: str, name: str, given: Mapping[str, str]) -> None:
+    def _input(self, form: PageForm, tag: str, name: str, given: Mapping[str, str]) -> None:
         kind = given.get("type", "text" if tag == "input" else "submit").lower()
         if not name:
             return
@@ -101,7 +101,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Client:
+class SiteClient:
     """A client of one or more sites. It connects to 127.0.0.1 only.
 
     Attributes:
@@ -131,7 +131,7 @@ class Client:
         """Send a form's fields and return the HTML of the resulting page. Raises as `get` does."""
         return self._follow("POST", urllib.parse.urljoin(self.url, url), fields)
 
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[PageForm]:
         """Return the forms of the current page."""
         parser = _Forms()
         parser.feed(self.text)

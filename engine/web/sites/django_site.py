@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine import children, waits
 from engine.errors import GameError
-from engine.web.sites.site import Command, venv_python
+from engine.web.sites.site import ServerCommand, venv_python
 
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
@@ -52,10 +52,10 @@ class DjangoSite:
         """Return what NAME_seed reads from its standard input."""
         return b""
 
-    def command(self, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves it on the loopback. Django opens its files again for every request."""
         argv = ("-P", "-m", "django", "runserver", "--noreload", "--insecure", "--skip-checks", f"127.0.0.1:{port}")
-        return Command((str(venv_python(saves)), *argv), self._environment(live))
+        return ServerCommand((str(venv_python(saves)), *argv), self._environment(live))
 
     def _environment(self, folder: Path) -> dict[str, str]:
         return {

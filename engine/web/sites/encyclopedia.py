@@ -9,7 +9,7 @@ from pathlib import Path
 from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import encyclopedia_data as data
-from engine.web.sites.site import Command, Login, venv_python
+from engine.web.sites.site import Login, ServerCommand, venv_python
 
 FILE = "varland.zim"
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
@@ -58,9 +58,9 @@ class Encyclopedia:
                 f"the encyclopedia could not be made: {lines[-1] if lines else 'there was no output'}"
             )
 
-    def command(self, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves the archive on the loopback."""
-        return Command(("kiwix-serve", "-i", "127.0.0.1", "-p", str(port), str(live / FILE)))
+        return ServerCommand(("kiwix-serve", "-i", "127.0.0.1", "-p", str(port), str(live / FILE)))
 
 
 def _html(page: data.Article) -> str:

@@ -88,7 +88,7 @@ _REPLIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ForumMember:
     """Somebody with an account. Only those with a password can log in."""
 
     user: str
@@ -145,7 +145,7 @@ class Board:
 
     domain: str
     config: dict[str, str]
-    people: tuple[Person, ...]
+    people: tuple[ForumMember, ...]
     forums: tuple[Category, ...]
     topics: tuple[Topic, ...]
 
@@ -185,14 +185,14 @@ def board() -> Board:
     return Board(DOMAIN, CONFIG, people, forums, tuple(_numbered(rng, drafts)))
 
 
-def _people(rng: random.Random) -> Iterator[Person]:
+def _people(rng: random.Random) -> Iterator[ForumMember]:
     pairs = [(first, last) for first in _FIRST for last in _LAST]
-    yield Person("keeper", "Una", "Keeper", CITIES[0], START.isoformat(), "keeper-pass", True)
-    yield Person(AGENT, "Iver", "Tolland", CITIES[3], START.isoformat(), PASSWORD)
+    yield ForumMember("keeper", "Una", "Keeper", CITIES[0], START.isoformat(), "keeper-pass", True)
+    yield ForumMember(AGENT, "Iver", "Tolland", CITIES[3], START.isoformat(), PASSWORD)
     when = START
     for first, last in rng.sample(pairs, PEOPLE - 2):
         when += timedelta(hours=1)
-        yield Person(f"{first}_{last}".lower(), first, last, rng.choice(CITIES), when.isoformat())
+        yield ForumMember(f"{first}_{last}".lower(), first, last, rng.choice(CITIES), when.isoformat())
 
 
 def _drafts(rng: random.Random, users: list[str]) -> list[_Draft]:

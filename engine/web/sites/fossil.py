@@ -9,7 +9,7 @@ from pathlib import Path
 from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import fossil_data as data
-from engine.web.sites.site import Command, Login
+from engine.web.sites.site import Login, ServerCommand
 
 FILE = "larder.fossil"
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
@@ -66,9 +66,9 @@ class Fossil:
             _fossil(home, "user", "capabilities", data.AGENT[0], "cefghijklmnoprtuvwz2345", *where)
             _fossil(home, "sql", *where, _settings())
 
-    def command(self, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves the repository on the loopback. Fossil opens it again for every request."""
-        return Command(
+        return ServerCommand(
             ("fossil", "server", str(live / FILE), "--port", str(port), "--localhost"), {"USER": "mara"}
         )
 

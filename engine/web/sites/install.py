@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine import children, waits
-from engine.installing import run_logged, uv
+from engine.installer import run_logged, uv
 from engine.web.sites.site import Site, venv_python, web_folder
 
 VERIFIED = ("webarena-verified==1.2.3",)

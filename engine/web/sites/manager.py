@@ -32,7 +32,7 @@ SITES: Mapping[str, Site] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class SiteStatus:
     """The status of a site.
 
     Attributes:
@@ -124,11 +124,11 @@ class Sites:
         self._say = progress or (lambda text: None)
         self._held: dict[str, processes.Started] = {}
 
-    def status(self, names: Sequence[str] = ()) -> tuple[Status, ...]:
+    def status(self, names: Sequence[str] = ()) -> tuple[SiteStatus, ...]:
         """Return the status of the named sites, of all if none is named. Each that runs is asked for a page."""
         return tuple(self._status(site) for site in chosen(names))
 
-    def up(self, names: Sequence[str] = (), *, stay: bool = True) -> tuple[Status, ...]:
+    def up(self, names: Sequence[str] = (), *, stay: bool = True) -> tuple[SiteStatus, ...]:
         """Start the sites that are not running; build their data if there is none.
 
         If a site cannot be started, its status says why, and the other sites are still started.
@@ -144,10 +144,10 @@ class Sites:
                     found.append(self._start(site, stay))
                 except JitrlError as error:
                     state = "missing" if isinstance(error, MissingError) else "failing"
-                    found.append(Status(site.name, site.title, state, note=str(error)))
+                    found.append(SiteStatus(site.name, site.title, state, note=str(error)))
         return tuple(found)
 
-    def reset(self, names: Sequence[str] = ()) -> tuple[Status, ...]:
+    def reset(self, names: Sequence[str] = ()) -> tuple[SiteStatus, ...]:
         """Restore the original data. Running sites keep running; all users are logged out.
 
         Raises:
@@ -246,11 +246,11 @@ class Sites:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _status(self, site: Site) -> Status:
+    def _status(self, site: Site) -> SiteStatus:
         missing = site.missing(self.saves)
         server = processes.read_record(self._record(_Copy(site, 1)))
         if server is None or not processes.alive(server):
-            return Status(site.name, site.title, "missing" if missing else "down", note=missing)
+            return SiteStatus(site.name, site.title, "missing" if missing else "down", note=missing)
         urls = {key: server.url + path for key, path in site.keys.items()}
         note = ""
         if server.version != VERSION:
@@ -258,9 +258,9 @@ class Sites:
         elif not processes.healthy(server.url + site.health):
             note = "it runs but does not answer; try: jitrl web down, then jitrl web up"
         state = "failing" if note else "up"
-        return Status(site.name, site.title, state, server.url, server.pid, server.port, note, urls)
+        return SiteStatus(site.name, site.title, state, server.url, server.pid, server.port, note, urls)
 
-    def _start(self, site: Site, stay: bool) -> Status:
+    def _start(self, site: Site, stay: bool) -> SiteStatus:
         now = self._status(site)
         if now.state == "up":
             return now
@@ -386,6 +386,6 @@ def chosen(names: Sequence[str]) -> list[Site]:
     return [site for site in SITES.values() if not names or site.name in names]
 
 
-def as_json(status: Status) -> dict[str, object]:
+def as_json(status: SiteStatus) -> dict[str, object]:
     """Return a status as plain JSON values."""
     return asdict(replace(status, urls=dict(status.urls)))

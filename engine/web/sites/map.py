@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine import children
 from engine.web.sites.map_site import country, routes, store
-from engine.web.sites.site import Command, Login
+from engine.web.sites.site import Login, ServerCommand
 
 LEAFLET = Path("/usr/share/javascript/leaflet")
 """Where Debian's package puts it."""
@@ -48,7 +48,7 @@ class Map:
             extract.write(file)
             routes.build(file, folder)
 
-    def command(self, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves the map on the loopback."""
         argv = children.python("-m", "engine.web.sites.map_site.server", str(live), str(port), str(LEAFLET))
-        return Command(tuple(argv))
+        return ServerCommand(tuple(argv))

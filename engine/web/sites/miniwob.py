@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine import children
-from engine.web.sites.site import Command, Login, venv_python
+from engine.web.sites.site import Login, ServerCommand, venv_python
 
 LEFT_OUT = ("drag-", "draw-", "bisect-angle", "circle-center", "find-midpoint", "right-angle", "resize-textarea",
             "simon-says", "chase-circle", "moving-items", "use-slider", "highlight-text", "text-transform", "hot-cold",
@@ -41,12 +41,12 @@ class MiniWob:
     def build(self, folder: Path, saves: Path) -> None:
         """Do nothing: the pages are served from the package."""
 
-    def command(self, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves the package's folder on the loopback."""
         pages = pages_folder(saves)
         assert pages is not None
         argv = ("-I", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(pages))
-        return Command(tuple(children.python(*argv)))
+        return ServerCommand(tuple(children.python(*argv)))
 
 
 def pages_folder(saves: Path | None) -> Path | None:

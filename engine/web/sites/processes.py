@@ -21,7 +21,7 @@ from pathlib import Path
 
 from engine import children, system, waits
 from engine.errors import GameError
-from engine.web.sites.site import VERSION, Command
+from engine.web.sites.site import VERSION, ServerCommand
 
 START_TIMEOUT_S = waits.SITE_START.seconds
 STOP_TIMEOUT_S = waits.SITE_STOP.seconds
@@ -29,7 +29,7 @@ _LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class RunningServer:
     """A running server, as stored in its record.
 
     Attributes:
@@ -59,7 +59,7 @@ def boot_id() -> str:
     return (system.PROC / "sys/kernel/random/boot_id").read_text().strip() if system.HAS_PROC else ""
 
 
-def alive(server: Server) -> bool:
+def alive(server: RunningServer) -> bool:
     """Whether this process, and not a later one with the same id, is running."""
     return server.boot == boot_id() and system.start_time(server.pid) == server.started
 
@@ -81,7 +81,7 @@ def free_port(wanted: int) -> int:
     raise GameError("no port of 127.0.0.1 is free")
 
 
-def listens(server: Server) -> bool:
+def listens(server: RunningServer) -> bool:
     """Whether this process has the port. Two that start at the same time may have chosen the same one.
 
     Without `/proc`, this is whether the process runs: one that does not get its port ends.
@@ -115,7 +115,7 @@ def healthy(url: str, timeout_s: float = waits.SITE_ANSWER.seconds) -> bool:
 class Started:
     """A server that ends with this process until `release` is called."""
 
-    def __init__(self, server: Server, keeper: subprocess.Popen[bytes]) -> None:
+    def __init__(self, server: RunningServer, keeper: subprocess.Popen[bytes]) -> None:
         self.server = server
         self._keeper = keeper
 
@@ -139,7 +139,7 @@ class Started:
 
 
 def start(
-    name: str, command: Command, port: int, health: str, log: Path, folder: Path
+    name: str, command: ServerCommand, port: int, health: str, log: Path, folder: Path
 ) -> Started:
     """Start a server and wait until it answers.
 
@@ -169,7 +169,7 @@ def start(
         keeper.kill()
         keeper.wait()
         raise GameError(f"the {name} site did not start: {tail(log)}")
-    started = Started(Server(name, pid, began, boot_id(), port, VERSION), keeper)
+    started = Started(RunningServer(name, pid, began, boot_id(), port, VERSION), keeper)
     try:
         _wait_until_healthy(started.server, health, log)
     except BaseException:
@@ -178,7 +178,7 @@ def start(
     return started
 
 
-def _wait_until_healthy(server: Server, health: str, log: Path) -> None:
+def _wait_until_healthy(server: RunningServer, health: str, log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while not (listens(server) and healthy(server.url + health)):
         if not alive(server):
@@ -190,7 +190,7 @@ def _wait_until_healthy(server: Server, health: str, log: Path) -> None:
         time.sleep(_LOOK_S)
 
 
-def stop(server: Server) -> bool:
+def stop(server: RunningServer) -> bool:
     """Stop a server by its process id: SIGTERM first, SIGKILL after STOP_TIMEOUT_S.
 
     Returns:
@@ -221,17 +221,17 @@ def tail(log: Path, size: int = 300) -> str:
     return " ".join(text.split())[-size:] or "there was no output"
 
 
-def write_record(path: Path, server: Server) -> None:
+def write_record(path: Path, server: RunningServer) -> None:
     """Store the record of a server in a file."""
     part = path.with_suffix(".part")
     part.write_text(json.dumps(asdict(server)))
     os.replace(part, path)
 
 
-def read_record(path: Path) -> Server | None:
+def read_record(path: Path) -> RunningServer | None:
     """Read the record of a server; None if there is none or it cannot be read."""
     try:
-        server = Server(**json.loads(path.read_text()))
+        server = RunningServer(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):
         return None
     return server if isinstance(server.pid, int) and server.pid > 1 else None

@@ -33,7 +33,7 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ServerCommand:
     """A server to start: its arguments, and variables to add to its environment."""
 
     argv: tuple[str, ...]
@@ -77,7 +77,7 @@ class Site(Protocol):
         """
         ...
 
-    def command(self, live: Path, port: int, saves: Path) -> Command:
+    def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves `live` on 127.0.0.1:`port`. The site may write nowhere else."""
         ...
 

@@ -12,7 +12,7 @@ from typing import Any
 from libzim.writer import Creator, Hint, Item, StringProvider
 
 
-class Page(Item):  # type: ignore[misc]
+class ZimArticle(Item):  # type: ignore[misc]
     """One article."""
 
     def __init__(self, page: dict[str, str]) -> None:
@@ -48,7 +48,7 @@ def main(file: str, title: str) -> None:
     creator.set_mainpath(pages[0]["path"])
     with creator:
         for page in pages:
-            creator.add_item(Page(page))
+            creator.add_item(ZimArticle(page))
         facts = {"Title": title, "Language": "eng", "Creator": "jitrl", "Publisher": "jitrl", "Name": "varland",
                  "Description": "A country that does not exist", "Date": "2025-01-01"}  # fmt: skip
         for name, value in facts.items():

@@ -16,7 +16,7 @@ from engine.llm.model import Question
 from engine.records import Observation
 from engine.web.drawing.text import CLOSE, OPEN, fenced
 from engine.web.prompts import PAGES
-from engine.web.states.history import Taken, visit_of
+from engine.web.states.history import TakenAction, visit_of
 
 _ANSWER = re.compile(r"(?:final answer|output)\**\s*(?::|--?)\**\s*(.*)", re.IGNORECASE | re.DOTALL)
 _ARROW = re.compile(r"\s*(?:->|→|\n)\s*")
@@ -44,7 +44,7 @@ class Extraction:
         self._told: set[str] = set()
 
     def effective(
-        self, taken: tuple[Taken, ...], observation: Observation, by_rule: tuple[str, ...]
+        self, taken: tuple[TakenAction, ...], observation: Observation, by_rule: tuple[str, ...]
     ) -> tuple[str, ...]:
         """Return the actions that define the page, oldest first; `by_rule` if the model fails."""
         visit = [step.action for step in visit_of(taken, observation.place)]

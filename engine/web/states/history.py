@@ -15,7 +15,7 @@ WRITES = frozenset({"fill", "select_option", "clear"})
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenAction:
     """One action that was taken.
 
     Attributes:
@@ -29,9 +29,9 @@ class Taken:
     changed: bool
 
 
-def visit_of(taken: tuple[Taken, ...], place: str) -> tuple[Taken, ...]:
+def visit_of(taken: tuple[TakenAction, ...], place: str) -> tuple[TakenAction, ...]:
     """Return the actions since the page at `place` was reached, oldest first."""
-    visit: list[Taken] = []
+    visit: list[TakenAction] = []
     for step in reversed(taken):
         if step.place != place:
             break
@@ -39,7 +39,7 @@ def visit_of(taken: tuple[Taken, ...], place: str) -> tuple[Taken, ...]:
     return tuple(reversed(visit))
 
 
-def effective(taken: tuple[Taken, ...], place: str) -> tuple[str, ...]:
+def effective(taken: tuple[TakenAction, ...], place: str) -> tuple[str, ...]:
     """Return the actions that define the current page at `place`, oldest first."""
     kept: dict[str, str] = {}
     for step in visit_of(taken, place):

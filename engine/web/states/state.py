@@ -16,7 +16,7 @@ from engine import texts
 from engine.errors import UsageError
 from engine.records import Observation, State
 from engine.web.actions import parse
-from engine.web.states.history import Taken, effective
+from engine.web.states.history import TakenAction, effective
 
 if TYPE_CHECKING:
     from engine.environment import Writing
@@ -53,7 +53,7 @@ class WebAbstractor:
         self._intent = intent
         self._query = query
         self._picture = picture
-        self._taken: list[Taken] = []
+        self._taken: list[TakenAction] = []
         self._lines: list[str] = []
         self._place = ""
         self._queries = True
@@ -78,7 +78,7 @@ class WebAbstractor:
 
     def advance(self, action: str, observation: Observation) -> State:
         """Return the state after `action` led to `observation`."""
-        self._taken.append(Taken(action, self._place, observation.changed))
+        self._taken.append(TakenAction(action, self._place, observation.changed))
         seen = self._page(observation)
         self._place = seen.place
         reward = f" (reward {observation.score:+g})" if observation.over else ""

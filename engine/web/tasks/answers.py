@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.web.drawing.lines import Line, Lines
-from engine.web.states.wording import (
+from engine.web.drawing.lines import Lines, PageLine
+from engine.web.states.words import (
     DATE,
     DURATION,
     MONEY,
@@ -59,14 +59,14 @@ CUT, COMMON = -0.1, -0.15
 """Added to the rating of a part of a longer text if no form is asked for; times the log of a text's occurrences."""
 
 
-class Answer(NamedTuple):
+class PossibleAnswer(NamedTuple):
     """A possible answer and its rating, about -0.5 to 1.5."""
 
     text: str
     fit: float
 
 
-def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tuple[Answer, ...]:
+def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tuple[PossibleAnswer, ...]:
     """Return at most `most` possible answers, the best first; none if the task is no question.
 
     Args:
@@ -85,7 +85,7 @@ def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tupl
     for text in best:
         best[text] += COMMON * math.log(max(1, often[text]))
     order = sorted(best, key=lambda text: -best[text])
-    return tuple(Answer(text, best[text]) for text in order[:most])
+    return tuple(PossibleAnswer(text, best[text]) for text in order[:most])
 
 
 class _Question:
@@ -115,7 +115,7 @@ class _Question:
         if self._kind == NUMBER:
             yield from self._counts()
 
-    def _parts(self, line: Line) -> Iterator[tuple[str, str, str]]:
+    def _parts(self, line: PageLine) -> Iterator[tuple[str, str, str]]:
         """Yield (text, kind, rest of its sentence) for the parts of a line that may be an answer."""
         whole = " ".join((line.value or line.name).split())
         if 0 < len(whole) <= LONGEST and any(c.isalnum() for c in whole):

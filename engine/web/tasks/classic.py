@@ -20,7 +20,7 @@ OR = " |OR| "
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FetchedText:
     """A text to fetch when the episode is over.
 
     Attributes:
@@ -36,12 +36,12 @@ class Target:
     unsupported: str = ""
 
 
-def targets(raw: Mapping[str, Any], last_url: str) -> tuple[Target, ...]:
+def targets(raw: Mapping[str, Any], last_url: str) -> tuple[FetchedText, ...]:
     """Return the texts that a task's program checks need, in order."""
     return tuple(_target(item, last_url) for item in raw["eval"].get("program_html") or ())
 
 
-def _target(item: Mapping[str, Any], last_url: str) -> Target:
+def _target(item: Mapping[str, Any], last_url: str) -> FetchedText:
     url, locator = str(item["url"]), str(item["locator"]).strip()
     unsupported = ""
     if url.startswith("func:reddit_get_post_url"):
@@ -50,7 +50,7 @@ def _target(item: Mapping[str, Any], last_url: str) -> Target:
         unsupported = f"{url[5:].partition('(')[0]} needs the site's own API"
     if locator.startswith("func:"):
         unsupported = f"{locator[5:].partition('(')[0]} needs the site's own API"
-    return Target(url, locator, tuple(item.get("prep_actions") or ()), unsupported)
+    return FetchedText(url, locator, tuple(item.get("prep_actions") or ()), unsupported)
 
 
 def reddit_post(url: str) -> str:

@@ -12,8 +12,8 @@ from engine.web.drawing.text import fenced
 from engine.web.prompts import PAGES
 from engine.web.records import Look
 from engine.web.tasks.classic import Judge, targets
-from engine.web.tasks.scoring import Outcome, Scorer
 from engine.web.tasks.suites import WebTask, render
+from engine.web.tasks.verdict import EpisodeOutcome, Scorer
 
 if TYPE_CHECKING:
     from engine.web.sites.manager import Lent
@@ -99,8 +99,8 @@ class TaskJudge:
 
     def _outcome(
         self, answer: str, url: str, entries: Sequence[Mapping[str, Any]], texts: Sequence[str]
-    ) -> Outcome:
-        return Outcome(answer, url, list(entries), texts, self._lent.databases if self._lent is not None else {})
+    ) -> EpisodeOutcome:
+        return EpisodeOutcome(answer, url, list(entries), texts, self._lent.databases if self._lent is not None else {})
 
     def close(self) -> None:
         """End the evaluator."""

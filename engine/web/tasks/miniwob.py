@@ -83,7 +83,7 @@ class _Handler(SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
-class Server:
+class PageServer:
     """Serves the pages on 127.0.0.1, on a free port.
 
     Args:

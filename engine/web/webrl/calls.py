@@ -28,7 +28,7 @@ _BEGIN = re.compile(rf"(?:(?<=\n)|(?<!\w))({'|'.join(CALLS)})\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WebCall:
     """A call: its name and its arguments, without those that are None."""
 
     name: str
@@ -46,7 +46,7 @@ class Said:
         return self.given[argument]
 
 
-def parse(answer: str) -> Said:
+def parse(answer: str) -> WebCall:
     """Return the call of an answer. Of several, it is the last one, as published.
 
     Raises:
@@ -81,7 +81,7 @@ def _call(text: str) -> ast.Call | None:
     return tree if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else None
 
 
-def _checked(call: ast.Call) -> Said:
+def _checked(call: ast.Call) -> WebCall:
     assert isinstance(call.func, ast.Name)
     name = call.func.id
     wanted = CALLS[name]
@@ -97,4 +97,4 @@ def _checked(call: ast.Call) -> Said:
             raise UsageError(f"{argument} of {name} is neither a text nor a number")
         if value.value is not None:
             given[argument] = str(value.value)
-    return Said(name, given)
+    return WebCall(name, given)

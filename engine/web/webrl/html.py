@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.hiding import REDACTED
-from engine.web.browser.snapshot import Node, Page
+from engine.redaction import REDACTED
+from engine.web.browser.snapshot import Page, PageNode
 from engine.web.choices import CLICKED, SELECTED, TYPED, is_plain_control, is_secret
 
 WIDTH, HEIGHT = 1280, 720
@@ -60,7 +60,7 @@ class Simplified:
     """
 
     text: str
-    elements: Mapping[str, Node]
+    elements: Mapping[str, PageNode]
 
 
 def simplified(page: Page) -> Simplified:
@@ -145,7 +145,7 @@ class _Maker:
         first = bool(texts) and (bool(node.value) or not children or self.nodes[children[0]].role == "text")
         return texts[0] if first else "", ",".join(texts)
 
-    def _attributes(self, node: Node, said: str) -> dict[str, str]:
+    def _attributes(self, node: PageNode, said: str) -> dict[str, str]:
         found = {"data-text": said, "type": TYPES.get(node.role, "")}
         if node.role in TITLED:
             found["title"] = node.name
@@ -176,5 +176,5 @@ def _in_window(box: tuple[float, float, float, float]) -> bool:
     return not (x + width < 0 or x > WIDTH or y + height < 0 or y > HEIGHT)
 
 
-def _large(node: Node) -> bool:
+def _large(node: PageNode) -> bool:
     return node.box is None or node.box[2] * node.box[3] >= 1

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from engine.errors import UsageError
 from engine.web.actions import Call, Target
 from engine.web.browser import snapshot
-from engine.web.browser.snapshot import Node, plain_name
+from engine.web.browser.snapshot import PageNode, plain_name
 from engine.web.choices import DONE
 from engine.web.drawing.text import GOAL
 from engine.web.webrl import calls
@@ -69,7 +69,7 @@ class WebrlScene:
             return (self.nothing,)  # The quotation stays in the history.
         return (Call({"go_backward": "go_back"}.get(said.name, said.name)).text,)
 
-    def _done(self, said: calls.Said) -> tuple[Call, ...]:
+    def _done(self, said: calls.WebCall) -> tuple[Call, ...]:
         match said.need("action").strip().casefold():
             case "click":
                 return (Call("click", self._target(said)),)
@@ -101,22 +101,22 @@ class WebrlScene:
                 return (Call("go_forward"),)
         raise UsageError(f"there is no action {said.given['action'][:40]!r}; there are: {', '.join(ACTIONS)}")
 
-    def _node(self, said: calls.Said) -> Node:
+    def _node(self, said: calls.WebCall) -> PageNode:
         number = said.need("element").strip()
         if number not in self._page.elements:
             raise UsageError(f"the page has no element with the id {number[:40]!r}")
         return self._page.elements[number]
 
-    def _target(self, said: calls.Said) -> Target:
+    def _target(self, said: calls.WebCall) -> Target:
         node = self._node(said)
         return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
 
-    def _option(self, said: calls.Said) -> str:
+    def _option(self, said: calls.WebCall) -> str:
         """Return the first option that contains the wanted text, as published; the text itself if none does."""
         wanted, node = said.need("argument"), self._node(said)
         return next((one for one in self._options(node) if wanted.casefold() in one.casefold()), wanted)
 
-    def _options(self, node: Node) -> list[str]:
+    def _options(self, node: PageNode) -> list[str]:
         children = self._tree.children(self._tree.nodes.index(node))
         return [child.name for child in children if child.role == "option"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from engine.errors import BadFile, UsageError
 from engine.paths import saves_folder
 from jitrl_tui.amounts import dollars
-from jitrl_tui.commands.bench.running import register_resume, register_run
+from jitrl_tui.commands.bench.play import register_resume, register_run
 
 ACTIONS = ("ls", "show", "run", "resume", "report")
 """The actions. `jitrl bench SUITE` stands for `jitrl bench run SUITE`."""
@@ -108,7 +108,7 @@ def show_one(args: argparse.Namespace) -> int:
             print(about(suite))
         return 0
     if args.watch:
-        from jitrl_tui.commands.bench.running import watch_stored
+        from jitrl_tui.commands.bench.play import watch_stored
 
         return watch_stored(folder)
     manifest = read_manifest(folder)
@@ -176,8 +176,8 @@ def report_one(args: argparse.Namespace) -> int:
     if args.show:
         print(report.markdown(results, args.per))
         return 0
-    without = "" if args.formats else report.drawing.missing()
-    formats = args.formats or [one for one in report.FORMATS if not without or one not in report.drawing.FORMATS]
+    without = "" if args.formats else report.images.missing()
+    formats = args.formats or [one for one in report.FORMATS if not without or one not in report.images.FORMATS]
     for path in report.write(results, args.output or found[0] / "report", formats, args.per):
         print(path)
     if without:

@@ -57,27 +57,27 @@ def merge(args: argparse.Namespace) -> int:
 
 def push(args: argparse.Namespace) -> int:
     """Store scopes of the memory on disk in a shared one, with all their numbers."""
-    from engine.memory.shared import carrying
+    from engine.memory.shared import transfer
     from engine.settings.address import parsed_address
 
     parsed_address(args.address)
     with open_memory(args) as memory, memory_at(args.address, args) as shared:
         for name in [find_scope(memory, text).name for text in args.scope or memory.scopes()]:
-            number = carrying.push(memory.scope(name), shared)  # type: ignore[arg-type]
+            number = transfer.push(memory.scope(name), shared)  # type: ignore[arg-type]
             print(f"{name}: {counted(number, 'document')}")
     return 0
 
 
 def pull(args: argparse.Namespace) -> int:
     """Store scopes of a shared memory on disk, with all their numbers; return 1 if something is damaged there."""
-    from engine.memory.shared import carrying
+    from engine.memory.shared import transfer
     from engine.settings.address import parsed_address
 
     parsed_address(args.address)
     problems: list[str] = []
     with open_memory(args) as memory, memory_at(args.address, args) as shared:
         for name in [scope_name(shared, text) for text in args.scope or shared.scopes()]:
-            number = carrying.pull(shared, name, memory, problems.append)  # type: ignore[arg-type]
+            number = transfer.pull(shared, name, memory, problems.append)  # type: ignore[arg-type]
             print(f"{name}: {counted(number, 'document')}")
     for problem in problems:
         print(f"jitrl: {problem}", file=sys.stderr)
@@ -145,7 +145,7 @@ def correct(args: argparse.Namespace) -> int:
     """Correct a step."""
     from dataclasses import replace
 
-    from engine.memory.correcting import correct as store
+    from engine.memory.correct import correct as store
     from engine.memory.corrections import described
     from engine.memory.search import Correction
 

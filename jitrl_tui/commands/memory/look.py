@@ -245,7 +245,7 @@ def diff(args: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         memory = stack.enter_context(open_memory(args))
 
-        def source(text: str) -> exchange.Source:
+        def source(text: str) -> exchange.EpisodeSource:
             if is_address(text):
                 return exchange.source_of(stack.enter_context(memory_at(text, args)))
             if args.memory is not None and not Path(text).exists():
@@ -263,7 +263,7 @@ def _tell_differences(args: argparse.Namespace, a: Any, b: Any) -> int:
 
     if len(a.scopes) == len(b.scopes) == 1:  # two scopes are compared whatever their names
         name = next(iter(a.scopes))
-        b = exchange.Source(b.name, {name: next(iter(b.scopes.values()))})
+        b = exchange.EpisodeSource(b.name, {name: next(iter(b.scopes.values()))})
     found = exchange.compare(a, b, lambda text: print(f"jitrl: {text}", file=sys.stderr))
     if args.json:
         print(json.dumps([asdict(one) for one in found], indent=1))

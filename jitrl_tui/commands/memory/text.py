@@ -26,7 +26,7 @@ def memory_at(where: str | Path, args: argparse.Namespace) -> Memory:
     """Return the memory in a folder, or at an address, which is a text."""
     from engine import trust
     from engine.environments import scope_rules
-    from engine.memory.opening import open_memory as opened
+    from engine.memory.memory_factory import open_memory as opened
     from engine.settings.address import database
 
     if isinstance(where, str):

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.paths import saves_folder
 from jitrl_tui.commands.train import sweep
-from jitrl_tui.commands.train.starting import register_grpo, register_sft, resume, write
+from jitrl_tui.commands.train.jobs import register_grpo, register_sft, resume, write
 from jitrl_tui.output import note
 
 
@@ -85,7 +85,7 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.starting import HEAD, line, taken
+    from jitrl_tui.commands.train.jobs import HEAD, line, taken
 
     run = load(saves_folder(args.saves), args.name)
     print(HEAD)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.paths import saves_folder
-from jitrl_tui.commands.train.starting import add_grpo, grpo
+from jitrl_tui.commands.train.jobs import add_grpo, grpo
 
 if TYPE_CHECKING:
-    from engine.train.runs import Run
+    from engine.train.runs import TrainingRun
 
 SWEPT = ("group", "batch", "epochs_of_batch", "learning_rate")
 """The settings that differ from run to run."""
@@ -54,7 +54,7 @@ def _sweep(args: argparse.Namespace) -> int:
     return 0
 
 
-def table(rows: Sequence[Mapping[str, Any]], runs: Sequence[Run], published: str) -> str:
+def table(rows: Sequence[Mapping[str, Any]], runs: Sequence[TrainingRun], published: str) -> str:
     """Return the scores of the evaluations of each run, beside those of the paper."""
     from engine.bench.published import published as published_table
 

@@ -18,7 +18,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OsmNode:
     """A point of the map.
 
     Attributes:
@@ -47,13 +47,13 @@ class Way:
 class Extract:
     """All nodes and ways, in order of their ids."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[OsmNode] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
 
     def node(self, place: Point, tags: Mapping[str, str] | None = None) -> int:
         """Add a node and return its id."""
         lat, lon = degrees(place)
-        self.nodes.append(Node(len(self.nodes) + 1, lat, lon, dict(tags or {})))
+        self.nodes.append(OsmNode(len(self.nodes) + 1, lat, lon, dict(tags or {})))
         return len(self.nodes)
 
     def way(self, nodes: Sequence[int], tags: Mapping[str, str]) -> int:

@@ -8,8 +8,8 @@ from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
-from engine.web.sites.map_site.routes import Route
-from engine.web.sites.map_site.search import Place
+from engine.web.sites.map_site.routes import MapRoute
+from engine.web.sites.map_site.search import MapPlace
 
 TITLE = "Varland Map"
 ENGINES = {"car": "Car", "bicycle": "Bicycle", "foot": "Foot"}
@@ -48,7 +48,7 @@ def home() -> str:
     ))  # fmt: skip
 
 
-def results(query: str, found: Sequence[Place], start: int, more: bool) -> str:
+def results(query: str, found: Sequence[MapPlace], start: int, more: bool) -> str:
     """Return the page with what a search found."""
     content = "<h2>Search Results</h2>"
     if not found:
@@ -60,14 +60,14 @@ def results(query: str, found: Sequence[Place], start: int, more: bool) -> str:
     return page(query or "Search", content, _around(found), query)
 
 
-def here(lat: float, lon: float, address: Sequence[Place], features: Sequence[Place]) -> str:
+def here(lat: float, lon: float, address: Sequence[MapPlace], features: Sequence[MapPlace]) -> str:
     """Return the page of a point: its address, and the places of interest around it."""
     content = f"<h2>{lat:.5f}, {lon:.5f}</h2><h3>Address</h3>{_listed(address)}<h3>Nearby</h3>"
     content += _listed(features) if features else "<p>No place of interest is near.</p>"
     return page(f"{lat:.5f}, {lon:.5f}", content, {"points": [[lat, lon, ""]]})
 
 
-def place(found: Place) -> str:
+def place(found: MapPlace) -> str:
     """Return the page of one place."""
     name = found.name or found.address
     there = f"{found.lat:.5f}, {found.lon:.5f}"
@@ -85,7 +85,8 @@ def place(found: Place) -> str:
 
 
 def directions(
-    engine: str, start: str, end: str, ends: Sequence[Place | None] = (), route: Route | None = None, note: str = ""
+    engine: str, start: str, end: str, ends: Sequence[MapPlace | None] = (), route: MapRoute | None = None,
+    note: str = "",
 ) -> str:
     """Return the page for directions: the form, and the route or why there is none."""
     options = "".join(
@@ -129,10 +130,10 @@ def duration(minutes: float) -> str:
     return f"{whole // 60} h {whole % 60} min" if whole >= 60 else f"{whole} min"
 
 
-def _listed(found: Iterable[Place], start: int = 1) -> str:
+def _listed(found: Iterable[MapPlace], start: int = 1) -> str:
     rows = "".join(f'<li>{one.kind} <a href="{one.path}">{escape(one.label)}</a></li>' for one in found)
     return f'<ol start="{start}">{rows}</ol>' if rows else ""
 
 
-def _around(found: Sequence[Place]) -> dict[str, Any]:
+def _around(found: Sequence[MapPlace]) -> dict[str, Any]:
     return {"points": [[*one.spot, one.kind] for one in found]}

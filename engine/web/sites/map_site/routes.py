@@ -28,7 +28,7 @@ _TURNS = ((20, "Continue on"), (45, "Bear {} onto"), (120, "Turn {} onto"), (180
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RouteInstruction:
     """One instruction of a route.
 
     Attributes:
@@ -45,13 +45,13 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class MapRoute:
     """A route: its length, its time, its line on the map and its instructions."""
 
     metres: float
     minutes: float
     line: tuple[tuple[float, float], ...]
-    steps: tuple[Step, ...]
+    steps: tuple[RouteInstruction, ...]
 
 
 def build(extract: Path, folder: Path) -> None:
@@ -70,7 +70,7 @@ def build(extract: Path, folder: Path) -> None:
         raise GameError(f"the map's roads could not be made: {said[-1] if said else 'there was no output'}")
 
 
-def find(folder: Path, mode: str, start: tuple[float, float], end: tuple[float, float]) -> Route | None:
+def find(folder: Path, mode: str, start: tuple[float, float], end: tuple[float, float]) -> MapRoute | None:
     """Return the quickest route between two latitudes and longitudes, None if there is none.
 
     Args:
@@ -95,13 +95,13 @@ def find(folder: Path, mode: str, start: tuple[float, float], end: tuple[float, 
     return read([row for row in rows if len(row) > 10]) if done.returncode == 0 else None
 
 
-def read(rows: list[list[str]]) -> Route | None:
+def read(rows: list[list[str]]) -> MapRoute | None:
     """Return the route that the rows of Routino's text output describe, one for each point of it."""
     if len(rows) < 2:
         return None
     line = [(float(row[0]), float(row[1])) for row in rows]
     metres = minutes = 0.0
-    steps: list[Step] = []
+    steps: list[RouteInstruction] = []
     for number, row in enumerate(rows[1:], 1):
         length, road = float(row[4]) * 1000, row[10].strip() or "road"
         if road[0].islower():  # It has no name.
@@ -110,11 +110,11 @@ def read(rows: list[list[str]]) -> Route | None:
         minutes += float(row[5])
         if steps and steps[-1].text.endswith(f" {road}"):
             last = steps[-1]
-            steps[-1] = Step(last.text, last.metres + length, last.lat, last.lon)
+            steps[-1] = RouteInstruction(last.text, last.metres + length, last.lat, last.lon)
         else:
             text = _turn(line, number) if steps else f"Go {_compass(line[0], line[1])} on"
-            steps.append(Step(f"{text} {road}", length, *line[number - 1]))
-    return Route(metres, minutes, tuple(line), (*steps, Step("You have arrived", 0.0, *line[-1])))
+            steps.append(RouteInstruction(f"{text} {road}", length, *line[number - 1]))
+    return MapRoute(metres, minutes, tuple(line), (*steps, RouteInstruction("You have arrived", 0.0, *line[-1])))
 
 
 def _turn(line: list[tuple[float, float]], number: int) -> str:

@@ -26,7 +26,7 @@ STOP = {"in", "at", "of", "the", "a", "and"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MapPlace:
     """One place of the map; the fields are those of the database."""
 
     id: int
@@ -76,7 +76,7 @@ class Index:
         """Close it."""
         self._database.close()
 
-    def find(self, query: str, start: int = 0, count: int = PAGE) -> tuple[list[Place], bool]:
+    def find(self, query: str, start: int = 0, count: int = PAGE) -> tuple[list[MapPlace], bool]:
         """Return the places that have all words of `query`, and whether there are more.
 
         "cafe near X" and "nearest cafe to X" give the cafes in order of their distance from X. Coordinates give what
@@ -88,17 +88,17 @@ class Index:
             found = self._words(query) or self._near(query)
         return found[start : start + count], len(found) > start + count
 
-    def first(self, query: str) -> Place | None:
+    def first(self, query: str) -> MapPlace | None:
         """Return the first place that `find` finds."""
         found, _ = self.find(query, 0, 1)
         return found[0] if found else None
 
-    def get(self, kind: str, ref: int) -> Place | None:
+    def get(self, kind: str, ref: int) -> MapPlace | None:
         """Return the place with this id."""
         found = self._rows(f"SELECT {ALL} FROM places WHERE type = ? AND ref = ?", kind, ref)
         return found[0] if found else None
 
-    def around(self, lat: float, lon: float) -> list[Place]:
+    def around(self, lat: float, lon: float) -> list[MapPlace]:
         """Return what is at a point: the nearest house or place of interest, then street, town and country."""
         found = []
         for wanted, reach in (
@@ -108,7 +108,7 @@ class Index:
         island = self._rows(f"SELECT {ALL} FROM places WHERE kind = 'Island'")
         return found + island
 
-    def features(self, lat: float, lon: float, reach: float = 120.0) -> list[Place]:
+    def features(self, lat: float, lon: float, reach: float = 120.0) -> list[MapPlace]:
         """Return places of interest around a point, the nearest first."""
         return self._within(lat, lon, reach, "name != '' AND type = 'node'")
 
@@ -131,7 +131,7 @@ class Index:
             (rank, south, north, west, east),
         ).fetchall()
 
-    def _words(self, query: str) -> list[Place]:
+    def _words(self, query: str) -> list[MapPlace]:
         words = [word for word in re.findall(r"\w+", query.lower()) if word not in STOP]
         if not words:
             return []
@@ -141,7 +141,7 @@ class Index:
             " AND ".join(f'"{word}"' for word in words), query.strip().lower(),
         )  # fmt: skip
 
-    def _near(self, query: str) -> list[Place]:
+    def _near(self, query: str) -> list[MapPlace]:
         """Return what the first part of "X near Y" finds, the nearest to Y first."""
         if (parts := NEAR.fullmatch(query.strip())) is None:
             return []
@@ -151,7 +151,7 @@ class Index:
         found = [place for place in self._words(parts[1]) if place.id != centre.id]
         return sorted(found, key=lambda place: distance(place.spot, centre.spot))
 
-    def _within(self, lat: float, lon: float, reach: float, wanted: str) -> list[Place]:
+    def _within(self, lat: float, lon: float, reach: float, wanted: str) -> list[MapPlace]:
         high, wide = reach / METRES_PER_DEGREE, reach / METRES_PER_DEGREE / math.cos(math.radians(lat))
         found = self._rows(
             f"SELECT {ALL} FROM places WHERE {wanted} AND id IN"
@@ -160,6 +160,6 @@ class Index:
         )  # fmt: skip
         return sorted(found, key=lambda place: distance(place.spot, (lat, lon)))
 
-    def _rows(self, sql: str, *values: object) -> list[Place]:
+    def _rows(self, sql: str, *values: object) -> list[MapPlace]:
         found = self._database.execute(sql, values)
-        return [Place(**{**dict(zip(COLUMNS, row, strict=True)), "tags": json.loads(row[-1])}) for row in found]
+        return [MapPlace(**{**dict(zip(COLUMNS, row, strict=True)), "tags": json.loads(row[-1])}) for row in found]

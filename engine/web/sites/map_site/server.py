@@ -21,7 +21,7 @@ LONGEST = 300
 """Characters of a query."""
 
 
-class Map:
+class MapData:
     """What the pages show, from the data in one folder."""
 
     def __init__(self, folder: Path, leaflet: Path) -> None:
@@ -104,7 +104,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one connection."""
 
     protocol_version = "HTTP/1.1"
-    map: Map
+    map: MapData
 
     def do_GET(self) -> None:
         """Answer a request."""
@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def main(folder: str, port: str, leaflet: str) -> None:
     """Serve until the process is ended."""
-    Handler.map = Map(Path(folder), Path(leaflet))
+    Handler.map = MapData(Path(folder), Path(leaflet))
     ThreadingHTTPServer.daemon_threads = True
     ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
 

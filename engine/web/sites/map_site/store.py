@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from engine.web.sites.map_site.extract import Extract, Node, Way, distance
+from engine.web.sites.map_site.extract import Extract, OsmNode, Way, distance
 
 FILE = "map.sqlite"
 TOWN_REACH_M = 1_300.0
@@ -103,7 +103,7 @@ def _add_place(
     database.execute("INSERT INTO spots VALUES (?, ?, ?, ?, ?)", (row, at[0], at[0], at[1], at[1]))
 
 
-def _add_ways(database: sqlite3.Connection, extract: Extract, towns: list[Node]) -> None:
+def _add_ways(database: sqlite3.Connection, extract: Extract, towns: list[OsmNode]) -> None:
     """Add each street, river and park once, however many ways it has."""
     longest: dict[tuple[str, str], tuple[float, Way, tuple[float, float]]] = {}
     for way in extract.ways:

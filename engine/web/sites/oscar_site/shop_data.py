@@ -176,7 +176,7 @@ class Address:
 
 
 @dataclass(slots=True)
-class Person:
+class Customer:
     """One customer."""
 
     id: int
@@ -194,11 +194,11 @@ class Person:
 
 
 @dataclass(slots=True)
-class Order:
+class ShopOrder:
     """One order: products and how many of each."""
 
     number: int
-    person: Person
+    person: Customer
     status: str
     placed: datetime
     address: Address
@@ -216,7 +216,7 @@ class Review:
 
     id: int
     product: Product
-    person: Person
+    person: Customer
     score: int
     title: str
     body: str
@@ -225,24 +225,24 @@ class Review:
 
 
 @dataclass(slots=True)
-class Shop:
+class ShopData:
     """All data of the shop."""
 
     products: list[Product] = field(default_factory=list)
-    people: list[Person] = field(default_factory=list)
-    orders: list[Order] = field(default_factory=list)
+    people: list[Customer] = field(default_factory=list)
+    orders: list[ShopOrder] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
 
 
-def make() -> Shop:
+def make() -> ShopData:
     """Return the data, the same at each call.
 
     The first 48 products, 4 customers, 40 orders and 60 reviews are those of the shop's first version.
     """
-    rng, shop = random.Random(SEED), Shop()
+    rng, shop = random.Random(SEED), ShopData()
     shop.products = _first_products(rng)
     shop.people = [
-        Person(number, *known, START, Address(f"{number} Pier Street", "Saltmere", "4101"))
+        Customer(number, *known, START, Address(f"{number} Pier Street", "Saltmere", "4101"))
         for number, known in enumerate(CUSTOMERS, start=1)
     ]
     first = list(shop.people)
@@ -270,8 +270,8 @@ def _first_products(rng: random.Random) -> list[Product]:
     return made
 
 
-def _first_orders(rng: random.Random, products: Sequence[Product], people: Sequence[Person]) -> list[Order]:
-    made: list[Order] = []
+def _first_orders(rng: random.Random, products: Sequence[Product], people: Sequence[Customer]) -> list[ShopOrder]:
+    made: list[ShopOrder] = []
     when = START
     for number, status in enumerate(rng.sample(STATUSES, len(STATUSES)), start=FIRST_ORDER):
         person = rng.choices(people, weights=(3, 6, 2, 4))[0]
@@ -281,11 +281,11 @@ def _first_orders(rng: random.Random, products: Sequence[Product], people: Seque
         house, city = rng.randint(1, 99), rng.choice(("Saltmere", "Ashport", "Lindor", "Ostby"))
         for product, quantity in lines:
             product.allocated += quantity
-        made.append(Order(number, person, status, when, Address(f"{house} Pier Street", city, "4101"), lines))
+        made.append(ShopOrder(number, person, status, when, Address(f"{house} Pier Street", city, "4101"), lines))
     return made
 
 
-def _first_reviews(rng: random.Random, products: Sequence[Product], people: Sequence[Person]) -> list[Review]:
+def _first_reviews(rng: random.Random, products: Sequence[Product], people: Sequence[Customer]) -> list[Review]:
     made: list[Review] = []
     when = START
     pairs = [(product, person) for product in products for person in people]
@@ -332,12 +332,12 @@ def _address(rng: random.Random) -> Address:
     return Address(f"{house} {street}", city, str(1000 + 100 * CITIES.index(city) + rng.randint(0, 60)))
 
 
-def _people(rng: random.Random) -> list[Person]:
+def _people(rng: random.Random) -> list[Customer]:
     names = rng.sample(
         [(first, last) for first in FIRST_NAMES for last in LAST_NAMES], PEOPLE - len(CUSTOMERS)
     )
     return [
-        Person(
+        Customer(
             number, f"{first}.{last}@varland.example".lower(), first, last, f"{first}-pass".lower(),
             ORDERS_FROM + timedelta(minutes=rng.randrange(700 * 1440)), _address(rng),
         )
@@ -345,8 +345,8 @@ def _people(rng: random.Random) -> list[Person]:
     ]  # fmt: skip
 
 
-def _orders(rng: random.Random, products: Sequence[Product], people: Sequence[Person]) -> list[Order]:
-    made: list[Order] = []
+def _orders(rng: random.Random, products: Sequence[Product], people: Sequence[Customer]) -> list[ShopOrder]:
+    made: list[ShopOrder] = []
     count = ORDERS - len(STATUSES)
     weights = [30.0, 2.0, 2.0, 2.0, *(rng.paretovariate(1.6) for _ in people[4:])]
     moments = sorted(rng.sample(range(ORDERS_DAYS * 1440), count))
@@ -364,11 +364,11 @@ def _orders(rng: random.Random, products: Sequence[Product], people: Sequence[Pe
                 product.allocated += quantity
         where = person.address if rng.random() < 0.85 else _address(rng)
         number = FIRST_ORDER + len(STATUSES) + row
-        made.append(Order(number, person, status, ORDERS_FROM + timedelta(minutes=minute), where, lines))
+        made.append(ShopOrder(number, person, status, ORDERS_FROM + timedelta(minutes=minute), where, lines))
     return made
 
 
-def _reviews(rng: random.Random, products: Sequence[Product], people: Sequence[Person]) -> list[Review]:
+def _reviews(rng: random.Random, products: Sequence[Product], people: Sequence[Customer]) -> list[Review]:
     made: list[Review] = []
     taken: set[tuple[int, int]] = set()
     fame = [rng.paretovariate(1.2) for _ in products]

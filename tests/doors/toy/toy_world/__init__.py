@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.errors import UsageError
 from engine.kinds import Kind, Places
-from engine.llm.asking import Asking, TextAsking
 from engine.llm.prompts import TEXT, Folder
+from engine.llm.questions import Asking, TextAsking
 from engine.memory.search import ScopeRules
 
 

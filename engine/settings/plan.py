@@ -1,0 +1,136 @@
+"""The numbers of the graph estimator: those of its decisions, and when what was learnt is kept, which changes none.
+
+They are no settings of a session: nobody needs to change them, and all were chosen once, for all games. Unless another
+source is named, a number was chosen by hand before the first results and kept because dungeons made by a program did
+no better with other values (`python -m tests.bench.dungeons`, docs/results/ablations.md). The digest of this
+folder is in the manifest of each run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.settings.spec import SettingsGroup, setting
+
+
+@dataclass(frozen=True)
+class OpeningNumbers(SettingsGroup):
+    """When what was learnt from a memory is kept beside it. Changes no decision."""
+
+    relived_s: float = setting(
+        2.0, "seconds of learning from remembered episodes after which what was learnt is kept", 0.0, 1e6
+    )
+
+
+@dataclass(frozen=True)
+class PlanNumbers(SettingsGroup):
+    """What the estimator believes before it has seen anything, and how far and wide plans are searched."""
+
+    # What things are worth
+    new_place: float = setting(
+        4.0, "points that discovering a place is worth; any other new word is worth 1", 0.0, 1e3
+    )
+    death_cost: float = setting(
+        2.0, "points that dying costs beyond what the rest of the plan is worth; 8 was worse on ten dungeons", 0.0, 1e3
+    )
+    step_value: float = setting(
+        0.08, "points that a step lost by dying was worth to discovery, per unit of curiosity", 0.0, 1e3
+    )
+    spare: float = setting(
+        0.05, "points that a step left over is worth: of equal plans the shorter one", 0.0, 1e3
+    )
+    least: float = setting(0.02, "points below which a promise is none", 0.0, 1e3)
+    least_gain: float = setting(0.1, "points below which a known gain is none", 0.0, 1e3)
+
+    # Preconditions
+    contexts: int = setting(
+        64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
+    )
+    clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
+
+    # Effects
+
+    least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)
+    possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
+
+    # Hazards
+    doubt: float = setting(
+        2.0, "occasions of what is believed at first that are added to those counted", 0.0, 1e3
+    )
+    unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
+    certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
+    deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
+    lightless: float = setting(0.5, "probability of dying of having put out a light", 0.0, 1.0)
+
+    # Novelty
+    first: float = setting(
+        2.0, "points expected of trying an action of a class that was never tried", 0.0, 1e3
+    )
+    again: float = setting(
+        0.3, "share of novelty of an action that was tried here in another situation", 0.0, 1.0
+    )
+    loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
+    opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
+    opening: float = setting(
+        0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
+    )
+    carry: float = setting(
+        0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
+    )
+
+    # Replay
+    alike: float = setting(0.7, "similarity of what is seen above which a trail begins here", 0.0, 1.0)
+    unlikely: float = setting(
+        0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
+    )
+    as_before: float = setting(
+        4.0, "times that luck is taken to have fallen as before, for each that it fell otherwise", 0.0, 1e3
+    )
+
+    # Search
+    overhead: float = setting(
+        2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
+    )
+    kept: int = setting(24, "occasions, looks and trails that are kept: the latest, or the best", 1, 1e6)
+    breadth: int = setting(
+        4,
+        "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice "
+        "as many trails",
+        2,
+        1e6,
+    )
+    beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
+    levels: int = setting(
+        2,
+        "things made or fetched, and ways opened, for the sake of one another; one less for a move on the way",
+        0,
+        8,
+    )
+    several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
+    worthwhile: float = setting(
+        0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0
+    )
+    look_around: int = setting(3, "steps kept free for looking around where an untried move may lead", 0, 1e6)
+
+    # Looking on when nothing new is gained
+    trust: float = setting(20.0, "points that a kind of plan is taken to have promised and brought at first", 0.0, 1e6)
+
+    # Following plans
+    patience: int = setting(
+        3,
+        "times that an action may do nothing in an episode before plans do without it, that a plan for the same thing "
+        "is made in the same situation (one of several steps once less), that an action is tried at a place, and half "
+        "of the plans made at one step before it is taken without one",
+        2,
+        1e6,
+    )
+    aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
+    dread: float = setting(
+        0.3,
+        "share of the plan's value that an action gives up by which one dies, or the game ends, for certain",
+        0.0,
+        1.0,
+    )
+    least_regret: float = setting(
+        0.05, "share of the plan's value that any action outside it gives up", 0.0, 1.0
+    )

@@ -1,0 +1,173 @@
+"""The events of a run as labelled lines, in the order in which they happen."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from engine import explain
+from engine.records import (
+    Decided,
+    Decision,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    Notice,
+    Paused,
+    Resumed,
+    SessionEnded,
+    SessionStarted,
+    SettingsChanged,
+    Steered,
+    Stepped,
+    TakenBack,
+    Thinking,
+    Waiting,
+)
+from jitrl_tui import hits
+from jitrl_tui.output import clean
+from jitrl_tui.steer_texts import LOOKING, drawn_at_random, from_elsewhere
+from jitrl_tui.view import Choice, RunView, gained, noticed, points, steps
+
+
+class EventLines:
+    """Keeps the view of a run, and prints a line for what changes in it.
+
+    Args:
+        out: Where lines go.
+        play: A person plays: what the agent would do is said, without the reason.
+        steered: A person can pause the run and go on: both are said.
+
+    Attributes:
+        view: The run so far.
+        over: Nothing more will come.
+    """
+
+    def __init__(self, out: TextIO, *, play: bool, steered: bool = False) -> None:
+        self.view = RunView()
+        self.over = False
+        self._out, self._play, self._steered = out, play, steered
+        self._waited = 0.0
+        """Seconds until the next attempt in the last event, 0 if no call waits."""
+        self._looking: tuple[int, int] | None = None
+        """Episode and step of the decision that was told while valid actions were looked for."""
+
+    def say(self, text: str) -> None:
+        """Print text."""
+        self._out.write(clean(text) + "\n")
+        self._out.flush()
+
+    def take_in(self, event: Event) -> None:
+        """Add an event to the view, and print its lines."""
+        view = self.view
+        written, waited = view.written, self._waited
+        self._waited = event.seconds if isinstance(event, Waiting) and event.seconds > 1 else 0.0
+        view.fold(event)
+        if isinstance(event, SessionStarted):
+            new = min(view.written - written, len(view.paragraphs))
+            for number in range(len(view.paragraphs) - new, len(view.paragraphs)):
+                self.say(view.paragraphs[number].text)
+        if isinstance(event, Waiting) and event.seconds > max(1.0, waited):
+            self.say(f"Waiting: {view.doing}")
+        self._tell(event)
+
+    def jump(self, view: RunView) -> None:
+        """Take another moment of a recording, and print what was written since the present one."""
+        new = min(max(0, view.written - self.view.written), len(view.paragraphs))
+        self.view = view
+        for number in range(len(view.paragraphs) - new, len(view.paragraphs)):
+            paragraph = view.paragraphs[number]
+            who = "You" if paragraph.human else "Agent"
+            self.say(f"\n{who}: > {paragraph.text}" if paragraph.kind == "command" else paragraph.text)
+
+    def score(self) -> str:
+        """Return the score, the step and the episode in a sentence."""
+        view = self.view
+        top = f" of {points(view.max_score)}" if view.max_score else ""
+        score = points(view.seen.score) if view.seen else "0"
+        return f"Score {score}{top}, step {view.step}, episode {view.episode}."
+
+    def say_more(self, choice: Choice) -> None:
+        """Print the basis of a choice, and how it was taken from the policy."""
+        for basis in hits.texts(choice.decision):
+            self.say(hits.rests_on(basis))
+        drawn = hits.taken(choice)
+        if drawn:
+            self.say(drawn)
+
+    def _tell(self, event: Event) -> None:
+        view = self.view
+        if isinstance(event, Decided):
+            at, looked = (event.episode, event.decision.step), self._looking
+            self._looking = at if event.decision.looking else None
+            if looked == at and not event.decision.looking:
+                self.say(f"(all actions are found now, {len(event.decision.found_later)} more)")
+                return
+            if looked != at and event.decision.looking:
+                self.say(f"({LOOKING}; {len(event.decision.valid_actions)} so far)")
+        match event:
+            case SessionStarted():
+                top = f", {points(view.max_score)} points at most" if view.max_score else ""
+                named = explain.method(event.settings, event.agent)
+                self.say(
+                    f"Game: {event.environment.title or event.environment.name}{top}. "
+                    f"Agent: {event.agent} with {event.model}{f'; {named}' if named else ''}. "
+                    f"{steps(event.memory_entries)} remembered."
+                )
+            case EpisodeStarted():
+                total = f" of {view.started.episodes}" if view.started else ""
+                self.say(f"\nEpisode {event.episode}{total}{view.in_memory}.")
+                self.say(event.observation.text.strip())
+            case Thinking() if event.what != "thinking":
+                self.say(f"({event.what})")
+            case Decided() if self._play and event.decision.by == "agent":
+                self.say(f"Agent would: {event.decision.action}")
+                self._say_at_random(event.decision)
+            case Decided() if event.decision.by != "agent" and event.decision.provenance != "human":
+                self.say(explain.credit(event.decision))
+            case Decided():
+                self._say_at_random(event.decision)
+                self.say(f"Why: {event.decision.why}")
+                if view.choice is not None:
+                    self.say_more(view.choice)
+            case Stepped():
+                who = "You" if event.provenance == "human" else "Agent"
+                self.say(f"\n{who}: > {event.action}")
+                self.say(event.observation.text.strip())
+                if event.reward:
+                    self.say(f"Score {gained(event.reward)}. {self.score()}")
+            case TakenBack():
+                self.say(f"\nTaken back: {event.action}. Step {event.step}.")
+                self.say(event.observation.text.strip())
+            case EpisodeEnded():
+                self.say(view.paragraphs[-1].text)
+            case Notice():
+                self.say(noticed(event) if event.level != "info" else f"Info: {event.message}")
+            case Paused() if event.reason.startswith("end of"):
+                self.over = True
+            case Paused() if self._steered:
+                self._say_paused()
+            case Paused() if event.question and event.reason:
+                self.say(event.reason)
+            case Resumed() if self._steered:
+                self.say("Going on.")
+            case SettingsChanged():
+                self.say(view.paragraphs[-1].text)
+            case Steered():
+                self.say(from_elsewhere(event))
+            case SessionEnded():
+                if event.episodes:
+                    self.say(view.paragraphs[-1].text)
+                self.over = True
+            case _:
+                pass
+
+    def _say_at_random(self, decision: Decision) -> None:
+        """Say that an action was drawn because there was no usable answer."""
+        if told := drawn_at_random(decision):
+            self.say(told)
+
+    def _say_paused(self) -> None:
+        """Say that the run waits, for what, and what the agent would do."""
+        view = self.view
+        would = f" Agent would: {view.choice.decision.action}" if view.choice is not None and view.pending else ""
+        self.say(f"Paused{f': {view.doing}' if view.doing else ''}.{would}")

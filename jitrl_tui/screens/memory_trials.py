@@ -1,0 +1,457 @@
+"""Hands on memory: what a person tries out with the remembered steps behind a choice, and what becomes of it.
+
+A trial changes nothing. The shown choice is made again as if memory had been changed, without the model, and all panes
+show it. Only when the person keeps the changes, they are stored, and a running session decides again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from engine import worked
+from engine.errors import JitrlError
+from engine.memory.search import CLEAR, Correction, Lens
+from engine.records import Neighbour
+from jitrl_tui import hits
+from jitrl_tui.background import STORING, Background, Told
+from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
+from jitrl_tui.screens.recorded import Recorded, Running
+from jitrl_tui.view import Choice, signed
+
+if TYPE_CHECKING:
+    from engine.session.recorded import Again, RecordedRun
+    from engine.session.whatif import Influence
+    from jitrl_tui.host import Host
+    from jitrl_tui.screens.whatif import GoOn
+
+WAYS = "Backspace undoes, S keeps, Esc drops"
+PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
+PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
+
+
+class Watching(Running, Protocol):
+    """What the hands need of the watch screen."""
+
+    app: Host
+
+    @property
+    def shown_choice(self) -> Choice | None:
+        """The displayed choice as it was made."""
+        ...
+
+    def redraw(self) -> None:
+        """Draw everything."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """One change that is tried out.
+
+    Attributes:
+        hit: The remembered step.
+        what: "forget" or "correct".
+        correction: The new correction of the step.
+        sentence: What it does.
+    """
+
+    hit: Neighbour
+    what: str
+    correction: Correction
+    sentence: str
+
+
+class Hands:
+    """The trial of a watch screen.
+
+    Args:
+        screen: The screen.
+    """
+
+    def __init__(self, screen: Watching) -> None:
+        self._screen = screen
+        self._edits: list[Edit] = []
+        self._at: tuple[int, int] | None = None
+        self._now: Choice | None = None
+        self._influence: dict[int, str] = {}
+        self._nearest = ""
+        self.recorded = Recorded(screen, lambda sentence: self._say(sentence, severity="error"))
+        self.work = Background(screen)
+        """The work in the background."""
+
+    # -------------------------------------------------------------------------------------- showing
+
+    @property
+    def trying(self) -> bool:
+        """Whether changes are tried out, influence or the nearest step is shown, or work is going on."""
+        return bool(self._edits or self._influence or self._nearest) or self.work.busy
+
+    def shown(self, choice: Choice | None) -> Choice | None:
+        """Return the choice to show: the trial in place of the one that it is of."""
+        if choice is None or (self._at != _place(choice) and not self.work.storing):
+            if self._edits:
+                self._say("The trial was dropped, because another choice is on show. Memory is unchanged.")
+            if self._at is not None:
+                self._forget_trial()
+            return choice
+        return self._now if self._now is not None and self._at == _place(choice) else choice
+
+    @property
+    def banner(self) -> str:
+        """A line about the trial, "" without one."""
+        work = self.work
+        if work.busy:
+            return f"TRIAL, memory is unchanged. {work.told}" if self._edits and not work.storing else work.told
+        if self._edits:
+            number = len(self._edits)
+            state = "the choice could not be made again" if self._now is None else "memory is unchanged"
+            return f"TRIAL, {number} change{'s' if number > 1 else ''}: {state}. {WAYS}"
+        return ""
+
+    def notes(self) -> MemoryNotes:
+        """Return what the memory pane shows besides its rows."""
+        edits = tuple(edit.sentence for edit in self._edits)
+        if edits:
+            edits = (f"Tried out ({WAYS}):", *edits)
+        if self._nearest:
+            edits = (*edits, self._nearest)
+        return MemoryNotes(edits, self._pinned(), self._influence) if edits or self._influence else NO_NOTES
+
+    def _pinned(self) -> frozenset[int]:
+        return frozenset(entry for entry, one in self.lens.corrections.items() if one.pinned)
+
+    @property
+    def lens(self) -> Lens:
+        """Memory as it would be."""
+        gone = frozenset(edit.hit.entry for edit in self._edits if edit.what == "forget")
+        corrections = {edit.hit.entry: edit.correction for edit in self._edits if edit.what == "correct"}
+        return Lens(without=gone, corrections=corrections)
+
+    # --------------------------------------------------------------------------------------- asking
+
+    def asked(self, event: MemoryPane.Asked) -> None:
+        """Do what a key in the memory pane asks for."""
+        what, hit = event.what, event.hit
+        if self.work.storing:
+            self._say(STORING)
+        elif what == "drop":
+            self.drop()
+        elif what == "influence":
+            self._rank()
+        elif hit is None:
+            self._say("There is no remembered step here.")
+        elif hit.entry < 0:
+            self._say("This step is not in memory yet: it is of the running episode.")
+        elif what == "open":
+            self._look_at(hit)
+        else:
+            self.change(what, hit)
+
+    def change(self, what: str, hit: Neighbour) -> None:
+        """Try out a change of a remembered step: "forget", "edit" or "pin"."""
+        scope = self.recorded.scope()
+        if scope is None:
+            return
+        if scope.located(hit.entry) is None:
+            self._say("This step is no longer in memory.")
+            return
+        known = self.lens.corrections.get(hit.entry) or scope.corrections().get(hit.entry, Correction())
+        name = f"'{hit.action}' (episode {hit.episode}, step {hit.step + 1})"
+        if what == "forget":
+            self._add(Edit(hit, "forget", known, f"− forget {name}"))
+        elif what == "pin":
+            made = dataclasses.replace(known, pinned=not known.pinned)
+            self._add(Edit(hit, "correct", made, f"◆ {'pin' if made.pinned else 'unpin'} {name}"))
+            self._say(PLANS_PIN if hit.ahead >= 0 else PINNED)
+        elif what == "edit":
+            self._ask_number(hit, known, name)
+
+    def _ask_number(self, hit: Neighbour, known: Correction, name: str) -> None:
+        from jitrl_tui.screens.hit import NumberDialog
+
+        plan = hit.ahead >= 0
+        before = hit.gain if plan else hit.g
+        hint = (
+            "The points that plans expect of it, in place of those that the game gave."
+            if plan
+            else "Its return G, in place of the computed one. Other steps keep theirs."
+        )
+
+        def given(value: float | None) -> None:
+            if value is None:
+                return
+            made = dataclasses.replace(known, **{"gain" if plan else "g": value})
+            what = "points" if plan else "G"
+            self._add(Edit(hit, "correct", made, f"= {what} {signed(before)} → {signed(value)} of {name}"))
+
+        title = f"edit the {'points' if plan else 'return'} of {name}"
+        self._screen.app.push_screen(NumberDialog(title, hint, before), given)
+
+    def _add(self, edit: Edit) -> None:
+        choice = self._screen.shown_choice
+        if choice is None or self.work.storing:
+            return
+        if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
+            self._screen.source.pause()  # so that the decision stays while something is tried out
+        if not self._edits:
+            self._at = _place(choice)
+        self._edits.append(edit)
+        self._again()
+
+    def drop(self) -> None:
+        """Drop the trial and cancel the work."""
+        self._forget_trial()
+        self._screen.redraw()
+
+    def _may(self) -> bool:
+        """Return whether there are changes that can be undone or kept; if not, say so."""
+        if self.work.storing or not self._edits:
+            self._say(STORING if self.work.storing else "No change of memory is being tried out.")
+            return False
+        return True
+
+    def _forget_trial(self) -> None:
+        self.work.cancel()
+        if not self.work.storing:
+            self._edits, self._at, self._now, self._influence, self._nearest = [], None, None, {}, ""
+
+    # ------------------------------------------------------------------------------------- deciding
+
+    def _again(self) -> None:
+        """Make the choice again as if memory were changed."""
+        choice, at, lens = self._screen.shown_choice, self._at, self.lens
+        self._influence, self._nearest, self._now = {}, "", None
+        if not self._edits or choice is None or at is None:
+            self.drop()
+            return
+
+        def work(told: Told) -> Again | None:
+            from engine.session import whatif
+
+            run = self.recorded.run().run()
+            return whatif.trial(run, at, lens=lens, check=_counted(told, _until(run, at)))
+
+        def finished(again: Again | None) -> None:
+            if again is not None:
+                self._now = dataclasses.replace(choice, decision=again.now)
+            self._screen.redraw()
+
+        self._begin(work, finished, "Deciding again")
+
+    def _rank(self) -> None:
+        """Rank the remembered steps by what they do to the choice; where there are none, find the nearest one."""
+        choice = self._screen.shown_choice
+        if choice is None or choice.decision.update is None:
+            self._say("Nothing that is remembered bears on this choice.")
+            return
+        at = _place(choice)
+        lens = self.lens if self._edits else CLEAR
+        if hits.could_be_near(choice, self._screen.view.memory_entries):
+            self._find_nearest(at, lens)
+            return
+        entries = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
+
+        def work(told: Told) -> list[Influence]:
+            from engine.session import whatif
+
+            run = self.recorded.run().run()
+            check = _counted(told, _until(run, at) * (1 + len(entries)))
+            return whatif.influence(run, at, lens=lens, check=check)
+
+        def finished(found: list[Influence]) -> None:
+            self._at = at
+            self._influence = {one.entry: _without(one, rank) for rank, one in enumerate(found, 1)}
+            if not found:
+                self._say("No single remembered step is behind this choice.")
+            elif not found[0].decides:
+                self._say(
+                    "No single remembered step decides here: without any one of them the choice is the same."
+                )
+            self._screen.redraw()
+
+        self._begin(work, finished, "Deciding without each remembered step")
+
+    def _find_nearest(self, at: tuple[int, int], lens: Lens) -> None:
+        """Show the remembered step that is the most similar, though not similar enough, and what it lacks."""
+
+        def work(told: Told) -> tuple[Neighbour | None, float]:
+            from engine.session import whatif
+
+            run = self.recorded.run().run()
+            return whatif.nearest(run, at, lens=lens, check=_counted(told, 1))
+
+        def finished(found: tuple[Neighbour | None, float]) -> None:
+            self._at = at
+            self._nearest = nearest(*found)
+            self._screen.redraw()
+
+        self._begin(work, finished, "Looking for the nearest remembered step")
+
+    def undo(self) -> None:
+        """Take the last change out of the trial."""
+        if self._may():
+            self._edits.pop()
+            self._again()
+
+    def keep(self) -> None:
+        """Store the changes. A running session decides again from them."""
+        lens, screen = self.lens, self._screen
+        if not self._may():
+            return
+
+        def work(told: Told) -> str:
+            from engine.session import whatif
+
+            opened = self.recorded.run()
+            run = opened.run()
+            assert run.scope is not None
+            assert opened.memory is not None
+            return whatif.keep(run.scope, opened.memory, lens, session=run.started.session)
+
+        def finished(sentence: str) -> None:
+            self._forget_trial()
+            if (scope := self.recorded.scope()) is not None:
+                screen.view.memory_entries = len(scope)
+            if screen.source.live and screen.view.activity != "ended":
+                screen.source.reread()
+            self._say(f"{sentence} Memory is changed.")
+            screen.redraw()
+
+        self._begin(work, finished, "Changing memory", must_end=True)
+
+    def _begin(
+        self, work: Callable[[Told], object], finished: Callable[..., None], what: str, *, must_end: bool = False
+    ) -> None:
+        def failed(sentence: str) -> None:
+            self._say(sentence, severity="error")
+            self._screen.redraw()
+
+        if self.recorded.opened() is None:
+            self._forget_trial()
+            return
+        self.work.begin(work, finished, failed, what=what, unit="decisions", must_end=must_end)
+        self._screen.redraw()
+
+    # -------------------------------------------------------------------------------------- looking
+
+    def _look_at(self, hit: Neighbour) -> None:
+        """Open the window of a remembered step."""
+        from jitrl_tui.screens.hit import HitDialog, about_step
+
+        scope, choice = self.recorded.scope(), self._screen.shown_choice
+        if scope is None:
+            return
+        settings = choice.settings if choice is not None else {}
+        try:
+            found = about_step(
+                scope, hit.entry, float(settings.get("gamma", 0.5)), str(settings.get("zero_rewards", "zero"))
+            )
+        except JitrlError as error:
+            self._say(str(error), severity="error")
+            return
+        if found is None:
+            self._say("This step is no longer in memory.")
+            return
+        recording = self.recorded.of_session(found.episode.session)
+        uid = found.episode.uid
+        self._screen.app.push_screen(
+            HitDialog(found, replayable=recording is not None),
+            lambda what: self._chosen(what, hit, recording, uid),
+        )
+
+    def _chosen(self, what: str | None, hit: Neighbour, recording: Path | None, uid: str) -> None:
+        if what == "replay" and recording is not None:
+            self._screen.app.replay(recording, uid)
+        elif what is not None:
+            self.change(what, hit)
+
+    def what_if(self, go_to: Callable[[int, int], None], go_on: Callable[[GoOn], None]) -> None:
+        """Open the what-if window on the displayed choice.
+
+        Args:
+            go_to: Shows a step by its episode and step, if the person goes to one.
+            go_on: Goes on with other settings, if the person wants that.
+        """
+        choice, opened = self._screen.shown_choice, self.recorded.opened()
+        if opened is None:
+            return
+        if choice is None:
+            self._say("There is no decision yet.")
+            return
+
+        def work(told: Told) -> RecordedRun:
+            return opened.run()
+
+        def answered(answer: tuple[int, int] | GoOn | None) -> None:
+            if isinstance(answer, tuple):
+                go_to(*answer)
+            elif answer is not None:
+                go_on(answer)
+
+        def finished(run: RecordedRun) -> None:
+            from jitrl_tui.screens.whatif import WhatIfScreen
+
+            self._screen.redraw()
+            runs = self._screen.source.live and self._screen.view.activity != "ended"
+            self._screen.app.push_screen(WhatIfScreen(opened, run, _place(choice), runs=runs), answered)
+
+        if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
+            self._screen.source.pause()
+        self._begin(work, finished, "Reading the recording")
+
+    def close(self) -> None:
+        """Cancel the work and close the memory."""
+        self.work.close()
+        self.recorded.close()
+
+    def _say(self, sentence: str, severity: str = "information") -> None:
+        self._screen.app.notify(sentence, severity=severity, timeout=5)
+
+
+def _place(choice: Choice) -> tuple[int, int]:
+    return choice.episode, choice.decision.step
+
+
+def _until(run: RecordedRun, at: tuple[int, int]) -> int:
+    """Return how many decisions have to be made again for one: all before it if the estimator follows a plan."""
+    if not run.plans:
+        return 1
+    made = 0
+    for past in run.episodes:
+        for take in past.takes:
+            decided = [one.decided for one in take.steps] + [take.decided]
+            last = past.started.episode == at[0] and take is past.takes[-1]
+            made += sum(one is not None and not (last and one.step > at[1]) for one in decided)
+        if past.started.episode >= at[0]:
+            break
+    return made
+
+
+def _counted(told: Told, total: int) -> Callable[[], None]:
+    """Return a function that counts its calls; there are about `total`."""
+    done = 0
+
+    def check() -> None:
+        nonlocal done
+        told(done, max(done, total))
+        done += 1
+
+    return check
+
+
+def _without(one: Influence, rank: int) -> str:
+    """Return how a choice would be without a step: changes of the policy, V and Q, and the action if it is another."""
+    then = f" → {one.instead}" if one.decides else ""
+    return f"#{rank} π {signed(-100 * one.p, 0)}{then} V̂ {signed(-one.v)} Q̂ {signed(-one.q)}"
+
+
+def nearest(found: Neighbour | None, least: float) -> str:
+    """Return what the most similar step lacks to be a neighbour."""
+    if found is None:
+        return "No remembered step has anything in common with this state."
+    similarity, needs = worked.apart(found.similarity, least)
+    where = f"episode {found.episode} step {found.step + 1}"
+    return f"Nearest: best {similarity}, needs {needs}. '{found.action}', G {signed(found.g)}, {where}: {found.state}"

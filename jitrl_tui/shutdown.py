@@ -1,0 +1,128 @@
+"""The end of a process whose terminal has closed, or which the system asks to end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TextIO
+
+from engine import waits
+
+STORE_S = waits.TERMINAL_STORE.seconds
+"""Seconds that a session has to end properly."""
+END_S = waits.TERMINAL_END.seconds
+"""Seconds after which the process ends, whatever still runs. Each step is stored when it is taken, so none is lost."""
+_LOOK_S = 1.0
+"""Seconds between two looks at the terminal, for a system that does not wake us when it closes."""
+ANSWER_S = waits.INTERRUPT.seconds
+"""Seconds after Ctrl-C in which the process ends or says for what it waits."""
+
+
+def end_within(seconds: float = END_S, last: Callable[[], None] = lambda: None) -> None:
+    """End the process after this time if it has not ended before; `last` is called before that."""
+
+    def end() -> None:
+        try:
+            last()
+        finally:
+            os._exit(128 + signal.SIGHUP)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+class Interrupt:
+    """What Ctrl-C does. The first one asks to stop; if that takes a moment, a sentence says so. The second one ends.
+
+    It is a handler for `engine.wait.signals_in_threads`.
+
+    Args:
+        stop: Asks to stop.
+
+    Attributes:
+        called: Whether there was one.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self.called = False
+
+    def __call__(self) -> None:
+        """Handle a signal."""
+        if self.called:
+            os._exit(128 + signal.SIGINT)
+        self.ask()
+        timer = threading.Timer(ANSWER_S, self._answer)
+        timer.daemon = True
+        timer.start()
+
+    def ask(self) -> None:
+        """Ask to stop; another call of this does no more."""
+        self.called = True
+        self._stop()
+
+    def _answer(self) -> None:
+        sys.stderr.write("jitrl: stopping after what runs now; Ctrl-C again ends at once, and loses nothing\n")
+
+
+@contextlib.contextmanager
+def same_modes(stream: TextIO | None) -> Iterator[Callable[[], None]]:
+    """Give a terminal the modes again that it had before the block. What does it is yielded, to be called earlier."""
+    descriptor = stream.fileno() if stream is not None and stream.isatty() else None
+    modes = None if descriptor is None else termios.tcgetattr(descriptor)
+
+    def restore() -> None:
+        if descriptor is not None and modes is not None:
+            with contextlib.suppress(termios.error):  # the terminal has closed
+                termios.tcsetattr(descriptor, termios.TCSANOW, modes)
+
+    try:
+        yield restore
+    finally:
+        restore()
+
+
+@contextlib.contextmanager
+def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> Iterator[None]:
+    """Call `then` in a thread if a terminal behind one of the streams closes during the block.
+
+    SIGHUP does not tell this: it goes to the first process of the terminal only, which may be `make` or a script.
+    """
+    terminals = {stream.fileno() for stream in streams if stream is not None and stream.isatty()}
+    poll, over = select.poll(), threading.Event()
+    for descriptor in terminals:
+        poll.register(descriptor, 0)  # no event but the end of the terminal
+
+    def watch() -> None:
+        while not over.is_set():
+            found = [event for _, event in poll.poll(_LOOK_S * 1000)]
+            if any(event & (select.POLLHUP | select.POLLERR) for event in found):
+                then()
+                return
+            if found:  # POLLNVAL: some versions of macOS cannot watch a terminal
+                return
+
+    if terminals:
+        threading.Thread(target=watch, name="terminal", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+@contextlib.contextmanager
+def handling(handlers: Mapping[signal.Signals, Callable[..., Any]]) -> Iterator[None]:
+    """Handle signals with these functions during the block, in the main thread: they may raise, and nothing else."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
