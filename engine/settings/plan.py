@@ -33,34 +33,26 @@ class PlanNumbers(SettingsGroup):
     death_cost: float = setting(
         2.0, "points that dying costs beyond what the rest of the plan is worth; 8 was worse on ten dungeons", 0.0, 1e3
     )
+    spare: float = setting(
+        0.05,
+        "points that a step left over is worth: of equal plans the shorter one; fewer are no promise and no gain",
+        0.0,
+        1e3,
+    )
     step_value: float = setting(
         0.08, "points that a step lost by dying was worth to discovery, per unit of curiosity", 0.0, 1e3
     )
-    spare: float = setting(
-        0.05, "points that a step left over is worth: of equal plans the shorter one", 0.0, 1e3
-    )
-    least: float = setting(0.02, "points below which a promise is none", 0.0, 1e3)
-    least_gain: float = setting(0.1, "points below which a known gain is none", 0.0, 1e3)
 
     # Preconditions
-    contexts: int = setting(
-        64, "latest situations of a place that are asked whether an action was impossible", 1, 1e6
-    )
-    clauses: int = setting(16, "latest alternatives kept of what an action needs", 1, 1e6)
-
-    # Effects
-
-    least_success: float = setting(0.1, "probability below which no action is taken to do what it did before", 0.0, 1.0)
     possible: float = setting(0.5, "occasions on which an action was possible, added to those counted", 0.0, 1e3)
 
     # Hazards
     doubt: float = setting(
         2.0, "occasions of what is believed at first that are added to those counted", 0.0, 1e3
     )
-    unmet: float = setting(0.5, "share of a danger left with something in hand or seen that never was there", 0.0, 1.0)
-    certain: float = setting(0.95, "probability of dying above which a step leads nowhere", 0.0, 1.0)
-    deadly: float = setting(0.08, "share of deadly steps under an alias that makes what lifts it a light", 0.0, 1.0)
-    lightless: float = setting(0.5, "probability of dying of having put out a light", 0.0, 1.0)
+    unmet: float = setting(
+        0.5, "share of a danger left with what never was there; probability of dying of putting out a light", 0.0, 1.0
+    )
 
     # Novelty
     first: float = setting(
@@ -71,17 +63,15 @@ class PlanNumbers(SettingsGroup):
     )
     loss: float = setting(0.2, "things in hand that the first try of a class is taken to cost", 0.0, 1.0)
     opinion: float = setting(1.5, "most that a model's opinion changes the logarithm of a promise by", 0.0, 10.0)
-    opening: float = setting(
-        0.25, "share of things brought to places that open something, before any was", 0.0, 1.0
-    )
-    carry: float = setting(
-        0.5, "share of what bringing a thing to places promises that fetching it is worth", 0.0, 1.0
-    )
 
     # Replay
     alike: float = setting(0.7, "similarity of what is seen above which a trail begins here", 0.0, 1.0)
     unlikely: float = setting(
-        0.02, "probability that a trail works out below which it is not followed", 0.0, 1.0
+        0.05,
+        "probability below which no trail is followed, no action taken to do what it did before, and no step survived, "
+        "and from which an alias is deadly",
+        0.0,
+        1.0,
     )
     as_before: float = setting(
         4.0, "times that luck is taken to have fallen as before, for each that it fell otherwise", 0.0, 1e3
@@ -89,12 +79,15 @@ class PlanNumbers(SettingsGroup):
 
     # Search
     overhead: float = setting(
-        2.0, "steps added to the length of a leg when legs are compared by points per step", 0.0, 1e3
+        2.0,
+        "steps added to the length of a leg when legs are compared, and that anything outside a plan costs it",
+        0.0,
+        1e3,
     )
-    kept: int = setting(24, "occasions, looks and trails that are kept: the latest, or the best", 1, 1e6)
+    kept: int = setting(24, "occasions, looks, needs and trails that are kept: the latest, or the best", 1, 1e6)
     breadth: int = setting(
         4,
-        "most of anything else that is weighed at once: sources of a thing, places, parts; half as many gains, twice "
+        "most of anything else that is weighed at once: sources, tries on a visit, parts; half as many gains, twice "
         "as many trails",
         2,
         1e6,
@@ -106,7 +99,6 @@ class PlanNumbers(SettingsGroup):
         0,
         8,
     )
-    several: int = setting(5, "untried actions considered on one visit to a place", 1, 1e6)
     worthwhile: float = setting(
         0.2, "share of the best detour's points per step below which none is made", 0.0, 1.0
     )
@@ -124,7 +116,6 @@ class PlanNumbers(SettingsGroup):
         2,
         1e6,
     )
-    aside: float = setting(2.0, "steps that anything outside a plan costs it: that, and the way back", 0.0, 1e3)
     dread: float = setting(
         0.3,
         "share of the plan's value that an action gives up by which one dies, or the game ends, for certain",

@@ -8,7 +8,7 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     preconditions.py  what actions need, and what makes that appear
     effects.py        what actions do, and what places look like
     hazards.py        where one dies, and what lifts that danger
-    novelty.py        what trying something new, or bringing something, brings
+    novelty.py        what trying something new brings
     model.py          the model of a world: all of these together
     paths.py          what a plan is made for; how actions become possible, which places can be reached
     histories.py      all that was done from the beginning of episodes on, and how each went on
@@ -17,6 +17,7 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     offers.py         what could be tried where, what it promises and what it risks; what is worth fetching
     detours.py        finds what is tried on the way along a route
     planner.py        finds routes to known gains and through shut ways, fetches what they need, and makes the plan
+    looking_on.py     plays episodes otherwise than earlier ones while there is more to gain
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q
     estimator_factory.py  makes an estimator for a session, from what was kept and the episodes after that

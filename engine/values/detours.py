@@ -1,7 +1,6 @@
 """Detours from a route: what was never tried, where it promises most for its length and risks least.
 
-A place may be worth a visit for what was never tried there, or for things in hand that never were there. It is visited
-from the point of the route that promises most for it.
+A place is visited from the point of the route that promises most for it.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ class _Visit(NamedTuple):
     Attributes:
         bound: The highest rate that this can have.
         travel: Steps there, and back if there has to be a way back.
-        brings: Points that bringing there what is in hand promises.
         arrives: Probability of coming there.
         alive: Probability of coming there and back, possible and alive.
     """
@@ -60,7 +58,6 @@ class _Visit(NamedTuple):
     anchor: _Anchor
     way: Way
     back: Way
-    brings: float
     arrives: float
     alive: float
 
@@ -134,8 +131,7 @@ class Explorer:
             travel = len(way) + len(back)
             if travel + bool(promised.sums) > self._route.left:
                 continue
-            brings = self._offers.brings(promised.place, anchor.at.have) if way else 0.0
-            bound = promised.bound(travel) + brings / max(1, travel)
+            bound = promised.bound(travel)
             if best is not None and (-bound, travel) >= (-best.bound, best.travel):
                 continue  # it is no better even if it is open and safe
             chance = math.prod(self._chance(anchor, move) for move in way)
@@ -144,10 +140,10 @@ class Explorer:
             arrives = chance * self._survival(anchor, way)
             alive = arrives * self._survival(anchor, back)
             bound *= arrives
-            if arrives * (promised.most + brings) <= (1.0 - alive) * anchor.price or bound <= 0.0:
+            if arrives * promised.most <= (1.0 - alive) * anchor.price or bound <= 0.0:
                 continue
             if best is None or (-bound, travel) < (-best.bound, best.travel):
-                best = _Visit(bound, travel, promised, anchor, way, back, brings, arrives, alive)
+                best = _Visit(bound, travel, promised, anchor, way, back, arrives, alive)
         return best
 
     def _chance(self, anchor: _Anchor, move: Key) -> float:
@@ -175,11 +171,8 @@ class Explorer:
         total += sum(map(m.cost, (*visit.way, *visit.back)))
         first: tuple[str, ...] = ()
         best: tuple[float, float, int, tuple[str, ...]] | None = None
-        if visit.brings > 0.0:
-            total += visit.arrives * visit.brings
-            best = (total / cost, total, cost, ())
         for most, action, sought in self._offers.stay(visit.promised, have):
-            if count >= self._n.several or (best is not None and not sought and visit.arrives * most <= best[0]):
+            if count >= self._n.breadth or (best is not None and not sought and visit.arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
             offer = self._offers.of(at, action, most, sought=sought)
             if offer is None:
@@ -190,7 +183,7 @@ class Explorer:
                 loss = m.loss_rate(action)  # what is needed later on the route
             risk = max(leaving if moves else staying, offer.death) * price
             promise = visit.arrives * offer.promise - anchor.stake * loss - risk
-            if promise < self._n.least:
+            if promise < self._n.spare:
                 continue
             first, count, total = first or offer.actions, count + 1, total + promise
             cost += len(offer.actions)

@@ -163,7 +163,7 @@ class Effects:
         success = 1.0
         if effective:
             idle = sum(not (o.did_something or o.terminated) for o in latest)
-            success = max(self._n.least_success, 1.0 - idle / len(latest))
+            success = max(self._n.unlikely, 1.0 - idle / len(latest))
         lasting = effective or [o for o in latest if not o.terminated] or latest
         return _Usual(lasting[-1], success, sum(o.died for o in latest), len(latest))
 

@@ -16,7 +16,7 @@ from engine import jitrl
 from engine.records import Episode, Neighbour, PlanAccount, Step
 from engine.values.counts import jaccard
 from engine.values.plans import Detour, Plan, Route
-from engine.values.text import Key, Situation, StateReader, Tokens, place_for_people, union
+from engine.values.text import Key, Situation, Tokens, place_for_people, situation, union
 
 _SHOWN = 3
 """Steps kept of each action at each place."""
@@ -65,12 +65,10 @@ class Sources:
 
     Args:
         gamma: Discount of their returns.
-        reader: Takes states apart.
     """
 
-    def __init__(self, gamma: float, reader: StateReader) -> None:
+    def __init__(self, gamma: float) -> None:
         self._gamma = gamma
-        self._reader = reader
         self._lived: dict[Key, list[Lived]] = {}
         self._texts: dict[str, str] = {}
         self._passed: list[Situation] = []
@@ -103,7 +101,7 @@ class Sources:
         """
         lived = [step for step in episode.steps if step.state.tokens]  # no others were read
         if len(self._passed) != len(lived):
-            self._passed = [self._reader.read(step.state, step.valid_actions) for step in lived]
+            self._passed = [situation(step.state) for step in lived]
         returns = jitrl.discounted_returns([step.reward for step in episode.steps], self._gamma).tolist()
         passed = iter(self._passed)
         for number, (step, g) in enumerate(zip(episode.steps, returns, strict=True)):

@@ -28,7 +28,7 @@ from engine.values.model import WorldModel
 from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask
 from engine.values.planner import Planner
 from engine.values.plans import NOTHING, TERMS, Plan, Terms
-from engine.values.text import Situation
+from engine.values.text import Situation, situation
 from engine.values.trails import Trails, TrailStep
 
 
@@ -53,11 +53,9 @@ class GraphEstimator(Estimator):
         self._model = WorldModel(numbers)
         self._planner = Planner(self._model, numbers)
         self._trails = Trails(self._model, numbers)
-        self._sources = Sources(settings.gamma, self._model.reader)
+        self._sources = Sources(settings.gamma)
         self._basis = PlanBasis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
-        self._last: tuple[Step, State, bool, bool] | None = None
-        """The last step of the running episode, until it is known what can be done after it."""
         self._looking_on = LookingOn(self._planner, self._trails, numbers)
         self._progress = EpisodeProgress()
         self._begin()
@@ -85,7 +83,6 @@ class GraphEstimator(Estimator):
     @property
     def model(self) -> WorldModel:
         """What is known, for maps and explanations."""
-        self._catch_up(None)
         return self._model
 
     # ----------------------------------------------------------------------------------------- learning
@@ -96,7 +93,6 @@ class GraphEstimator(Estimator):
 
     def _begin(self) -> None:
         """End the last episode, if there was one, and forget what only concerned it."""
-        self._catch_up(None)
         self._trails.close()
         self._looking_on.end(self._progress)
         self._progress = EpisodeProgress()
@@ -109,32 +105,8 @@ class GraphEstimator(Estimator):
         self._sources.begin()
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
-        """Learn from the step just taken, as soon as it is known what can be done after it."""
-        self._catch_up(step.valid_actions)
-        self._last = step, then, terminated, lost
-        if terminated:
-            self._catch_up(None)
-
-    def remembered(self, episode: Episode, first: int) -> None:
-        """From now on the steps of this episode, which ended just now, are shown where plans repeat them."""
-        self._catch_up(None)
-        self._sources.remember(episode, first)
-
-    def stored_elsewhere(self, episode: Episode, first: int) -> None:
-        """Learn from an episode that another session stored, as from those that were there at first."""
-        self._begin()
-        self._relive(episode, first)
-
-    def _catch_up(self, possible: tuple[str, ...] | None) -> None:
-        """Learn from the last step of the running episode, and see how the plan in force goes on.
-
-        Args:
-            possible: What can be done now, None if that is not known.
-        """
-        if self._last is None:
-            return
-        (step, then, terminated, died), self._last = self._last, None
-        now, after, points = self._learn(step, then, possible, terminated=terminated, died=died, running=True)
+        """Learn from the step just taken, and see how the plan in force goes on."""
+        now, after, points = self._learn(step, then, terminated=terminated, died=lost, running=True)
         progress, key = self._progress, (now.place, step.action)
         if after == now and step.env_reward <= 0 and not terminated:
             progress.idle[key] += 1
@@ -145,6 +117,15 @@ class GraphEstimator(Estimator):
             self._collected = min(max(0.0, self._plan.known), self._collected + max(0.0, points))
         else:
             self._expected, self._on_trial = None, False
+
+    def remembered(self, episode: Episode, first: int) -> None:
+        """From now on the steps of this episode, which ended just now, are shown where plans repeat them."""
+        self._sources.remember(episode, first)
+
+    def stored_elsewhere(self, episode: Episode, first: int) -> None:
+        """Learn from an episode that another session stored, as from those that were there at first."""
+        self._begin()
+        self._relive(episode, first)
 
     def _relive(self, episode: Episode, first: int) -> None:
         """Learn from a remembered episode.
@@ -157,10 +138,9 @@ class GraphEstimator(Estimator):
             if not step.state.tokens or not then.tokens:
                 self._skip(step)
                 continue  # forgotten, or followed by a step that is: where it led is not known
-            possible = following.valid_actions if following is not None else None
             terminated = following is None and episode.terminated
             died = terminated and episode.outcome == "lost"
-            self._learn(step, then, possible, terminated=terminated, died=died, running=False)
+            self._learn(step, then, terminated=terminated, died=died, running=False)
         self._sources.remember(episode, first)
         self._begin()
 
@@ -170,24 +150,21 @@ class GraphEstimator(Estimator):
         What comes after it begins anew: it is no continuation of what came before.
         """
         if step.state.tokens:
-            now = self._model.read(step.state, step.valid_actions)
+            now = situation(step.state)
             self._arrive(now)
             self._model.see(now, step.valid_actions)
         self._model.begin_episode()
         self._trails.lose()
 
     def _learn(
-        self, step: Step, then: State, possible: tuple[str, ...] | None, *, terminated: bool, died: bool, running: bool
+        self, step: Step, then: State, *, terminated: bool, died: bool, running: bool
     ) -> tuple[Situation, Situation, float]:
         """Learn from one step, remembered or of the running episode.
 
         Returns:
             The situations before and after it, and the points that it counts with.
-
-        Args:
-            possible: What could be done after it, None if that is not known.
         """
-        now, after = self._model.reader.read_step(step, then, possible)
+        now, after = situation(step.state), situation(then)
         progress, key = self._progress, (now.place, step.action)
         self._sources.take(now, step if running else None)
         self._arrive(now)
@@ -227,7 +204,6 @@ class GraphEstimator(Estimator):
 
     def also(self, state: State, valid_actions: tuple[str, ...]) -> tuple[str, ...]:
         """Return every valid action: the first step of the best plan must not depend on the model's taste."""
-        self._catch_up(valid_actions)
         return valid_actions
 
     def decided(self, query: Query, rng: np.random.Generator) -> None:
@@ -237,9 +213,8 @@ class GraphEstimator(Estimator):
 
     def value(self, query: Query, rng: np.random.Generator) -> Valuation:
         """Return V, and Q as a sum of gains, discoveries, delay and risk."""
-        self._catch_up(query.valid_actions)
         model, candidates, c = self._model, query.candidates, len(query.candidates)
-        now = model.read(query.state, query.valid_actions)
+        now = situation(query.state)
         self._arrive(now)
         if model.see(now, query.valid_actions):
             self._expected = None  # there is something here that no plan has thought of
@@ -248,7 +223,7 @@ class GraphEstimator(Estimator):
         self._hear(now, candidates)
         paths = self._planner.paths(self._task(now, query))
         plan = self._current_plan(now, paths)
-        terms = Terms(model, self._n, plan, self._collected, paths)
+        terms = Terms(model, self._n, plan, self._collected, paths, self._trails.histories.was_done)
         parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]
@@ -271,14 +246,12 @@ class GraphEstimator(Estimator):
         curiosity = self._settings.curiosity * query.outlook
         task = PlanTask(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
         if self._looking_on.reserve is None:
-            self._decide_how(now, task, settled=query.outlook < 1.0)
+            self._looking_on.settled = query.outlook < 1.0
+            self._decide_how(now, task)
         return dataclasses.replace(task, reserve=self._looking_on.reserve) if self._looking_on.reserve else task
 
-    def _decide_how(self, now: Situation, task: PlanTask, *, settled: bool) -> None:
-        """Decide how this episode is played; as plans are made, if the run settles for what is known."""
-        if settled:
-            self._looking_on.reserve = 0
-            return
+    def _decide_how(self, now: Situation, task: PlanTask) -> None:
+        """Decide how this episode is played."""
         trial = self._looking_on.decide(task, lambda task: self._planned(now, task))
         if trial is not None:
             self._plan, self._on_trial = trial, True
@@ -310,6 +283,13 @@ class GraphEstimator(Estimator):
         progress = self._progress
         for _ in range(2 * self._n.patience):
             plan = self._planned(now, task)
+            if self._looking_on.repeats(plan, task):
+                if plan.detour is not None:
+                    progress.failed.add(plan.goal)
+                    continue
+                self._looking_on.give_up(plan)
+                task = dataclasses.replace(task, reserve=self._looking_on.reserve or 0)
+                plan = self._planned(now, task)
             if not plan.actions:
                 break
             if plan.actions[0] not in task.valid:

@@ -21,7 +21,7 @@ class _Risk:
         self._n = numbers
         self._steps = TryCount()
         self._with: defaultdict[str, TryCount] = defaultdict(TryCount)
-        self._shares: Memo[Tokens, float] = Memo(numbers.contexts)
+        self._shares: Memo[Tokens, float] = Memo(numbers.kept)
 
     def add(self, died: bool, context: Tokens) -> None:
         """Count a step."""
@@ -119,7 +119,7 @@ class Hazards:
     def _lifting(self, alias: _Alias) -> Tokens:
         """Return what was always in hand where a place did not go by a deadly alias, and never where one did."""
         deadliest = max(steps.rate(0.0, self._n.doubt) for steps in alias.steps.values())
-        if deadliest <= self._n.deadly:
+        if deadliest <= self._n.unlikely:
             return EMPTY
         others = (other.always for other in self._aliases.values() if other is not alias)
         otherwise = (always.get(place, EMPTY) for always in others for place in alias.always)

@@ -65,6 +65,14 @@ class Histories:
         known = self._led.get((self._now, action)) if self._now is not None else None
         return known is not None and (known.state_digest, known.reward) == (state_digest, reward)
 
+    def was_done(self, actions: Iterable[str]) -> bool:
+        """Return whether all of this episode, and then these actions, was done before."""
+        now = self._now
+        for action in actions:
+            known = self._led.get((now, action)) if now is not None else None
+            now = known.history if known is not None else None
+        return now is not None
+
     def along(self, actions: Iterable[str]) -> Iterator[int]:
         """Yield the known histories before each of these actions, from the beginning of episodes on."""
         now = 0

@@ -26,6 +26,7 @@ class LookingOn:
 
     Attributes:
         reserve: Steps at the end of the episode that known gains may not take; None until that is decided.
+        settled: Whether the run settles for what is known; the episode is played by plans as they are made then.
         aimless: Whether these are left even though no plan knows what to discover: what was done least is done then.
     """
 
@@ -38,7 +39,7 @@ class LookingOn:
         self._expected: dict[str, float] = {}
         """Points that were expected of this episode at its beginning, by kind of plan."""
         self.reserve: int | None = None
-        self.aimless = False
+        self.settled = self.aimless = False
 
     def end(self, ended: EpisodeProgress) -> None:
         """Take note of what an episode came to; nothing of one that did not begin."""
@@ -63,10 +64,10 @@ class LookingOn:
     def decide(self, task: PlanTask, planned: Callable[[PlanTask], Plan]) -> Plan | None:
         """Decide how the episode that begins is played, so that it is not played as others were.
 
-        After an episode without a new gain, the best one is tried without some of its steps; after two, steps are kept
-        for discoveries, and so on by turns. The longer nothing new was gained, the more discoveries are worth beside
-        what is known; but less if they often promised it in vain. Where no steps are left to leave out, no episode is
-        played without a discovery: if none is known of, the last of several gains is given up for what was done least.
+        After an episode without a new gain, or if the plan repeats an earlier one, the best one is tried without some
+        of its steps; the next time steps are kept for discoveries, and so on by turns. The longer nothing new was
+        gained, the more discoveries are worth beside what is known; but less if they often promised it in vain. If
+        nothing is left to leave out and no discovery is known of, the last gain is given up for what was done least.
 
         Args:
             planned: Returns the best plan for a task.
@@ -75,16 +76,35 @@ class LookingOn:
             The plan that is to be tried, None if the episode is played by plans as they are made.
         """
         self.reserve = 0
-        plan = planned(task) if self._quiet else None
-        if plan is None or plan.known <= 0.0 or self._planner.is_complete(plan, task):
+        if self.settled:
+            return None
+        plan = planned(task)
+        if plan.known <= 0.0 or self._planner.is_complete(plan, task):
+            return None
+        if not self._quiet and not self.repeats(plan, task):
             return None
         trail = self._trails.without_a_block()
         if trail is None or self._quiet % 2 == 0:
             reserve = self._best_reserve(task, planned, only_other=trail is None)
-            self.reserve, route = reserve or 0, plan.route
-            if reserve is None and route is not None and (route.ends or route.left < 1.0) and len(route.earned) > 1:
-                self.reserve, self.aimless = 1 + int(route.left), True
+            self.reserve = reserve or 0
+            if reserve is None and self.repeats(plan, task):
+                self.give_up(plan)
         return self._planner.following(trail, task) if trail is not None and not self.reserve else None
+
+    def repeats(self, plan: Plan, task: PlanTask) -> bool:
+        """Return whether going on with a plan plays the episode as an earlier one that had less than all points.
+
+        Never so if the run settles for what is known, or if nobody knows how many points there are.
+        """
+        route = plan.route
+        if self.settled or task.to_gain is None or route is None or self._planner.is_complete(plan, task):
+            return False
+        to_the_end = len(plan.actions) >= task.steps or (plan.detour is None and (route.ends or route.left < 1.0))
+        return to_the_end and self._trails.histories.was_done(plan.actions)
+
+    def give_up(self, plan: Plan) -> None:
+        """Leave so many steps free that a plan cannot have its last gain; what was done least is done then."""
+        self.reserve, self.aimless = 1 + int(plan.route.left if plan.route is not None else 0), True
 
     def _best_reserve(self, task: PlanTask, planned: Callable[[PlanTask], Plan], *, only_other: bool) -> int | None:
         """Return how many steps are best kept for discoveries.

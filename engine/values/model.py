@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 
-from engine.records import State
 from engine.settings.plan import PlanNumbers
 from engine.values.edits import Edits
 from engine.values.effects import Effects, ExpectedOutcome, Views
 from engine.values.hazards import Hazards
-from engine.values.novelty import Bringing, Yields
+from engine.values.novelty import Yields
 from engine.values.preconditions import Makers, Preconditions
-from engine.values.text import EMPTY, Key, Situation, StateReader, Tokens, concerns, objects, verb, words_of
+from engine.values.text import EMPTY, Key, Situation, Tokens, concerns, objects, verb, words_of
 
 MOVE = "<move>"
 """The class of all actions that led from one place to another."""
@@ -53,7 +52,6 @@ class WorldModel:
 
     Attributes:
         yields: What first tries brought.
-        bringing: What came of bringing things to places.
         scored: The most points that an action ever gained at a place.
         edits: What persons say of points.
         sources: By token of what was in hand, what brought it in hand.
@@ -70,9 +68,7 @@ class WorldModel:
         self.effects = Effects(numbers)
         self.hazards = Hazards(numbers)
         self.yields = Yields(numbers)
-        self.bringing = Bringing(numbers)
         self.moves: set[str] = set()
-        self.reader = StateReader(self.bringing.names, self.moves)
         self.scored: dict[Key, float] = {}
         self._gains: dict[Key, float] = {}
         self.edits = Edits()
@@ -85,18 +81,20 @@ class WorldModel:
         self._taken: Counter[str] = Counter()
         """By action, at how many places it was taken."""
         self._unsettled: Key | None = None
+        self._ended_on: set[Key] = set()
+        """Actions that were the last of an episode, and it was not seen what can be done after them."""
         self._words: set[str] = set()
         self._met: set[str] = set()
 
     # ---------------------------------------------------------------------------------------- learning
 
     def begin_episode(self) -> None:
-        """Forget what the last episode ended on: what could have been done after it was not seen."""
+        """End the last episode. What could be done after its last step was not seen: it counts the second time."""
+        if self._unsettled in self._ended_on:
+            self._settle()
+        elif self._unsettled is not None:
+            self._ended_on.add(self._unsettled)
         self._unsettled = None
-
-    def read(self, state: State, possible: tuple[str, ...] = ()) -> Situation:
-        """Take a state apart."""
-        return self.reader.read(state, possible)
 
     def place(self, name: str) -> _Place:
         """Return what is known of a place."""
@@ -111,8 +109,7 @@ class WorldModel:
     def see(self, now: Situation, possible: tuple[str, ...]) -> bool:
         """Learn what is here and what can be done here; return whether an action is new here."""
         self._settle()
-        place, new = self.place(now.place), not words_of(now.see) <= self._words
-        self.bringing.see(now.place, now.have, possible, known=now.place in self._met, new=new)
+        place = self.place(now.place)
         place.version += 1
         self._met.add(now.place)
         self._words |= words_of(now.context)
@@ -276,7 +273,7 @@ class WorldModel:
     def darkening(self, have: Tokens, action: str) -> float:
         """Return the probability of dying of what an action does to the light in hand."""
         concerned = any(concerns(action, token) for token in self.hazards.light & have)
-        return self._n.lightless * self.loss_rate(action) if concerned else 0.0
+        return self._n.unmet * self.loss_rate(action) if concerned else 0.0
 
     def loss_rate(self, action: str) -> float:
         """Return how often an action of this class, tried for the first time, cost something carried."""

@@ -1,9 +1,8 @@
 """What could be tried where: what it promises, what makes it possible, and what it risks.
 
-Places promise something for three reasons (`PlacePromise`): actions that were never tried there, things to be had there
-that may help elsewhere, and things in hand that never were there. An `Offer` is one such action in one situation: what
-is left of its promise there, what makes it possible, and the danger of it. Which things are worth fetching, and which
-shut ways are worth opening, is decided here, too.
+Places promise something for two reasons (`PlacePromise`): actions that were never tried there, and lights to be had
+there. An `Offer` is one such action in one situation: what is left of its promise there, what makes it possible, and
+the danger of it. Which lights are worth fetching, and which shut ways are worth opening, is decided here, too.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from engine.values.text import (
     Situation,
     Tokens,
     concerns,
-    is_held,
     names_in,
     objects,
     without_state,
@@ -89,7 +87,6 @@ class Offers:
         self._curiosity = paths.task.curiosity
         self._light_worth = self._curiosity * model.yields.rate(MOVE)
         """Points that fetching a light is worth: as many as a move never taken."""
-        self._uses = self._find_uses()
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
 
@@ -100,7 +97,7 @@ class Offers:
         for name in m.places:
             promising = self._most_promising(name)
             fetchable = len(self._fetchable.get(name, ()))
-            if promising or fetchable or not m.bringing.all_were_at(name):
+            if promising or fetchable:
                 promises = sorted([self._light_worth] * fetchable + [promise for promise, _ in promising], reverse=True)
                 sums = tuple(itertools.accumulate(promises))
                 found.append(PlacePromise(name, promising, sums))
@@ -115,9 +112,9 @@ class Offers:
             is_new = key not in progress.tried and key not in progress.failed
             if is_new and (m.tried.get(key, 0) < self._n.patience or action in m.moves):
                 promise = m.novelty(key, self._curiosity, liked)
-                if promise >= self._n.least:
+                if promise >= self._n.spare:
                     rated.append((promise, action))
-        return tuple(heapq.nsmallest(2 * self._n.several, rated, key=lambda one: (-one[0], one[1])))
+        return tuple(heapq.nsmallest(2 * self._n.breadth, rated, key=lambda one: (-one[0], one[1])))
 
     def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
         """Return the shut ways that one comes to first on the way to what promises most for its distance.
@@ -133,28 +130,8 @@ class Offers:
                 best[first] = max(best.get(first, 0.0), promised.bound(len(way)))
         return sorted(best, key=lambda key: (-best[key], key))[:1]
 
-    # ----------------------------------------------------------------------------------------- bringing
-
-    def brings(self, place: str, have: Tokens) -> float:
-        """Return what bringing there things that never were there promises, in points."""
-        if (place, "") in self._paths.task.progress.failed:
-            return 0.0
-        best = sorted(self._m.bringing.chances(place, have), reverse=True)[: self._n.several]
-        return self._curiosity * sum(best)
-
-    def _find_uses(self) -> dict[str, float]:
-        """Return what having a thing in hand promises in points: a light, or what may open something elsewhere."""
-        m, places = self._m, len(self._m.places)
-        uses = dict.fromkeys(m.hazards.light, self._light_worth)
-        for token in m.sources:
-            unknown = min(places - m.bringing.places[token], self._n.breadth)
-            use = min(self._light_worth, self._n.carry * self._curiosity * m.bringing.opens(token) * unknown)
-            if use > self._n.least and not is_held(token):  # how things are packed makes no new thing
-                uses.setdefault(token, use)
-        return uses
-
     def _find_fetchable(self) -> dict[str, list[tuple[str, str]]]:
-        """Return by place the actions that bring in hand what lifts a danger, or is to be carried, each with that.
+        """Return by place the actions that bring in hand what lifts a danger, each with that.
 
         What a known gain or a shut way needs is not asked: the route to it fetches that.
         """
@@ -162,7 +139,7 @@ class Offers:
         task = self._paths.task
         here, progress = task.now.place, task.progress
         for token, sources in self._m.sources.items():
-            if token not in self._uses:
+            if token not in self._m.hazards.light:
                 continue
             for place, action in itertools.islice(sources, self._n.breadth):
                 if (place, action) not in progress.tried and (place, action) not in progress.failed:
@@ -178,11 +155,10 @@ class Offers:
 
     # ----------------------------------------------------------------------------------------- offers
 
-    def _use(self, token: str, have: Tokens) -> float:
-        """Return what having it promises: nothing if it is there, or something as good of the same kind."""
-        own, kind = self._uses.get(token, 0.0), without_state(token)
-        same = (self._uses.get(held, 0.0) for held in have if without_state(held) == kind)
-        return own if token not in have and own > max(same, default=0.0) else 0.0
+    def _is_light_in(self, token: str, have: Tokens) -> bool:
+        """Return whether a light, or one of the same kind, is in hand."""
+        kind, lights = without_state(token), self._m.hazards.light
+        return any(without_state(held) == kind for held in lights & have)
 
     def stay(self, promised: PlacePromise, have: Tokens) -> Iterator[tuple[float, str, bool]]:
         """Yield what can be tried at a place with this in hand: its promise, it, and whether its effect is sought.
@@ -190,9 +166,8 @@ class Offers:
         What is sought comes first, then the most promising.
         """
         for action, token in self._fetchable.get(promised.place, ()):
-            use = self._use(token, have)
-            if use >= self._n.least:
-                yield use, action, True
+            if self._light_worth >= self._n.spare and not self._is_light_in(token, have):
+                yield self._light_worth, action, True
         yield from ((promise, action, False) for promise, action in promised.promising)
 
     def of(self, at: Situation, action: str, promise: float, *, sought: bool) -> Offer | None:
@@ -212,7 +187,7 @@ class Offers:
         if not sought:
             promise *= self._left(key, then)
         promise += sum(m.cost((at.place, one)) for one in actions)
-        if promise < self._n.least:
+        if promise < self._n.spare:
             return None
         death = max(m.darkening(at.have, one) for one in actions)
         if sought:

@@ -46,7 +46,7 @@ class EpisodeProgress:
         score: Points gained and lost in all.
         new_points: Points of what was gained that never was before.
         place_found: Whether it came to a place that nobody had been to.
-        failed: Goals that turned out to be impossible; a place and "" stands for bringing things there.
+        failed: Goals that turned out to be impossible.
         idle: How often each action did nothing.
         planned: How often a plan for this goal was made in this situation.
     """
@@ -241,7 +241,7 @@ class Paths:
         """Return what is expected of `action`; None if it was never taken, or leads nowhere but to death."""
         now = self.seen(at)
         outcome = self._m.outcome((at.place, action), now.context)
-        if outcome is None or (outcome.occasion.terminated and outcome.death > self._n.certain):
+        if outcome is None or (outcome.occasion.terminated and outcome.death > 1.0 - self._n.unlikely):
             return None
         did = outcome.occasion
         have = (at.have - did.have_removed) | did.have_added
@@ -289,7 +289,7 @@ class Paths:
         name = start.at.place
         opening = self.enable(self.seen(start.at), action, self._n.levels - 1)
         outcome = self._m.outcome((name, action), opening.at.context) if opening is not None else None
-        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > self._n.certain:
+        if opening is None or outcome is None or not outcome.occasion.moved or outcome.death > 1.0 - self._n.unlikely:
             return None
         tries = 1.0 / (outcome.success * opening.sure)
         actions = (*start.actions, *opening.actions, action)

@@ -151,7 +151,6 @@ class Router:
         Args:
             trust: How many points are had of each that is expected, by whether an episode is repeated exactly.
         """
-        trails = [trail for trail in trails if trail.repeat_probability or self._passable(trail)]
         found = [self.nowhere, *map(self.follow, trails)]
         beam = sorted(found, key=lambda route: -route.value)[: self._n.beam]
         while longer := [further for route in beam for further in self._further(route)]:
@@ -180,22 +179,6 @@ class Router:
             needs_exact_replay=trail.repeat_probability > 0.0,
         )
         return self._paid(route, 0, 1.0)
-
-    def _passable(self, trail: Trail) -> bool:
-        """Return whether what a trail does first at each place is possible as this episode left the place."""
-        paths, now = self._paths, self._paths.task.now
-        extra, come = now.have - trail.steps[0].now.have, set[str]()
-        for step in trail.steps:
-            place = step.now.place
-            if place in come:
-                continue
-            come.add(place)
-            at = paths.seen(Imagined(place, step.now.have | extra, now.world))
-            if (not at.see and place not in now.world) or at == paths.here:
-                continue
-            if not self._m.chance((place, step.action), at.context):
-                return False
-        return True
 
     # ----------------------------------------------------------------------------------------- known gains
 
@@ -267,7 +250,7 @@ class Router:
         success = route.success * survives * way.sure * enabled.sure
         fresh = key in self._m.gains and key not in route.gained
         points = self._m.gain(key) * success if fresh else 0.0
-        gains = fresh and points >= self._n.least_gain * success
+        gains = fresh and points >= self._n.spare * success
         actions, before = (*route.actions, *way.actions, *enabled.actions, key[1]), len(route.actions)
         marks = (*route.marks, *((before + number, place, have) for number, place, have in way.marks))
         leg = Route(

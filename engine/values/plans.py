@@ -4,6 +4,7 @@ plan that was made, what each candidate is worth: the four terms of Q, which doc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.settings.plan import PlanNumbers
@@ -121,6 +122,7 @@ class Terms:
     Attributes:
         collected: The part of the plan's known value that is collected already.
         paths: Answers about where the episode stands.
+        was_done: Tells whether all of this episode, and then these actions, was done before.
     """
 
     model: WorldModel
@@ -128,6 +130,7 @@ class Terms:
     plan: Plan
     collected: float
     paths: Paths
+    was_done: Callable[[tuple[str, ...]], bool] = lambda _: False
 
     def of(self, action: str, now: Situation) -> tuple[float, float, float, float]:
         """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
@@ -145,12 +148,14 @@ class Terms:
             rare = (1.0 - m.effects.ending(key)) * task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
             new = max(own, rare) if own >= 0.0 else own
+            if task.steps <= 1 and self.was_done((action,)):
+                new = min(new, 0.0)  # an earlier episode was the same to its end
             return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in self.paths.gained:
             own += m.gain(key)
         scale = abs(plan.value) + 1.0
-        delay = max(n.least_regret * scale, plan.value * min(1.0, n.aside / max(1, task.steps)) - own)
+        delay = max(n.least_regret * scale, plan.value * min(1.0, n.overhead / max(1, task.steps)) - own)
         # The plan never comes if the game ends, and what the end itself gains is all there is.
         delay = max(delay, m.effects.ending(key) * (n.dread * scale - own))
         # Dying forfeits the plan. What it costs is left to the planner: all of it would stretch the scale here that

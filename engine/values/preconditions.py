@@ -28,7 +28,7 @@ class Preconditions:
         self._n = numbers
         self._contexts: dict[Tokens, frozenset[str]] = {}
         """By situation, what was possible in it last."""
-        self._latest: deque[Tokens] = deque(maxlen=numbers.contexts)
+        self._latest: deque[Tokens] = deque(maxlen=numbers.kept)
         self._clauses: dict[str, dict[Tokens, Tokens]] = {}
         """By action and the tokens that name its objects on a valid occasion, what all such situations have."""
         self._needs: dict[str, tuple[Tokens, ...]] = {}
@@ -56,7 +56,7 @@ class Preconditions:
             about, clauses = objects(action), self._clauses.setdefault(action, {})
             clause = EMPTY.union(*(named.get(word, ()) for word in about))
             clauses[clause] = kept_once(clauses.pop(clause, context) & context)
-            if len(clauses) > self._n.clauses:
+            if len(clauses) > self._n.kept:
                 del clauses[next(iter(clauses))]
         self._needs.clear()
         self._chances.clear()

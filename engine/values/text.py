@@ -9,26 +9,21 @@ All other modules work on sets of tokens. All that depends on how a token is spe
 * An action names things by its words. "all" names everything, so what is done to all is done to the lamp, too.
 * A place may go by another name at times, an alias. The dark hides the name of every room, and a number tells which
   room it is: what comes of actions is counted apart under each name then.
-* Some changes are not described. A case was opened, and the game says no more of it. If an action changes nothing that
-  is described, but other actions are possible after it, one of these stands for the change from then on: where it is
-  possible, `can:` and its text is a token like those of what is seen.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple, TypeVar, cast
 
-from engine.records import State, Step
+from engine.records import State
 
 Tokens = frozenset[str]
 EMPTY: Tokens = frozenset()
 Key = tuple[str, str]
 """A place and an action there."""
 
-CAN = "can:"
-"""Class of the tokens that stand for changes that no description shows."""
 _SMALL = frozenset({"all", "the", "with", "from", "into", "onto", "off", "out", "under", "behind", "about", "for"})
 _SETS, _WORDS = 1 << 13, 1 << 15
 """Answers that are kept: those with sets of tokens, which take some kB each, and those with words. A long run meets far
@@ -141,16 +136,6 @@ def is_carried(token: str) -> bool:
     return token.startswith("have:")
 
 
-def is_held(token: str) -> bool:
-    """Return whether a token says where a thing is kept, in a sack or on a table."""
-    return "@" in token
-
-
-def without_holder(token: str) -> str:
-    """Return a token without what holds the thing."""
-    return token.partition("@")[0]
-
-
 def without_state(token: str) -> str:
     """Return a token without the state of the thing: the same for a lamp that is lit and one that is not."""
     return token.partition("=")[0]
@@ -159,68 +144,3 @@ def without_state(token: str) -> str:
 def place_for_people(place: str) -> str:
     """Return the name of a place without its class."""
     return place.removeprefix("place:")
-
-
-class StateReader:
-    """Takes states apart, and learns by place which actions tell of what does not show.
-
-    Args:
-        portable: Words that name what was ever in hand, and tell nothing of a place; grows as they are learnt.
-        moves: Actions that lead from place to place; grows as they are learnt.
-    """
-
-    def __init__(self, portable: Set[str] = frozenset(), moves: Set[str] = frozenset()) -> None:
-        self._portable, self._moves = portable, moves
-        self._telling: dict[str, set[str]] = {}
-
-    def read(self, state: State, possible: tuple[str, ...]) -> Situation:
-        """Take a state apart, and add what only `possible` tells."""
-        return self.add(situation(state), possible)
-
-    def read_step(self, step: Step, then: State, possible: tuple[str, ...] | None) -> tuple[Situation, Situation]:
-        """Take the states before and after a step apart, and learn what does not show.
-
-        Args:
-            possible: What can be done after it, None if that is not known.
-        """
-        now, after = situation(step.state), situation(then)
-        if possible is not None:
-            self.learn(now, step.action, step.valid_actions, after, possible)
-            return self.add(now, step.valid_actions), self.add(after, possible)
-        now = self.add(now, step.valid_actions)
-        # What does not show is taken to have stayed as it was.
-        hidden = frozenset(token for token in now.see if token.startswith(CAN)) if after.place == now.place else EMPTY
-        return now, _showing(after, hidden)
-
-    def learn(
-        self, now: Situation, action: str, before: tuple[str, ...], then: Situation, after: tuple[str, ...]
-    ) -> None:
-        """Learn from a step.
-
-        Args:
-            before: What was possible before it.
-            after: What was possible after it.
-        """
-        if then != now or not before or not after:
-            return
-        telling = self._telling.get(now.place, set[str]())
-        appeared, vanished = set(after).difference(before), set(before).difference(after)
-        if not telling.isdisjoint(appeared | vanished):
-            return  # that is known to show it
-        standing = words_of(now.see) - words_of(now.have) - self._portable
-        for changed in (appeared, vanished - {action}):
-            # What is done to what stands here tells of it; time alone makes waiting worth something, or not.
-            signs = [one for one in changed if one in self._moves or (objects(one) and objects(one) <= standing)]
-            if signs:
-                self._telling.setdefault(now.place, set()).add(min(signs))
-                return
-
-    def add(self, now: Situation, possible: tuple[str, ...]) -> Situation:
-        """Return the situation with what does not show, as far as it is known."""
-        telling = self._telling.get(now.place, EMPTY)
-        return _showing(now, frozenset(CAN + action for action in telling.intersection(possible)))
-
-
-def _showing(now: Situation, hidden: Tokens) -> Situation:
-    """Return a situation with tokens for what does not show, if there are any."""
-    return kept_once(now._replace(see=union(now.see, hidden))) if hidden else now

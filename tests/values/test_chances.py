@@ -7,6 +7,7 @@ import pytest
 from engine.records import State
 from engine.values.paths import Imagined
 from engine.values.plans import Route
+from engine.values.text import situation
 from tests.values.planning import explorer, new_model, router
 
 
@@ -22,9 +23,9 @@ def vault(open_times, shut_times):
     x = new_model()
 
     def did(now, possible, action, then, reward=0.0):
-        x.arrive(x.read(now))
-        x.see(x.read(now), possible)
-        x.learn(x.read(now), action, reward, x.read(then), terminated=False, died=False, fresh=True)
+        x.arrive(situation(now))
+        x.see(situation(now), possible)
+        x.learn(situation(now), action, reward, situation(then), terminated=False, died=False, fresh=True)
 
     for thing in (f"have:coin{number}" for number in range(open_times)):
         did(state("yard", thing), ("north",), "north", state("hall", thing))
@@ -40,7 +41,7 @@ def vault(open_times, shut_times):
 
 def beside(x, *have):
     """Return the situation of who stands in the yard with this in hand."""
-    now, hall = x.read(state("yard", *have)), x.read(state("hall", *have))
+    now, hall = situation(state("yard", *have)), situation(state("hall", *have))
     return Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
 
 

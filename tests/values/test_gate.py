@@ -33,7 +33,7 @@ def test_steps_in_turns_end_with_a_gain_or_a_fourth_situation() -> None:
 def test_a_run_is_played_once(tmp_path, monkeypatch, capsys) -> None:
     """A second process finds the first one's rows; a number of the learner changes the arm's play alone."""
     command = ["gate", "--out", str(tmp_path), "--only", "pantry", "--seeds", "1", "--episodes", "3", "--steps", "12",
-               "--stories", str(tmp_path), "--arm", "now", "--arm", "stay=curiosity=0,several=1"]  # fmt: skip
+               "--stories", str(tmp_path), "--arm", "now", "--arm", "stay=curiosity=0,beam=1"]  # fmt: skip
     monkeypatch.setattr(sys, "argv", command)
     gate.main()
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]

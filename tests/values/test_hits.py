@@ -264,7 +264,7 @@ def in_place(*tokens):
 
 def kept(*lived):
     """Return the sources after episodes of one step each: (tokens, gain)."""
-    sources = Sources(0.5, lambda state, _: in_place(*state.tokens)[1])
+    sources = Sources(0.5)
     for number, (tokens, gain) in enumerate(lived, 1):
         step = Step(in_place(*tokens)[0], "pull", gain, gain)
         episode = Episode(f"u{number}", "", (step,), in_place("end")[0], number=number)

@@ -89,6 +89,17 @@ def test_what_an_action_needs_was_there_whenever_it_was_possible_and_never_else(
     assert c.chance("north", hall) == pytest.approx((1.0 + NUMBERS.possible) / (3.0 + NUMBERS.possible))
 
 
+def test_what_episodes_end_on_at_their_limit_counts_as_tried_the_second_time():
+    """What could be done after it was not seen. So it is still new after one episode, but not for ever."""
+    x, hall, lit = new_model(), at("hall"), at("hall", see=("lamp=lit",))
+    for tried in (0, 1):
+        x.begin_episode()
+        x.see(hall, ("light lamp",))
+        x.learn(hall, "light lamp", 0.0, lit, terminated=False, died=False)
+        x.begin_episode()
+        assert x.tried[("hall", "light lamp")] == tried
+
+
 def lived(way):
     """Return the experience of walking this way once, its gold worth 5 points, and the steps."""
     x, steps = new_model(), []

@@ -11,7 +11,7 @@ from engine.values.counts import jaccard
 from engine.values.hazards import _Risk
 from engine.values.paths import Imagined
 from engine.values.preconditions import Preconditions
-from engine.values.text import Situation
+from engine.values.text import Situation, situation
 from engine.values.trails import TrailStep, _walked, shortened
 from tests.bench.dungeons import Dungeon
 from tests.values.planning import NUMBERS, new_model, standing
@@ -92,7 +92,7 @@ class Explorer:
                 valid = dungeon.valid()
                 action = dice.choice(valid)
                 after, reward = dungeon.step(action)
-                now, then = self.x.read(state), self.x.read(after)
+                now, then = situation(state), situation(after)
                 self.x.see(now, valid)
                 self.x.learn(now, action, reward, then, terminated=dungeon.done, died=dungeon.died)
                 steps.append(TrailStep(now, action, reward, then, dungeon.died, dungeon.done))
