@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -23,19 +23,17 @@ from textual.screen import Screen
 from engine import waits
 from engine.errors import UsageError
 from engine.paths import usual_saves
-from jitrl_tui import crash, plain, shutdown
+from jitrl_tui import crash, shutdown
 from jitrl_tui.driver import SafeLines, sturdy
 from jitrl_tui.host import Host
 from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
+from jitrl_tui.plain.terminal import wants_plain
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.run_base import RunningScreen
-from jitrl_tui.screens.settings import SettingsScreen
-from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.source import LiveSource
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from engine.session.orders import Orders
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
+    from jitrl_tui.screens.watch import WatchScreen
 
 
 class JitrlApp(Host):
@@ -154,7 +153,8 @@ class JitrlApp(Host):
     @property
     def watching(self) -> WatchScreen | None:
         """The watch screen, if there is one."""
-        return next((s for s in self.screen_stack if isinstance(s, WatchScreen)), None)
+        found = (screen for screen in self.screen_stack if isinstance(screen, RunningScreen) and screen.watches)
+        return cast("WatchScreen | None", next(found, None))
 
     def action_leave(self) -> None:
         """End the app properly from any screen, without a question."""
@@ -247,6 +247,8 @@ class JitrlApp(Host):
 
     def action_settings(self) -> None:
         """Show the settings."""
+        from jitrl_tui.screens.settings import SettingsScreen
+
         self.push_screen(SettingsScreen())
 
 
@@ -300,8 +302,10 @@ def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_line
     Args:
         in_lines: Whether the plain mode is asked for.
     """
-    if in_lines or plain.wants_plain():
-        return plain.run_saved_plain(saved, saves, play=saved.kind == "play")
+    if in_lines or wants_plain():
+        from jitrl_tui.plain.run import run_saved_plain
+
+        return run_saved_plain(saved, saves, play=saved.kind == "play")
     from engine.environments import kind_of
 
     pictures = kind_of(saved.config.game).pictures
@@ -312,8 +316,10 @@ def run_saved(saved: SavedSession, saves: Path, *, paused: bool = False, in_line
 
 def run_watch(config: SessionConfig, saves: Path, standing: Orders, *, in_lines: bool = False) -> int:
     """Watch a new session with these standing orders."""
-    if in_lines or plain.wants_plain():
-        plain.refuse_to_wait(standing)
+    if in_lines or wants_plain():
+        from jitrl_tui.plain.run import refuse_to_wait
+
+        refuse_to_wait(standing)
     return run_saved(_begun(config, saves, "watch", standing), saves, in_lines=in_lines)
 
 
@@ -344,14 +350,17 @@ def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False,
         in_lines: Whether the plain mode is asked for.
         paced: Whether a speed is asked for. Without one, the plain mode does not wait between steps.
     """
-    if in_lines or plain.wants_plain():
-        return plain.run_recording_plain(path, usual_delay() if paced else None)
+    if in_lines or wants_plain():
+        from jitrl_tui.plain.run import run_recording_plain
+
+        return run_recording_plain(path, usual_delay() if paced else None)
     from engine.session import recording
+    from engine.web.browser.pages import PageStore
     from jitrl_tui.replay import ReplaySource
+    from jitrl_tui.screens.watch import WatchScreen
+    from jitrl_tui.session_files import SessionFiles
 
     delay = usual_delay()
-    from engine.web.browser.pages import PageStore
-
     folder = path if path.is_dir() else path.parent
     pages = PageStore(folder)
     source = ReplaySource(lambda: recording.read(path), delay=delay, path=path)
@@ -366,7 +375,7 @@ def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False,
 
 def run_home(saves: Path, games: str | None) -> int:
     """Show the home screen, on which sessions are resumed and begun."""
-    if plain.wants_plain():
+    if wants_plain():
         raise UsageError(
             "the home screen needs a terminal; try: jitrl games ls, then jitrl watch GAME or jitrl play GAME; "
             "`jitrl sessions NAME` goes on with a session"
@@ -382,6 +391,8 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
 def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchScreen:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
+    from jitrl_tui.screens.watch import WatchScreen
+    from jitrl_tui.session_files import SessionFiles
 
     play = saved.kind == "play"
     return WatchScreen(

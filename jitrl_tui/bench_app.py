@@ -9,8 +9,8 @@ from textual.binding import Binding
 
 from engine import waits
 from engine.errors import UsageError
-from jitrl_tui import plain
 from jitrl_tui.app import JitrlApp
+from jitrl_tui.plain.terminal import wants_plain
 from jitrl_tui.screens.bench import BenchScreen
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run_bench_app(source: BenchSource) -> int:
     Raises:
         UsageError: The terminal cannot draw.
     """
-    if plain.wants_plain():
+    if wants_plain():
         raise UsageError("--watch needs a terminal that can draw; leave it out to have lines")
     app = BenchApp(source)
     result = app.run()

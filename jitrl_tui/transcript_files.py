@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.errors import UsageError
 from engine.session import recording
 from engine.session.notes import Notes
 from engine.session.transcript import format_of, save, transcript, written
@@ -23,10 +24,12 @@ def text_of(events: Path, form: str, *, thoughts: bool = False) -> str:
 
     Raises:
         BadFile: The recording cannot be read.
-        UsageError: There is no such format.
+        UsageError: There is no such format, or the session has not begun.
     """
     folder = events if events.is_dir() else events.parent
     made = transcript((event for _, event in recording.read(events)), Notes(folder).all())
+    if not made.session:
+        raise UsageError("nothing has been played yet, so there is no transcript")
     return clean(written(made, form, thoughts=thoughts))
 
 

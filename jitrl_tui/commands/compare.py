@@ -27,7 +27,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the comparison on the screen, or print it; return the exit code."""
     from engine.session.store import recorded
-    from jitrl_tui import comparison_texts, plain
+    from jitrl_tui import comparison_texts
+    from jitrl_tui.plain.terminal import wants_plain
 
     saves = saves_folder(args.saves)
     paths = recorded(saves, args.a), recorded(saves, args.b)
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     comparison = comparison_texts.compared(*paths)
     if args.json:
         print(json.dumps(comparison_texts.as_json(comparison, names), indent=1))
-    elif args.plain or plain.wants_plain():
+    elif args.plain or wants_plain():
         for line in comparison_texts.lines(comparison, names):
             print(clean(line))
     else:

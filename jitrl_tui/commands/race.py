@@ -59,7 +59,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run, resume or replay a race; return the exit code."""
     from engine.session import race as races
-    from jitrl_tui import plain
+    from jitrl_tui.plain.terminal import wants_plain
 
     saves = saves_folder(args.saves)
     named = args.resume or args.replay
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         for _, config in arms:
             one_game(config, saves)
         race = races.create(saves, arms)
-    if args.json or args.plain or plain.wants_plain():
+    if args.json or args.plain or wants_plain():
         return _lines(race, saves, replay=bool(args.replay), quiet=args.json)
     return _screen(race, saves, replay=bool(args.replay), speed=args.speed)
 

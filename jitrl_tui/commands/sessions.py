@@ -132,7 +132,8 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
     from engine.session import branches as keeping
     from engine.session import orders
     from engine.session import store as sessions
-    from jitrl_tui import plain
+    from jitrl_tui.plain.run import refuse_to_wait, run_saved_plain
+    from jitrl_tui.plain.terminal import wants_plain
 
     if not args.name:
         raise UsageError("--branch needs the name of a session; `jitrl sessions` lists them")
@@ -141,19 +142,19 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
         raise UsageError(f"--episodes must be at least 1, not {args.episodes}")
     keeping.until(session, (episode, step))  # report a step that is not there before anything is written
     asks = session.kind == "play" and sys.stdin.isatty()
-    if plain.wants_plain() and not asks and not args.yes:
+    if wants_plain() and not asks and not args.yes:
         raise UsageError(
             f"{_plan(args, episode, step)}; here is no terminal in which it could wait for you at that step: add --yes "
             "to play it at once"
         )
     if args.yes:
-        plain.refuse_to_wait(orders.kept(session.folder))
+        refuse_to_wait(orders.kept(session.folder))
     count = args.episodes or (1 if args.yes else None)
     last = None if count is None else episode + count - 1
     branch = keeping.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)
     if args.yes:
         note(f"branch: {branch.name}")
-        return plain.run_saved_plain(branch, saves, play=False)
+        return run_saved_plain(branch, saves, play=False)
     from jitrl_tui.app import run_saved
 
     return run_saved(branch, saves, paused=True)

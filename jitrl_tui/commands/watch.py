@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
 def _follow(args: argparse.Namespace) -> int:
     """Follow what another process plays; return the exit code."""
     from engine.bench.follower import FollowedRun
-    from jitrl_tui import plain
+    from jitrl_tui.plain.terminal import wants_plain
 
     found = _found(args)
-    in_lines = args.plain or plain.wants_plain()
+    in_lines = args.plain or wants_plain()
     if isinstance(found, FollowedRun):
         if in_lines:
             from jitrl_tui.plain.follow import follow_run

@@ -47,6 +47,8 @@ class Panes(Container):
         self._zoomed: str | None = None
         self._needed: dict[str, int] = {}
         self._layout = Layout("", (), ())
+        self._shared: tuple[Layout, str | None] | None = None
+        """The layout and the zoom by which rows are shared."""
         self._web = False
         self._wanted = "auto"
 
@@ -139,10 +141,14 @@ class Panes(Container):
 
     def _give_away(self) -> None:
         """Give rows that panes with equal shares do not fill to the last of them. What a pane once had, it keeps."""
+        if self._zoomed:
+            return
         for name in [name for name in self._layout.shown if self._layout.rows(self._kinds[name]) is None][:-1]:
             pane = self._panes[name]
-            self._needed[name] = max(self._needed.get(name, 0), pane.virtual_size.height + 2, LEAST_ROWS)
-            pane.styles.max_height = None if self._zoomed else self._needed[name]
+            needed = max(self._needed.get(name, 0), pane.virtual_size.height + 2, LEAST_ROWS)
+            if needed != self._needed.get(name) or pane.styles.max_height is None:
+                self._needed[name] = needed
+                pane.styles.max_height = needed
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
@@ -156,7 +162,9 @@ class Panes(Container):
         for name, pane in self._panes.items():
             pane.display = name in visible
             pane.set_class(name in layout.tabs, "-tab")
-        for name in (*layout.shown, *layout.tabs):
+        anew = self._shared != (layout, self._zoomed)  # a style that is set costs a layout, also if it stays the same
+        self._shared = layout, self._zoomed
+        for name in (*layout.shown, *layout.tabs) if anew else ():
             self._panes[name].styles.max_height = None
             self._panes[name].styles.height = None if self._zoomed else layout.rows(self._kinds[name])
         self.query_one("#others").display = self._zoomed not in [kind.name for kind in self._stages]
@@ -167,7 +175,7 @@ class Panes(Container):
                 self._panes[kind.name].border_title = stage_title(sharing, self._stage, across)
         line = self.query_one(TabLine)
         line.display = bool(layout.tabs) and not self._zoomed
-        if layout.tabs:
+        if layout.tabs and anew:
             self.query_one("#others").move_child(line, before=self._panes[layout.tabs[0]])
         self._draw_tabs()
         focused = self.screen.focused
@@ -201,6 +209,10 @@ class Panes(Container):
         self._panes[name].display = True
         self._focus(name)
         self.fit_to(window)
+
+    def front(self, name: str) -> None:
+        """Bring a pane to the front where it is one of several tabs. The focus stays."""
+        self._front = name
 
     def zoom(self, on: bool, window: Size) -> None:
         """Give the whole space to the pane with the focus, or share it again."""

@@ -71,6 +71,8 @@ class PlainRun:
         self._arrived = threading.Event()
         self._inbox = Inbox(self._arrived.set)
         self._auto = 0
+        self._asked: set[str] = set()
+        """Words of `slash_commands.OURS` about which was asked."""
 
     @property
     def view(self) -> RunView:
@@ -147,6 +149,8 @@ class PlainRun:
                 if self.view.doing and not self.view.pending:
                     self._source.resume()
                     self._source.pause()
+                elif self._is_ours(line):
+                    continue
                 elif line:
                     self._source.overrule(0, meant(line, self.view, self._pages))
                     self.view.activity = "running"
@@ -163,6 +167,15 @@ class PlainRun:
         if self._files is not None:
             self._files.typed.add(line, keep=not self.view.pages)
         return line
+
+    def _is_ours(self, line: str) -> bool:
+        """Say, the first time, that a word may mean one of our commands. Typed again, it is for the game."""
+        word = line.casefold()
+        if word not in slash_commands.OURS or word in self._asked:
+            return False
+        self._asked.add(word)
+        self._telling.say(f"Did you mean /{word}? '{line}' typed once more goes to the game.")
+        return True
 
     def _step(self) -> None:
         self._source.step_once()
@@ -254,6 +267,8 @@ class PlainRun:
             return self._command(line[1:]) is not False
         if line and not self._source.live:
             self._telling.say("This is a recording: what happened cannot be overruled.")
+        elif line and self._is_ours(line):
+            pass
         elif line:
             self._source.overrule(0, meant(line, self.view, self._pages))
         elif self.view.activity == "paused":

@@ -384,23 +384,28 @@ class ErrorDialog(Dialog[str]):
 
 
 class ConfirmDialog(Dialog[bool]):
-    """A question. Enter answers yes, Esc closes it.
+    """A question. Enter answers yes, Esc closes it without an answer.
 
     Args:
         title: Title of the box.
         message: What will happen, in a sentence.
         yes: What Enter does, in a word or two.
         key: The key that asked, which answers yes, too; "" for none.
-        no: What Esc does.
+        no: The key that answers no, and what it does; ("", "") where there is only yes.
+        esc: What Esc does.
     """
 
     BINDINGS: ClassVar = [Binding("enter", "dismiss(True)", show=False)]
 
-    def __init__(self, title: str, message: str, yes: str, key: str = "", no: str = "go on") -> None:
+    def __init__(
+        self, title: str, message: str, yes: str, key: str = "", no: tuple[str, str] = ("", ""), esc: str = "go on"
+    ) -> None:
         super().__init__()
-        self._title, self._message, self._yes, self._key, self._no = title, message, yes, key, no
+        self._title, self._message, self._yes, self._key, self._no, self._esc = title, message, yes, key, no, esc
         if key:
             self._bindings.bind(key, "dismiss(True)", show=False)
+        if no[0]:
+            self._bindings.bind(no[0], "dismiss(False)", show=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the sentence and the keys."""
@@ -409,4 +414,5 @@ class ConfirmDialog(Dialog[bool]):
         with box:
             yield Static(Content(self._message), classes="message")
             keys = f"Enter or {self._key}" if self._key else "Enter"
-            yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", ("Esc", ACCENT), f" {self._no}"))
+            no = [(self._no[0], ACCENT), f" {self._no[1]}   "] if self._no[0] else []
+            yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", *no, ("Esc", ACCENT), f" {self._esc}"))

@@ -54,7 +54,9 @@ _FORM = tuple(_DOES)
 """Sections with the form."""
 _SESSIONS = ("resume", "recordings")
 _PREVIEW = 100
-"""Columns from which the marked session is shown beside the list."""
+"""Columns from which the marked session, or the last one of the marked game, is shown beside the list."""
+_TALL = 34
+"""Rows from which the form has room below the list, so that such a session can stand beside both."""
 _FIRST = (
     "It plays, remembers each step, and gets better at it. Nothing is downloaded, and nothing costs.",
     "While it plays, space pauses, o takes another action than it wants, and e explains each number.",
@@ -106,11 +108,11 @@ class HomeScreen(Screen[int]):
         )
         yield Sections("sections")
         with Container(id="home"):
-            listing = Options(id="games", markup=False)
-            yield listing
-            form = HowForm("form")
-            form.border_title = Content("how it is played")
-            yield form
+            with Container(id="left"):
+                yield Options(id="games", markup=False)
+                form = HowForm("form")
+                form.border_title = Content("how it is played")
+                yield form
             yield Preview("preview")
         told = "words of a row; Enter keeps the filter, esc ends it"
         yield Entry(id="filter", placeholder=told, select_on_focus=False)
@@ -120,11 +122,10 @@ class HomeScreen(Screen[int]):
     def on_mount(self) -> None:
         """Load the contents while the screen is already visible."""
         self.query_one("#filter").display = False
-        self.query_one("#preview").border_title = Content("this session")
         self._open("start")
         self.listing.focus()
         self._section = ""  # The contents decide, unless a section is chosen before they are here.
-        self.reload()
+        self.call_after_refresh(self.reload)  # it takes the time of the first drawing otherwise
 
     def on_resize(self) -> None:
         """Leave out lines if the window is low."""
@@ -180,10 +181,15 @@ class HomeScreen(Screen[int]):
         self.call_after_refresh(self._fill)  # the list has its width only now
 
     def _arrange(self) -> None:
-        """Give the room beside the list to the form, to the marked session, or to the list."""
-        preview = self._section in _SESSIONS and self.app.size.width >= _PREVIEW
+        """Give the room beside the list to a session, to the form, or to the list."""
+        width, height = self.app.size
+        name = self._section or "start"
+        form = name in _FORM
+        fits = height >= _TALL and self._offer is not None and bool(self._offer.sessions) if form else True
+        preview = width >= _PREVIEW and fits and (form or name in _SESSIONS)
         self.query_one(Preview).display = preview
-        self.set_class(not preview and self._section not in _FORM, "-whole")
+        self.set_class(preview, "-beside")
+        self.set_class(not preview and not form, "-whole")
 
     def _fill(self) -> None:
         """Fill the list with the rows of the open section. The highlight stays where it was in this section."""
@@ -265,9 +271,11 @@ class HomeScreen(Screen[int]):
         task = next((row for row in offer.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
+            self.query_one(Preview).show_game(game.title or game.name, played(offer.sessions, game.name))
             self._say(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
+            self.query_one(Preview).show_game(task.name, played(offer.sessions, task.name))
             self._say(f"Press Enter to watch it learn {task.name}.")
         elif session is not None:
             does = "go on where this session stood" if self._section == "resume" else "look at this recording"

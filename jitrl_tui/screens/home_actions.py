@@ -1,4 +1,4 @@
-"""What the home screen does with a saves folder, and the screens that it opens."""
+"""What the home screen does with a saves folder, and the screens that it opens, which are imported only then."""
 
 from __future__ import annotations
 
@@ -23,33 +23,14 @@ from jitrl_tui.home_contents import (
     find_web,
 )
 from jitrl_tui.preferences import used
-from jitrl_tui.screens.bench import BenchScreen
-from jitrl_tui.screens.race import RaceScreen
-from jitrl_tui.screens.recordings import RecordingScreen
-from jitrl_tui.screens.run_base import KEPT
-from jitrl_tui.screens.watch import WatchScreen
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
+    from jitrl_tui.screens.bench import BenchScreen
     from jitrl_tui.screens.memory import MemoryScreen
-
-
-class StoredBenchScreen(BenchScreen):
-    """A run of a benchmark that is not being played. Leaving it goes back to the screen below."""
-
-    def leave_properly(self) -> None:
-        """Go back."""
-        self.source.stop()
-        self.dismiss()
-
-
-class OpenedRaceScreen(RaceScreen):
-    """A race that was begun or opened on the home screen. Leaving it goes back there."""
-
-    def action_leave(self) -> None:
-        """Go back, after a question if the race is being run."""
-        self.ask_to_leave(f"The race stops here. {KEPT}", "leave", self.app.go_home)
+    from jitrl_tui.screens.race import RaceScreen
+    from jitrl_tui.screens.watch import WatchScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +83,7 @@ class StoredHome:
         """Begin a race of an agent against the model alone, each with a memory of its own, and return its screen."""
         from engine.session import race as races
         from jitrl_tui.race_source import LiveRace
+        from jitrl_tui.screens.opened import OpenedRaceScreen
 
         start_checks.check_game(config, self.saves)
         agents = ("static", config.agent if config.agent != "static" else "jitrl")
@@ -113,6 +95,7 @@ class StoredHome:
         """Return the screen of a race that was run: it goes on, or is shown again if it is finished."""
         from engine.session import race as races
         from jitrl_tui.race_source import LiveRace, RecordedRace
+        from jitrl_tui.screens.opened import OpenedRaceScreen
 
         race = races.load(self.saves, row.name)
         source = RecordedRace(race) if row.finished else LiveRace(race, self.saves)
@@ -139,12 +122,15 @@ class StoredHome:
 
     def recording(self, saved: SavedSession) -> WatchScreen:
         """Return a screen with the recording of a session. Leaving it goes back."""
+        from jitrl_tui.screens.recordings import RecordingScreen
+
         return RecordingScreen(saved.folder)
 
     def bench(self, row: BenchRow) -> BenchScreen:
         """Return a screen with a run of a benchmark. Leaving it goes back."""
         from engine.bench import folder as folders
         from jitrl_tui.bench_source import BenchInfo, StoredBench
+        from jitrl_tui.screens.opened import StoredBenchScreen
 
         plan = folders.planned(row.folder)
         info = BenchInfo(row.folder.name, plan.suite.title, plan.cells, folder=row.folder)

@@ -178,38 +178,73 @@ _PLOT = 9
 """Rows of the curve."""
 
 
+_OTHERS = 5
+"""Most other sessions of the game that are listed."""
+
+
 class Preview(LinePane):
     """A session: how it is played, its scores, and the end of its transcript."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self._row: SessionRow | None = None
+        self._others: Sequence[SessionRow] = ()
+        self._nothing = ""
         self._steps: Sequence[Stepped] = ()
+
+    def show_game(self, game: str, played: Sequence[SessionRow]) -> None:
+        """Show the last session of a game, and a line for each of the others.
+
+        Args:
+            game: Its title.
+            played: Its sessions, the one played last first.
+        """
+        self._nothing = f"{game} was not played yet." if not played else ""
+        self.border_title = Content(f"{game}: what was played last")
+        self._show(played[0] if played else None, played[1:])
 
     def show(self, row: SessionRow | None) -> None:
         """Show a session, None for nothing."""
-        if row == self._row:
+        self._nothing = ""
+        self.border_title = Content("this session")
+        self._show(row)
+
+    def _show(self, row: SessionRow | None, others: Sequence[SessionRow] = ()) -> None:
+        if row == self._row and others == self._others and row is not None:
             return
-        self._row = row
+        self._row, self._others = row, others
         self._steps = last_steps(row.saved.recording, _STEPS) if row is not None else ()
         self.scroll_home(animate=False)
         self.renew()
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return the lines: facts and curve, then as many of the last steps as fit."""
+        """Return the lines: facts and curve, other sessions, then as many of the last steps as fit."""
         if self._row is None:
-            return []
+            return [Content.styled(line, MUTED) for line in wrap(self._nothing, width)]
         lines = [line for text in _facts(self._row) for line in wrap(text, width)]
         lines = [Content.styled(lines[0], STRONG), *map(Content, lines[1:])]
         if scores := self._row.facts.scores:
             lines += [Content(""), *score_plot(scores, self._row.saved.config.episodes, width, _PLOT)]
+        if self._others:
+            lines += [Content(""), Content.styled("before it", MUTED)]
+            lines += [Content(_in_short(one, width)) for one in self._others[:_OTHERS]]
+        if len(self._others) > _OTHERS:
+            lines.append(Content.styled(f"and {len(self._others) - _OTHERS} more: 4", MUTED))
         steps: list[Content] = []
         for step in reversed(self._steps):
             told = _told(step, width)
-            if steps and len(lines) + len(steps) + len(told) > height:
+            if steps and len(lines) + 1 + len(steps) + len(told) > height:
                 break
             steps = [*told, *steps]
         return [*lines, Content(""), *steps]
+
+
+def _in_short(row: SessionRow, width: int) -> str:
+    """Return when a session was played, with which model, and its scores."""
+    facts, room = row.facts, max(8, width - 11 - _CURVE - 11)
+    best = f"best {points(facts.best)}" if facts.best is not None else ""
+    model = fit(f"{row.saved.config.agent} with {row.saved.config.model}", room)
+    return f"{when(facts.changed):<11}  {model} {sparkline(facts.scores, _CURVE):<{_CURVE}} {best}"
 
 
 def _facts(row: SessionRow) -> list[str]:

@@ -142,7 +142,9 @@ class MemoryScreen(ChangingScreen):
         typed = one_line(self.query_one("#filter", Input).value)
         sign = "↓" if self.descending else "↑"
         parts = [
-            f"{len(self.edits)} not kept: S keeps, Backspace undoes" if self.edits else "",
+            f"{len(self.edits)} not kept: S keeps, Backspace undoes the change of {self._before[-1][0]}"
+            if self.edits and self._before
+            else "",
             f"{shown} steps",
             f"by {self.sort} {sign}",
             typed and f"with {typed}",

@@ -233,8 +233,8 @@ class ChangingScreen(Screen[int]):
         self._ask_for_other("merge", hint, given)
 
     def action_diff(self) -> None:
-        """Ask for another memory, and show how the two differ."""
-        memory = self._memory
+        """Ask for another memory, and show how the two differ: this game first."""
+        memory, here = self._memory, self._scope
 
         def given(text: str | None) -> None:
             if text is None:
@@ -246,10 +246,13 @@ class ChangingScreen(Screen[int]):
                 differences = exchange.compare(
                     exchange.open_source(memory.folder), exchange.open_source(path), notes.append
                 )
+                differences = sorted(differences, key=lambda one: here is None or one.scope != here.name)
                 return [line for one in differences for line in memories.differences(one, "here", "there")] + notes
 
             def finished(lines: list[str]) -> None:
-                self.app.push_screen(TextDialog(f"this memory and {path}", lines or ["Both are empty."]))
+                titles = [one.title for one in memories.known(self._saves, memory.folder) if one.folder == path]
+                title = f"here: this memory, there: {titles[0] if titles else path}"
+                self.app.push_screen(TextDialog(title, lines or ["Both are empty."]))
 
             self.work.begin(work, finished, self._failed, what="Comparing")
 

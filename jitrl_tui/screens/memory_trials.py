@@ -17,6 +17,7 @@ from engine.memory.search import CLEAR, Correction, Lens
 from engine.records import Neighbour
 from jitrl_tui import hits
 from jitrl_tui.background import STORING, Background, Told
+from jitrl_tui.output import one_line
 from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
 from jitrl_tui.screens.recorded import Recorded, Running
 from jitrl_tui.view import Choice, signed
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from jitrl_tui.host import Host
     from jitrl_tui.screens.whatif import GoOn
 
+_SEEN = 0.005
+"""Smallest change of a probability that is told: half a percent."""
 WAYS = "Backspace undoes, S keeps, Esc drops"
 PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
 PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
@@ -106,10 +109,25 @@ class Hands:
         if work.busy:
             return f"TRIAL, memory is unchanged. {work.told}" if self._edits and not work.storing else work.told
         if self._edits:
-            number = len(self._edits)
-            state = "the choice could not be made again" if self._now is None else "memory is unchanged"
-            return f"TRIAL, {number} change{'s' if number > 1 else ''}: {state}. {WAYS}"
+            last, number = self._edits[-1].sentence.partition(" ")[2], len(self._edits)
+            keeps = f"S keeps all {number}" if number > 1 else "S keeps it"
+            return f"TRIAL: {self._effect()}. Backspace undoes: {last}. {keeps}, Esc drops"
         return ""
+
+    def _effect(self) -> str:
+        """Return what the trial does to the choice, in a few words."""
+        made = self._screen.shown_choice
+        if self._now is None or made is None:
+            return "the choice could not be made again"
+        was, now = made.decision, self._now.decision
+        before = {one.action: p for one, p in zip(was.candidates, was.posterior, strict=True)}
+        moved = [(one.action, before.get(one.action, 0.0), p)
+                 for one, p in zip(now.candidates, now.posterior, strict=True)]  # fmt: skip
+        action, old, new = max(moved, key=lambda one: abs(one[2] - one[1]), default=("", 0.0, 0.0))
+        chances = f"'{one_line(action)}' {old:.0%} → {new:.0%}"
+        if was.action != now.action:
+            return f"'{one_line(now.action)}' in place of '{one_line(was.action)}', {chances}"
+        return chances if abs(new - old) >= _SEEN else "this choice stays, with the same probabilities"
 
     def notes(self) -> MemoryNotes:
         """Return what the memory pane shows besides its rows."""

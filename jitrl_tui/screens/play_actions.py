@@ -35,17 +35,20 @@ class PlayingScreen(KeepingScreen):
         """By word that is typed for the game and that is a command of ours, too: whether it is for us."""
 
     def one_of_ours(self, word: str, send: Callable[[], None]) -> None:
-        """Run the command with this name, or send the word to the game. The first time, ask which."""
+        """Run the command with this name, or send the word to the game. The first time, ask which; Esc does neither."""
 
         def answered(ours: bool | None) -> None:
-            self._ours[word] = bool(ours)
+            if ours is None:
+                return
+            self._ours[word] = ours
             self.command(word) if ours else send()
 
         if word in self._ours:
             answered(self._ours[word])
             return
         text = f"'{word}' could be for the game, or mean jitrl's own /{word}. The answer holds for this session."
-        self.app.push_screen(dialogs.ConfirmDialog(word, text, f"/{word}", no="send it to the game"), answered)
+        no = ("s", "send it to the game")
+        self.app.push_screen(dialogs.ConfirmDialog(word, text, f"/{word}", no=no, esc="neither"), answered)
 
     def action_all_actions(self) -> None:
         """Tell what can be done."""

@@ -42,6 +42,8 @@ class RunningScreen(Screen[int]):
     waits_for = "finishing; q again leaves at once"
     """What `leaving` says if the source does not end soon."""
 
+    watches = False
+    """Whether it is the watch screen."""
     key_table: tuple[Key, ...] = ()
     """The keys of the screen, for the command palette."""
 

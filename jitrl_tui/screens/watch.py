@@ -61,6 +61,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
     """
 
     CSS_PATH = "watch.tcss"
+    watches = True
 
     def __init__(
         self,
@@ -123,6 +124,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
         if self._paused:
             self.source.pause()
         if self.person_plays:
+            self.panes.front("map")
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -265,6 +267,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
                 asks=self.steering(),
                 lever=self.levers.shown(self.view),
                 following=self.following,
+                yours=self.person_plays and self.view.pending,
             ),
         )
 
@@ -293,7 +296,7 @@ class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
             keys.insert(0, ("esc", "present", "escape", 0))
         if self.person_plays and isinstance(self.focused, CommandLine):
             keys = [("Enter", "do it; empty: let the agent", "enter", 0),
-                    ("tab", "complete", "tab", 1), ("F2", "keys", "f2", 0)]
+                    ("tab", "complete", "tab", 2), ("/", "hint, undo, map …", "slash", 1), ("F2", "keys", "f2", 0)]
         elif self.person_plays:
             keys.insert(0, ("esc", "command line", "escape", 0))
         return keys

@@ -55,7 +55,7 @@ class CurvesPane(LinePane):
         self.renew()
 
     def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return the plots, and under them the names of the curves."""
+        """Return the plots, and under them the names of the curves. Measures that are 0 throughout are not plotted."""
         if not any(rows for curve in self._curves for _, rows in curve.sessions):
             return [Content.styled(fit("The first point comes with the end of the first episode.", width), MUTED)]
         legend = self._legend(width)
@@ -64,11 +64,13 @@ class CurvesPane(LinePane):
             plots = self._plot(MEASURES[self.measure], width, height)
         else:
             each = max(8, height * 3 // 10)
-            plots = self._plot(MEASURES[0], width, height - 2 * each)
+            told = [one for one in MEASURES[1:] if any(any(curve.values(one)) for curve in self._curves)]
+            below = len(told) // _COLUMNS + 1  # rows of plots; the totals are the last one
+            plots = self._plot(MEASURES[0], width, height - below * each)
             size = (width - _GAP * (_COLUMNS - 1)) // _COLUMNS
-            for first in range(1, len(MEASURES), _COLUMNS):
-                small = [self._plot(one, size, each) for one in MEASURES[first : first + _COLUMNS]]
-                small += [self._totals(size, each)] * (_COLUMNS - len(small))
+            for first in range(0, len(told) + 1, _COLUMNS):
+                small = [self._plot(one, size, each) for one in told[first : first + _COLUMNS]]
+                small += [self._totals(size, each)] * (len(small) < _COLUMNS)
                 plots += [_beside(row, size) for row in zip(*small, strict=True)]
         return [*plots, Content(""), *legend]
 

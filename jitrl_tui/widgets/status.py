@@ -35,6 +35,7 @@ class Mode:
         recording: Whether a recording is played back.
         asks: When the session asks before a step, "" for never.
         following: How a session of another process is shown, "" for one of this process.
+        yours: Whether a person plays, and it is their turn.
         lever: The setting that keys change, with its value, "" if none was changed.
     """
 
@@ -48,6 +49,7 @@ class Mode:
     asks: str = ""
     following: str = ""
     lever: str = ""
+    yours: bool = False
 
 
 class StatusBar(Widget):
@@ -56,13 +58,20 @@ class StatusBar(Widget):
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
         self._view, self._mode = RunView(), Mode()
+        self._drawn = Content("")
 
     def show(self, view: RunView, mode: Mode) -> None:
         """Draw the present state."""
         self._view, self._mode = view, mode
-        self.refresh()
+        if not self._drawn.is_same(self._told_now()):
+            self.refresh()
 
     def render(self) -> Content:
+        """Return both lines."""
+        self._drawn = self._told_now()
+        return self._drawn
+
+    def _told_now(self) -> Content:
         """Return both lines. Less important parts are left out if the width is too small."""
         width = self.size.width
         state = self._state()
@@ -184,6 +193,8 @@ class StatusBar(Widget):
             return self._hurrying()
         if view.activity == "paused" and view.asks:
             return Content.styled("‖ ASKS YOU", HUMAN)
+        if view.activity == "paused" and mode.yours:
+            return Content.styled("▸ YOUR TURN", HUMAN)
         if view.activity == "paused":
             return Content.styled(
                 "‖ PAUSED" + (" at the end" if view.doing.startswith("end of") else ""), HUMAN

@@ -4,6 +4,7 @@
 
 Prints one JSON line a figure: what was measured, the target if there is one, the same of the bare app, and the ratio.
 Times are wall-clock times of processes started from here. Other work on the machine shows in both; the ratio says more.
+Processor time is given, too, where other work hardly shows in it.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ def watching(saves: Path, *options: str, env: dict[str, str] | None = None) -> I
 
 def starts(repeats: int) -> None:
     """Measure how long the help, the home screen and the bare app take to appear."""
-    helps, pythons, homes, bares = [], [], [], []
+    helps, pythons, homes, bares, used, bares_used = [], [], [], [], [], []
     for _ in range(repeats):
         for found, command in ((helps, (*JITRL, "--help")), (pythons, (sys.executable, "-c", "import argparse"))):
             began = time.perf_counter()
@@ -179,9 +180,12 @@ def starts(repeats: int) -> None:
             found.append(time.perf_counter() - began)
         with tempfile.TemporaryDirectory() as saves, Process((*JITRL, "--saves", saves)) as process:
             homes.append(process.first_paint())
+            used.append(process.processor_s())
         with Process(BARE) as process:
             bares.append(process.first_paint())
+            bares_used.append(process.processor_s())
     tell("first paint", statistics.median(homes), "s", statistics.median(bares), repeats=repeats)
+    tell("first paint, processor time", statistics.median(used), "s", statistics.median(bares_used), repeats=repeats)
     tell("help", statistics.median(helps), "s", statistics.median(pythons), repeats=repeats, bare_is="python, argparse")
 
 
@@ -189,7 +193,10 @@ def keys(count: int) -> None:
     """Measure the time from a key to its words while a model thinks and in fast-forward."""
     with Process(BARE) as process:
         process.first_paint()
+        process.drain(1.0)
+        before = process.processor_s()
         bare = latencies(process, count)
+        bare_used = (process.processor_s() - before) / count
     server = Server()
 
     def silent(handler: Handler, _: object) -> None:
@@ -202,7 +209,10 @@ def keys(count: int) -> None:
             server.default, asked = silent, len(server.requests)
             while len(server.requests) == asked:
                 process.drain(0.1)
+            process.drain(1.0)
+            before = process.processor_s()
             thinking = latencies(process, count)
+            used = (process.processor_s() - before) / count
     with tempfile.TemporaryDirectory() as saves:
         options = ("--model", "prior/uniform", "--episodes", "900", "--steps", "40")
         with watching(Path(saves), *options) as process:
@@ -212,6 +222,7 @@ def keys(count: int) -> None:
             process.send("800\r")
             process.drain(1.0)
             hurrying = latencies(process, count)
+    tell("a key while a model thinks, processor time", used, "s, mean", bare_used, keys=count)
     for name, found in (("model thinks", thinking), ("fast-forward", hurrying)):
         tell(f"key to paint, {name}", p95(found), "s, p95", p95(bare), median=round(statistics.median(found), 4),
              bare_median=round(statistics.median(bare), 4), keys=count)  # fmt: skip

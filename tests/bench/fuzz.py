@@ -45,7 +45,8 @@ from jitrl_tui import hits
 from jitrl_tui.history import scores_of
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import WhyPane
-from jitrl_tui.plain import PlainRun, candidate_lines
+from jitrl_tui.plain.choices import candidate_lines
+from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.view import Choice, RunView
 from tests.hostile import JSON, NUMBERS, TEXTS, spoiled

@@ -437,6 +437,6 @@ def test_three_hundred_cells_are_drawn_seldom(monkeypatch):
 
 
 def test_a_terminal_that_cannot_draw_is_refused(monkeypatch):
-    monkeypatch.setattr(bench_app.plain, "wants_plain", lambda: True)
+    monkeypatch.setattr(bench_app, "wants_plain", lambda: True)
     with pytest.raises(UsageError, match="needs a terminal"):
         run_bench_app(scripted())

@@ -155,7 +155,14 @@ def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(fo
             with whatif.opened(folder, folder.parent.parent) as run_:
                 same = whatif.trial(run_, (3, made.step), lens=Lens(without=frozenset({hit.entry}))).now
             assert (shown.posterior, shown.update.valuation) == (same.posterior, same.update.valuation)
-            assert "TRIAL" in screen_text(pilot.app)
+            told = " ".join(str(pilot.app.screen.query_one("#banner").content).split())
+            assert told.startswith("TRIAL: ")
+            assert f"Backspace undoes: forget '{hit.action}'" in told
+            moved = max(
+                zip(made.candidates, made.posterior, shown.posterior, strict=True), key=lambda row: abs(row[2] - row[1])
+            )
+            effect = f"'{moved[0].action}' {moved[1]:.0%} → {moved[2]:.0%}"
+            assert effect in told or "this choice stays" in told
             assert "forget" in pane.plain_text()
             assert stored(folder) == before
             await pressed(pilot, "delete", "backspace")

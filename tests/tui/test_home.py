@@ -313,6 +313,26 @@ def test_sessions_are_filtered_and_sorted_and_the_marked_one_is_shown_beside_the
     at_home(opened, lambda: HomeContents(GAMES, rows), go, (160, 45))
 
 
+def test_what_was_played_last_of_the_marked_game_is_shown_where_there_is_room(tmp_path):
+    opened, rows = Opened(), sessions_in(tmp_path)
+    game = GAMES[0].name
+    config = dataclasses.replace(rows[0].saved.config, game=game)
+    rows = [dataclasses.replace(rows[0], saved=dataclasses.replace(rows[0].saved, config=config)), *rows[1:]]
+
+    async def go(pilot, app):
+        await pilot.press("2")
+        await until(pilot, lambda: "what was played last" in screen_text(app))
+        text = screen_text(app)
+        assert rows[0].saved.name in text
+        assert "3 of 9 episodes played, best score 35" in text
+        assert "how it is played" in text
+        await pilot.resize_terminal(140, 30)  # the form needs the room
+        await until(pilot, lambda: "what was played last" not in screen_text(app))
+        assert "how it is played" in screen_text(app)
+
+    at_home(opened, lambda: HomeContents(GAMES[:1], rows), go, (140, 45))
+
+
 def test_web_tasks_are_started_with_the_steps_of_the_web_and_what_is_missing_has_its_command():
     opened = Opened()
     tasks = [WebRow("web:local-3", "Find [b]the[/b] sword"), WebRow("web:local-9", "Buy it", "shop")]

@@ -23,7 +23,7 @@ from engine.settings import SessionConfig
 from jitrl_tui import comparison_texts, derivation, hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
-from jitrl_tui.plain import candidate_lines
+from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.screens.compare import _beliefs, _seen
 from jitrl_tui.screens.whatif import _Decision
 from jitrl_tui.view import Choice

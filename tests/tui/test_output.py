@@ -21,7 +21,7 @@ from jitrl_tui.app import JitrlApp
 from jitrl_tui.driver import SafeLines
 from jitrl_tui.output import SafeStream, clean, escaped, guard, one_line
 from jitrl_tui.panes import registry
-from jitrl_tui.plain import PlainRun
+from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource

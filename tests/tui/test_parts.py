@@ -28,7 +28,7 @@ from jitrl_tui import hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.why import why_lines
-from jitrl_tui.plain import candidate_lines
+from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.view import Choice, RunView
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from engine.errors import GameError
 from jitrl_tui.cli import main
-from jitrl_tui.plain import PlainRun
+from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import LiveSource
 from tests.tui import stream
@@ -50,6 +50,12 @@ def test_the_commands_of_our_own_answer_without_taking_a_step():
     assert "There is no command /nonsense" in text
     assert "/auto N" in text
     assert session.ended.is_set()
+
+
+def test_a_word_that_is_also_a_command_is_asked_about_once_before_it_goes_to_the_game():
+    text, session, _ = play(["map", "/score", "Map", "map"])
+    assert text.count("Did you mean /map? 'map' typed once more goes to the game.") == 1
+    assert [action for who, action in session.carried_out if who == "human"] == ["Map", "map"]
 
 
 def test_auto_plays_some_steps_and_forward_the_rest():

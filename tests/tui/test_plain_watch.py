@@ -13,7 +13,7 @@ from engine.session import orders
 from engine.session import store as sessions
 from engine.settings import SessionConfig
 from jitrl_tui.cli import main
-from jitrl_tui.plain import PlainRun
+from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.source import LiveSource
 from tests.tui import stream
@@ -121,7 +121,7 @@ def test_plain_watch_and_plain_replay_tell_the_same_steps(tmp_path, capsys, monk
 
 @pytest.mark.parametrize("asked", [{"JITRL_PLAIN": "1"}, {"TERM": "dumb"}, {}])
 def test_plain_lines_are_used_where_the_terminal_or_the_person_asks(asked, monkeypatch):
-    from jitrl_tui.plain import wants_plain
+    from jitrl_tui.plain.terminal import wants_plain
 
     terminal = type("Terminal", (), {"isatty": lambda self: True})()
     monkeypatch.setattr("sys.stdin", terminal)

@@ -133,7 +133,12 @@ def test_a_word_that_is_also_ours_is_asked_about_once_and_the_answer_is_not_told
             assert watch(pilot).view.step == 0
             await enter(pilot, "map")
             await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
-            await pilot.press("escape")
+            await pilot.press("escape")  # neither: nothing is sent, and it is asked again
+            assert watch(pilot).view.step == 0
+            assert watch(pilot).view.pending
+            await enter(pilot, "map")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
+            await pilot.press("s")
             await until(pilot, waiting(pilot, 1))
             await enter(pilot, "map")
             await until(pilot, waiting(pilot, 2))

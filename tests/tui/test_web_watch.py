@@ -14,7 +14,7 @@ from engine.web.browser.pages import PageStore
 from engine.web.browser.snapshot import parse
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.panes.page import PagePane
-from jitrl_tui.plain import PlainRun
+from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.source import LiveSource

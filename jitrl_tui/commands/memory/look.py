@@ -186,7 +186,7 @@ def search(args: argparse.Namespace) -> int:
 
 def browse(args: argparse.Namespace) -> int:
     """Open the memory screen."""
-    from jitrl_tui.plain import wants_plain
+    from jitrl_tui.plain.terminal import wants_plain
 
     if wants_plain():
         raise UsageError("the memory screen needs a terminal; `jitrl memory search` and `show` print what there is")
