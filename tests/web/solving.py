@@ -1,10 +1,10 @@
 """Plays scripted solutions over HTTP, as a list of small steps:
 
 ["get", URL], ["follow", PATTERN] (its group is the URL), ["submit", FIELDS, FORM, BUTTON], ["read", PATTERN] (its
-group is the answer), ["count", PATTERN] (how often it is there is the answer), ["answer", TEXT]. An empty list does
-nothing at all. Over several pages: ["sum", PATTERN, URLS] (how often it is there in all), ["least", PATTERN, URLS] (the
-name of the page with the smallest distance or time), ["total", PATTERN, URLS, UNIT, SIGN] (the first distance or time
-and the others, with that sign).
+group is the answer), ["all", PATTERN] (all its groups are), ["count", PATTERN] (how often it is there is the answer),
+["answer", TEXT]. An empty list does nothing at all. Over several pages: ["sum", PATTERN, URLS] (how often it is there
+in all), ["least", PATTERN, URLS] (the name of the page with the smallest distance or time), ["total", PATTERN, URLS,
+UNIT, SIGN] (the first distance or time and the others, with that sign).
 """
 
 from __future__ import annotations
@@ -68,8 +68,12 @@ def play(task: WebTask, steps: list[Any], urls: Mapping[str, str]) -> EpisodeOut
             answer = " ".join(found[1].split())
         elif step[0] == "count":
             answer = str(len(re.findall(step[1], html.unescape(client.text))))
+        elif step[0] == "all":
+            answer = json.dumps(re.findall(step[1], html.unescape(client.text), re.DOTALL))
         elif step[0] == "sum":
-            answer = str(sum(len(re.findall(step[1], html.unescape(client.get(render(url, urls))))) for url in step[2]))
+            answer = str(
+                sum(len(re.findall(step[1], html.unescape(client.get(render(url, urls))))) for url in step[2])
+            )
         elif step[0] == "least":
             found = {name: _amount(client.get(render(url, urls)), step[1]) for name, url in step[2].items()}
             answer = min(found, key=found.__getitem__)
@@ -87,7 +91,9 @@ def _amount(page: str, pattern: str) -> float:
     """Return the distance or time that a page has, in metres or minutes."""
     found = re.search(pattern, html.unescape(page))
     assert found, f"there is no {pattern!r}"
-    return sum(float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+) (km|min|m|h)\b", found[1]))
+    return sum(
+        float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+) (km|min|m|h)\b", found[1])
+    )
 
 
 def trial(

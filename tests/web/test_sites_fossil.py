@@ -15,10 +15,15 @@ import pytest
 
 from engine import system
 from engine.errors import UsageError
+from engine.paths import saves_folder
 from engine.web.sites import fossil_data, processes
 from engine.web.sites.client import SiteClient
 from engine.web.sites.fossil import Fossil
 from engine.web.sites.manager import Sites
+from engine.web.tasks.suites import load
+from engine.web.tasks.verdict import Scorer, verified_python
+from tests.web.solving import HOW, borrow, solutions, trial
+from tests.web.write_code_tasks import files
 
 pytestmark = pytest.mark.skipif(shutil.which("fossil") is None, reason="apt install fossil")
 
@@ -53,7 +58,9 @@ def test_it_listens_on_the_loopback_only(tmp_path: Path) -> None:
 
 def test_a_taken_port_is_left_to_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other, Sites(tmp_path) as sites:
-        monkeypatch.setattr(Fossil, "port", other.getsockname()[1])  # a site that runs here may have the usual one
+        monkeypatch.setattr(
+            Fossil, "port", other.getsockname()[1]
+        )  # a site that runs here may have the usual one
         (status,) = sites.up(("fossil",), stay=False)
         assert status.state == "up"
         assert status.port != Fossil.port
@@ -126,3 +133,27 @@ def test_the_data_is_always_the_same() -> None:
     assert len(set(fossil_data.ticket_id(i) for i in range(len(fossil_data.TICKETS)))) == len(
         fossil_data.TICKETS
     )
+
+
+def test_the_tasks_are_those_that_the_data_give() -> None:
+    """After a change of the data: python -m tests.web.write_code_tasks."""
+    for path, text in files().items():
+        assert path.read_text() == text
+    assert sum("gitlab" in task.sites for task in load("local")) >= 40
+
+
+@pytest.mark.skipif(verified_python(saves_folder()) is None, reason=HOW)
+def test_right_solutions_score_one_and_wrong_ones_nothing(tmp_path: Path) -> None:
+    """One task of each kind; `python -m tests.bench.soak_sites --sites fossil` plays all."""
+    known, kinds = solutions(), set()
+    with Sites(borrow(saves_folder(), tmp_path / "saves")) as sites:
+        (status,) = sites.up(("fossil",), stay=False)
+        assert status.state == "up", status.note
+        with Scorer(sites.saves, sites.urls()) as scorer:
+            for task in load("local"):
+                if task.number >= 400 and task.sites == ("gitlab",) and task.kind not in kinds:
+                    kinds.add(task.kind)
+                    right, wrong = (trial(task, which, sites, scorer, known) for which in ("right", "wrong"))
+                    assert right.score == 1.0, (task.id, right.why)
+                    assert wrong.score == 0.0, task.id
+    assert kinds == {"retrieve", "navigate", "mutate"}

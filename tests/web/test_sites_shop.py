@@ -16,8 +16,10 @@ from engine.web.sites.encyclopedia import Encyclopedia
 from engine.web.sites.manager import Sites
 from engine.web.sites.miniwob import MiniWob, page_names
 from engine.web.sites.shop import Shop
-from engine.web.tasks.suites import get
-from tests.web.solving import HOW, borrow, built
+from engine.web.tasks.suites import get, load
+from engine.web.tasks.verdict import Scorer, verified_python
+from tests.web.solving import HOW, borrow, built, solutions, trial
+from tests.web.write_shop_tasks import files
 
 SAVES = saves_folder()
 needs_shop = pytest.mark.skipif(bool(Shop().missing(SAVES)) or not built("shop", SAVES), reason=HOW)
@@ -157,3 +159,27 @@ def test_the_shops_pages_ask_for_nothing_from_elsewhere(shop: Sites, site: str, 
     )
     assert [url for url in asked if not url.startswith(base.removesuffix("/dashboard"))] == []
     assert "jquery" in text
+
+
+def test_the_tasks_are_those_that_the_data_give() -> None:
+    """After a change of the data: python -m tests.web.write_shop_tasks."""
+    for path, text in files().items():
+        assert path.read_text() == text
+    for site in ("shopping", "shopping_admin"):
+        assert sum(site in task.sites for task in load("local")) >= 40
+
+
+@needs_shop
+@pytest.mark.skipif(verified_python(SAVES) is None, reason=HOW)
+def test_right_solutions_score_one_and_wrong_ones_nothing(shop: Sites) -> None:
+    """One task of each kind; `python -m tests.bench.soak_sites --sites shop` plays all."""
+    known, kinds = solutions(), set()
+    with Scorer(shop.saves, shop.urls()) as scorer:
+        for task in load("local"):
+            if task.number < 300 or not task.site.startswith("shopping") or (task.site, task.kind) in kinds:
+                continue
+            kinds.add((task.site, task.kind))
+            right, wrong = (trial(task, which, shop, scorer, known) for which in ("right", "wrong"))
+            assert right.score == 1.0, (task.id, right.why)
+            assert wrong.score == 0.0, task.id
+    assert len(kinds) == 6

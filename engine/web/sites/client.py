@@ -33,12 +33,14 @@ class PageForm:
         method: "GET" or "POST".
         fields: Values by field name, buttons excluded.
         buttons: Values by button name.
+        boxes: Values by name of the boxes and choices that are not ticked.
     """
 
     action: str
     method: str
     fields: dict[str, str] = field(default_factory=dict)
     buttons: dict[str, str] = field(default_factory=dict)
+    boxes: dict[str, str] = field(default_factory=dict)
 
 
 class _Forms(HTMLParser):
@@ -76,8 +78,8 @@ class _Forms(HTMLParser):
         if kind in ("submit", "image"):
             form.buttons[name] = given.get("value", "")
         elif kind in ("checkbox", "radio"):
-            if "checked" in given:
-                form.fields[name] = given.get("value", "on")
+            ticked = form.fields if "checked" in given else form.boxes
+            ticked[name] = given.get("value", "on")
         elif kind not in ("button", "reset", "file"):
             form.fields[name] = given.get("value", "")
 
@@ -142,14 +144,16 @@ class SiteClient:
 
         Args:
             fields: Values to fill in; the other fields keep theirs.
-            form: Part of the form's action, to choose between forms.
+            form: Part of the form's action, to choose between forms; "=" for a form that has none.
             button: Name of the button to press; by default the form's only button.
 
         Raises:
             GameError: There is no such form on the page.
         """
         for each in self.forms():
-            if form in each.action and all(name in each.fields or name in each.buttons for name in fields):
+            here = not each.action if form == "=" else form in each.action
+            known = each.fields.keys() | each.buttons.keys() | each.boxes.keys()
+            if here and known >= fields.keys():
                 break
         else:
             raise GameError(f"{self.url} has no form {form!r} with {sorted(fields)}")

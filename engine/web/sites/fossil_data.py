@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -89,6 +89,11 @@ PAGES = {
     "Meeting Notes": ("tomas", "2025-05-06: sync moves to port 4712 with 2.0. Next meeting on 20 May in room B12."
                       "\n"),
     "Old Ideas": ("olek", "A robot that fetches the milk.\n"),
+    "Sync Protocol": ("tomas", "Lists travel as lines of text. A line has 512 characters at most. A client waits 30 "
+                      "seconds for an answer.\n"),
+    "How to Help": ("mara", "Take a ticket with the priority Low first. Ask its reporter before you begin.\n"),
+    "Servers": ("tomas", "| name | place | since |\n|---|---|---|\n| pantry | Lagos | 2024 |\n"
+                "| cellar | Kassel | 2025 |\n"),
 }  # fmt: skip
 
 FILES = ("README.md", "Makefile", "src/main.c", "src/shelf.c", "src/units.c", "src/sync.c", "src/search.c",
@@ -96,6 +101,99 @@ FILES = ("README.md", "Makefile", "src/main.c", "src/shelf.c", "src/units.c", "s
 VERBS = ("Tidy", "Speed up", "Correct", "Document", "Simplify", "Test", "Rework", "Harden")
 RELEASES = {14: "release-1.0", 24: "release-1.1", 33: "release-1.2"}
 CHECKINS = 36
+BRANCHES = {
+    # name: (check-in of the trunk where it begins, author, comments of its check-ins, files, whether it was merged)
+    "faster-search": (
+        20,
+        "priya",
+        ("Index the names of items", "Use the index in search", "Measure the index"),
+        ("src/search.c", "src/search.c", "test/run.sh"),
+        True,
+    ),
+    "half-packs": (
+        23,
+        "mara",
+        ("Count half packs", "Round totals at the end"),
+        ("src/units.c", "src/units.c"),
+        True,
+    ),
+    "proxy": (
+        28,
+        "tomas",
+        (
+            "Read the proxy of the system",
+            "Ask again if the proxy says no",
+            "Tell the user about the proxy",
+            "Close sockets behind a proxy",
+        ),
+        ("src/sync.c",) * 4,
+        False,
+    ),
+    "dark-theme": (
+        31,
+        "olek",
+        ("Collect all colours", "Add dark colours"),
+        ("src/main.c", "src/main.c"),
+        False,
+    ),
+    "two-cameras": (33, "jonas", ("Choose between cameras",), ("src/scanner.c",), False),
+}
+REMARKS = (
+    # ticket's title, who, comment
+    ("Crash on save", "tomas", "I see it with 480 items, too, if their names are long."),
+    ("Crash on save", "priya", "It is gone if the search index is switched off."),
+    ("Sync fails behind a proxy", "jonas", "The proxy of the school in Kassel shows it every time."),
+    ("Sync fails behind a proxy", "tomas", "Work goes on in the branch proxy."),
+    ("Search ignores umlauts", "ines", "The same with the tilde in Portuguese."),
+    ("Search is slow on old phones", "priya", "See the branch faster-search."),
+    ("Dark theme for the shopping list", "olek", "The colours are in the branch dark-theme."),
+    ("Barcode table is out of date", "mara", "The new table is published on 15 September."),
+    ("Undo for deleted shelves", "ines", "Thirty days would be enough."),
+    ("Tests fail in other time zones", "priya", "They pass with TZ=UTC."),
+)
+MORE_TICKETS = (
+    ("Sync asks for the password twice", "Code_Defect", "Open", "Minor", "Low", "sync", "olek",
+     "Once at the start and once after a minute."),
+    ("Manual names a menu that is gone", "Documentation", "Open", "Minor", "Low", "manual", "jonas",
+     "The menu Extras went away with 1.1."),
+    ("Units are lost after import", "Code_Defect", "Verified", "Severe", "High", "units", "tomas",
+     "All items are counted in pieces afterwards."),
+    ("Export stops at the first empty shelf", "Code_Defect", "Open", "Important", "High", "export", "mara",
+     "Shelves after it are missing in the file."),
+    ("Scanner is blind in the dark", "Code_Defect", "Open", "Minor", "Medium", "scanner", "ines",
+     "The lamp of the phone stays off."),
+    ("Build needs a network", "Build_Problem", "Open", "Important", "Medium", "build", "priya",
+     "It downloads the table of barcodes each time."),
+    ("Shelf names of 64 letters are cut", "Code_Defect", "Review", "Minor", "Low", "storage", "jonas",
+     "One letter is missing at the end."),
+    ("Sync server is slow on Mondays", "Incident", "Open", "Severe", "High", "sync", "ines",
+     "Everybody writes the list for the week then."),
+)  # fmt: skip
+THREADS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    # title, (who, text) of each post
+    ("Which scanner do you use?", (
+        ("olek", "Mine gave up today. Which one do you use?"),
+        ("ines", "A Corvid from the market, for eleven years now."), ("jonas", "The camera of the phone."),
+    )),
+    ("Release 2.0 on a Monday?", (
+        ("ines", "The plan says 17 November, which is a Monday."), ("mara", "Monday it is."),
+        ("tomas", "The sync server needs a restart before."), ("priya", "At six, please."),
+    )),
+    ("Where do translations live?", (
+        ("priya", "I have one into Tamil."), ("olek", "Send it to the list of strings."),
+    )),
+    ("Meeting in spring", (
+        ("mara", "Gdynia or Porto?"), ("ines", "Porto."), ("olek", "Gdynia."), ("jonas", "Porto."),
+        ("tomas", "Porto, if there is fish."),
+    )),
+    ("A logo", (
+        ("olek", "A jar with a lid. What do you think?"), ("mara", "I like the lid."),
+    )),
+    ("Backups", (
+        ("tomas", "The server is saved each night at three."), ("jonas", "Was it ever read back?"),
+        ("tomas", "On 2 June, in forty minutes."),
+    )),
+)  # fmt: skip
 
 
 def encode(text: str) -> str:
@@ -126,9 +224,12 @@ class _Clock:
 def artifacts() -> Iterator[bytes]:
     """Yield every artifact of the repository; they are the same in each call."""
     rng = random.Random(SEED)
-    yield from _checkins(rng)
+    trunk: list[tuple[str, dict[str, str]]] = []
+    yield from _checkins(rng, trunk)
     clock = _Clock(datetime(2025, 3, 3, 8, 0))
-    for number, (title, kind, status, severity, priority, subsystem, reporter, comment) in enumerate(TICKETS):
+    for number, (title, kind, status, severity, priority, subsystem, reporter, comment) in enumerate(
+        (*TICKETS, *MORE_TICKETS)
+    ):
         fields = {
             "foundin": rng.choice(("1.0", "1.1", "trunk")), "priority": priority,
             "icomment": comment, "severity": severity,
@@ -146,6 +247,8 @@ def artifacts() -> Iterator[bytes]:
         yield artifact(
             [f"D {when}", f"L {encode(page)}", "N text/x-markdown", f"U {author}", f"W {size}", text]
         )
+    yield from _branches(rng, trunk)
+    yield from _talk(rng)
 
 
 def name_of(content: bytes) -> str:
@@ -153,7 +256,73 @@ def name_of(content: bytes) -> str:
     return hashlib.sha3_256(content).hexdigest()
 
 
-def _checkins(rng: random.Random) -> Iterator[bytes]:
+def _branches(rng: random.Random, trunk: Sequence[tuple[str, dict[str, str]]]) -> Iterator[bytes]:
+    """Yield the check-ins of the branches, and those that merge them into the trunk."""
+    clock = _Clock(datetime(2025, 8, 5, 9, 0))
+    tip, texts = trunk[-1][0], dict(trunk[-1][1])
+    for branch, (number, who, comments, files, merged) in BRANCHES.items():
+        parent, here = trunk[number][0], dict(trunk[number][1])
+        for row, (comment, file) in enumerate(zip(comments, files, strict=True)):
+            here[file] += f"{branch} {row}\n"
+            tags = [f"T *branch * {branch}", f"T *sym-{branch} *", "T -sym-trunk *"] if row == 0 else []
+            yield here[file].encode()
+            manifest = _manifest(comment, clock.tick(rng.uniform(5, 60)), here, [parent], tags, who)
+            parent = name_of(manifest)
+            yield manifest
+        if merged:
+            for file in files:
+                texts[file] += f"merge {branch}\n"
+                yield texts[file].encode()
+            manifest = _manifest(f"Merge {branch}", clock.tick(9), texts, [tip, parent], [], "mara")
+            tip = name_of(manifest)
+            yield manifest
+
+
+def _manifest(
+    comment: str, when: str, texts: Mapping[str, str], parents: Sequence[str], tags: Sequence[str], who: str
+) -> bytes:
+    files = [f"F {encode(each)} {name_of(texts[each].encode())}" for each in sorted(texts)]
+    origin = [f"P {' '.join(parents)}"] if parents else []
+    return artifact([f"C {encode(comment)}", f"D {when}", *files, *origin, *tags, f"U {who}"])
+
+
+def _talk(rng: random.Random) -> Iterator[bytes]:
+    """Yield later comments on tickets, and the posts of the project's forum."""
+    clock = _Clock(datetime(2025, 9, 1, 8, 0))
+    titles = [title for title, *_ in TICKETS]
+    for title, who, text in REMARKS:
+        when = clock.tick(rng.uniform(4, 40))
+        said = [f"J icomment {encode(text)}", f"J login {who}", "J mimetype text/plain"]
+        yield artifact([f"D {when}", *said, f"K {ticket_id(titles.index(title))}", f"U {who}"])
+    for posts in threads().values():
+        yield from posts
+
+
+def threads() -> dict[str, list[bytes]]:
+    """Return the posts of the forum by the title of their thread, the same at each call."""
+    rng, clock = random.Random(SEED), _Clock(datetime(2025, 9, 20, 8, 0))
+    made: dict[str, list[bytes]] = {}
+    for title, posts in THREADS:
+        written = made.setdefault(title, [])
+        for who, text in posts:
+            place = [f"H {encode(title)}"]
+            if written:
+                place = [f"G {name_of(written[0])}", f"I {name_of(written[-1])}"]
+            size = len(text.encode())
+            when = clock.tick(rng.uniform(2, 30))
+            written.append(
+                artifact([f"D {when}", *place, "N text/x-markdown", f"U {who}", f"W {size}", text])
+            )
+    return made
+
+
+def thread_id(title: str) -> str:
+    """Return the id of the first post of a thread, 64 hexadecimal digits."""
+    return name_of(threads()[title][0])
+
+
+def _checkins(rng: random.Random, made: list[tuple[str, dict[str, str]]]) -> Iterator[bytes]:
+    """Yield the check-ins of the trunk; `made` gets the name and the files of each."""
     clock = _Clock(datetime(2025, 3, 1, 9, 0))
     texts = {file: f"{file} of {PROJECT}\n" for file in FILES}
     parent = ""
@@ -166,12 +335,11 @@ def _checkins(rng: random.Random) -> Iterator[bytes]:
         for content in texts.values() if number == 0 else (texts[file],):
             yield content.encode()
         what = f"{verb} {file.rpartition('/')[2]}" if number else "Begin"
-        cards = [f"C {encode(what)}", f"D {clock.tick(rng.uniform(30, 220))}"]
-        cards += [f"F {encode(each)} {name_of(texts[each].encode())}" for each in sorted(FILES)]
-        cards += [f"P {parent}"] if parent else []
-        cards += [] if parent else ["T *branch * trunk", "T *sym-trunk *"]
-        manifest = artifact([*cards, f"U {who}"])
+        begin = [] if parent else ["T *branch * trunk", "T *sym-trunk *"]
+        when = clock.tick(rng.uniform(30, 220))
+        manifest = _manifest(what, when, texts, [parent] if parent else [], begin, who)
         parent = name_of(manifest)
+        made.append((parent, dict(texts)))
         yield manifest
         if number in RELEASES:
             yield artifact([f"D {clock.tick(1)}", f"T +sym-{RELEASES[number]} {parent}", "U mara"])

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from engine.paths import ensure_folder
 
-VERSION = 3
+VERSION = 4
 """Version of the data of all sites. Original data with another number is built again."""
 
 

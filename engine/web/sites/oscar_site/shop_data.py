@@ -140,6 +140,12 @@ REMARKS = {
     "cat": ("The cat sleeps beside it.", "The cat has knocked it over twice."),
     "rust": ("No rust so far, and it is out in the rain.", "There is rust on it after the first rain."),
 }
+OFFERS = {"Ten per cent off": 10, "A quarter off": 25}
+PAGES = {
+    "/delivery/": ("Delivery", "Parcels leave the warehouse in Saltmere within two working days."),
+    "/returns/": ("Returns", "Goods may be sent back within thirty days, with the bill."),
+    "/about/": ("About Quayside", "We have sold things for the house since 1987."),
+}
 START = datetime(2025, 1, 6, 9, 0, tzinfo=UTC)
 ORDERS_FROM = datetime(2024, 10, 1, 8, 0, tzinfo=UTC)
 ORDERS_DAYS = 728

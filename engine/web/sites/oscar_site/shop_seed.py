@@ -34,6 +34,8 @@ def main() -> None:
         _orders(shop, country)
         _reviews(shop.reviews)
         _reports(shop)
+        _offers()
+        _pages()
     _index()
 
 
@@ -218,6 +220,28 @@ def _reports(shop: data.Shop) -> None:
         )
         for number, orders in sorted(bought.items())
     ))  # fmt: skip
+
+
+def _offers() -> None:
+    """Write offers that a voucher can have, which no customer gets without one."""
+    goods: Any = _model("offer", "Range")
+    everything = goods.objects.create(name="Everything", slug="everything", includes_all_products=True)
+    benefit, condition = _model("offer", "Benefit"), _model("offer", "Condition")
+    offer = _model("offer", "ConditionalOffer")
+    for number, (name, percent) in enumerate(data.OFFERS.items(), start=1):
+        _store(benefit, [benefit(id=number, type="Percentage", value=percent, range=everything)])
+        _store(condition, [condition(id=number, type="Count", value=1, range=everything)])
+        _store(offer, [offer(
+            id=number, name=name, slug=f"voucher-{percent}", offer_type="Voucher", benefit_id=number,
+            condition_id=number,
+        )])  # fmt: skip
+
+
+def _pages() -> None:
+    from django.contrib.flatpages.models import FlatPage
+
+    for url, (title, content) in data.PAGES.items():
+        FlatPage.objects.create(url=url, title=title, content=f"<p>{content}</p>").sites.set([1])
 
 
 def secret(folder: Path) -> None:

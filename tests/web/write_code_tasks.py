@@ -1,0 +1,268 @@
+"""Writes more tasks of the site with tickets, wiki and code from its data: `python -m tests.web.write_code_tasks`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.web.sites import fossil_data as data
+from engine.web.tasks.suites import LOCAL
+from tests.web.solving import SOLUTIONS
+
+NAME = "400-code.json"
+FIRST = 400
+BASE = "__GITLAB__"
+TITLES = [title for title, *_ in (*data.TICKETS, *data.MORE_TICKETS)]
+
+
+class Written:
+    """The tasks and solutions so far."""
+
+    def __init__(self) -> None:
+        self.tasks: list[dict[str, Any]] = []
+        self.solutions: list[dict[str, Any]] = []
+        self._templates: dict[str, int] = {}
+
+    def add(
+        self, template: str, values: Mapping[str, str], checks: list[Any], right: list[Any], wrong: list[Any]
+    ) -> None:
+        """Add a task and its solutions; a step ["get", PATH] opens a page of the site."""
+        number, intent = FIRST + len(self.tasks), template
+        for name, value in values.items():
+            intent = intent.replace("{{" + name + "}}", value)
+        self.tasks.append({
+            "task_id": number, "sites": ["gitlab"], "start_urls": [f"{BASE}/"],
+            "intent_template_id": self._templates.setdefault(template, FIRST + len(self._templates)),
+            "intent": intent, "intent_template": template, "instantiation_dict": dict(values), "eval": checks,
+            "revision": 1,
+        })  # fmt: skip
+        played = [[[s[0], BASE + s[1]] if s[0] == "get" else s for s in steps] for steps in (right, wrong)]
+        self.solutions.append({"task_id": number, "right": played[0], "wrong": played[1]})
+
+    def ask(
+        self, template: str, values: Mapping[str, str], answer: Any, right: list[Any], wrong: str
+    ) -> None:
+        """Add a task with an answer: a number, or a text."""
+        kind = "number" if isinstance(answer, int) else "string"
+        expected = {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [answer]}
+        schema = {"type": "array", "items": {"type": kind}}
+        judge = {"evaluator": "AgentResponseEvaluator", "results_schema": schema, "expected": expected}
+        self.add(template, values, [judge], right, [["answer", wrong]])
+
+    def go(self, template: str, values: Mapping[str, str], *pages: str) -> None:
+        """Add a task that ends on a page, which may have several addresses."""
+        urls: Any = [BASE + page for page in pages]
+        expected = {"url": urls if pages[1:] else urls[0], "http_method": "GET", "response_status": 200}
+        checks = [_done("navigate"), {"evaluator": "NetworkEventEvaluator", "expected": expected}]
+        self.add(template, values, checks, [["get", pages[0]]], [])
+
+    def change(
+        self, template: str, values: Mapping[str, str], query: str, rows: list[Any], right: list[Any], wrong: list[Any],
+        posted: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Add a task that changes the project, whose database is read afterwards.
+
+        Args:
+            template: The task in words.
+            values: What its marks stand for.
+            query: What is read.
+            rows: What it must give.
+            right: Steps that do the task.
+            wrong: Steps that do something else.
+            posted: A request that must have been sent, for texts, which the database keeps compressed.
+        """
+        state = {"evaluator": "StateEvaluator", "site": "gitlab", "query": query, "expected": rows}
+        sent = [{"evaluator": "NetworkEventEvaluator", "expected": posted}] if posted else []
+        self.add(template, values, [_done("mutate"), *sent, state], right, wrong)
+
+
+def _done(kind: str) -> dict[str, Any]:
+    expected = {"task_type": kind, "status": "SUCCESS", "retrieved_data": None}
+    return {"evaluator": "AgentResponseEvaluator", "results_schema": {"type": "null"}, "expected": expected}
+
+
+def _id(title: str) -> str:
+    return data.ticket_id(TITLES.index(title))
+
+
+def _ticket(title: str) -> list[Any]:
+    return [["get", f"/tktview/{_id(title)}"]]
+
+
+def _edit(title: str, fields: dict[str, str]) -> list[Any]:
+    return [["get", f"/tktedit/{_id(title)}"], ["submit", fields, "tktedit", "preview"],
+            ["submit", {}, "tktedit", "submit"]]  # fmt: skip
+
+
+def made() -> Written:
+    """Return the tasks and their solutions."""
+    written = Written()
+    _asked(written)
+    _opened(written)
+    _changed(written)
+    return written
+
+
+def _asked(written: Written) -> None:
+    for branch in ("proxy", "dark-theme"):
+        count = len(data.BRANCHES[branch][2])
+        written.ask(
+            "How many check-ins has the branch {{branch}}?",
+            {"branch": branch},
+            count,
+            [["get", "/brlist"], ["read", rf">{branch}</a>.*?<td[^>]*>[^<]*</td>\s*<td>(\d+)</td>"]],
+            "9",
+        )
+    for branch in ("half-packs", "two-cameras"):
+        who, comment = data.BRANCHES[branch][1], data.BRANCHES[branch][2][0]
+        written.ask("Who works in the branch {{branch}}? Give the user name.", {"branch": branch}, who,
+                    [["get", f"/timeline?r={branch}&n=0&y=ci"], ["read", rf"{comment}.*?user:\s*(?:<a[^>]*>)?(\w+)"]],
+                    "olek")  # fmt: skip
+    person = data.BRANCHES["two-cameras"][1]
+    home = {"mara": "Uppsala", "tomas": "Lagos", "ines": "Porto", "jonas": "Kassel", "priya": "Chennai"}
+    written.ask("In which city lives who works in the branch {{branch}}?", {"branch": "two-cameras"}, home[person],
+                [["get", "/wiki?name=Team"], ["read", rf"{data.PEOPLE[person]}: \w+, (\w+)"]], "Porto")  # fmt: skip
+    written.ask("Which branch was merged into the trunk by the check-in of Mara that mentions half packs?", {},
+                "half-packs", [["get", "/timeline?n=0&y=ci"], ["read", r"Merge (half-packs)"]],
+                "faster-search")  # fmt: skip
+    for title, who, answer, pattern in (
+        ("Crash on save", "tomas", 480, r"with (\d+) items"),
+        ("Barcode table is out of date", "mara", "15 September", r"published on (\d+ \w+)"),
+        ("Sync fails behind a proxy", "jonas", "Kassel", r"school in (\w+)"),
+    ):
+        question = {
+            "Crash on save": "With how many items does {{who}} see the fault of the ticket \"{{title}}\"?",
+            "Barcode table is out of date": "On which day is the new table published, according to what {{who}} wrote "
+            "on the ticket \"{{title}}\"?",
+            "Sync fails behind a proxy": "In which city is the school that {{who}} mentions on the ticket "
+            "\"{{title}}\"?",
+        }[title]  # fmt: skip
+        written.ask(question, {"who": data.PEOPLE[who], "title": title}, answer,
+                    [*_ticket(title), ["read", pattern]], "11")  # fmt: skip
+    for title in ("Units are lost after import", "Build needs a network"):
+        reporter = data.MORE_TICKETS[[each[0] for each in data.MORE_TICKETS].index(title)][6]
+        contact = f"{reporter}@larder.example"
+        written.ask('What is the contact address of the reporter of the ticket "{{title}}"?', {"title": title}, contact,
+                    [*_ticket(title), ["read", r"(\w+@larder\.example)"]], "olek@larder.example")  # fmt: skip
+    for title, question, answer in (
+        ("Release 2.0 on a Monday?", "At what hour should the sync server be started again, as {{who}} writes in the "
+         'forum thread "{{title}}"?', "six"),
+        ("Backups", 'How many minutes did it take to read the backup, according to the forum thread "{{title}}"?',
+         "forty"),
+    ):  # fmt: skip
+        thread = data.thread_id(title)
+        written.ask(question, {"who": "Priya Raman", "title": title}, answer,
+                    [["get", f"/forumpost/{thread}"], ["read", rf"(?:At|in) ({answer})"]], "nine")  # fmt: skip
+    written.ask("How many seconds does a client wait for an answer, according to the wiki page Sync Protocol?", {}, 30,
+                [["get", "/wiki?name=Sync+Protocol"], ["read", r"waits (\d+)"]], "512")  # fmt: skip
+
+
+def _opened(written: Written) -> None:
+    written.go("Open the history of the file {{file}}.", {"file": "src/search.c"}, "/finfo?name=src/search.c",
+               "/finfo/src/search.c")  # fmt: skip
+    written.go("Open the list of all branches.", {}, "/brlist")
+    written.go("Open the report that says how many check-ins each file has.", {}, "/reports?view=byfile",
+               "/reports?type=ci&view=byfile", "/reports?view=byfile&type=ci", "/reports?type=a&view=byfile",
+               "/reports?view=byfile&type=a")  # fmt: skip
+    thread = data.thread_id("Meeting in spring")
+    written.go(
+        'Open the forum thread "{{title}}".',
+        {"title": "Meeting in spring"},
+        *(f"/{page}/{thread[:length]}" for page in ("forumthread", "forumpost") for length in (10, 16, 64)),
+    )
+
+
+def _changed(written: Written) -> None:
+    columns = "SELECT status, severity, priority, resolution FROM ticket WHERE tkt_uuid = "
+    for title, status, priority, resolution in (
+        ("Sync asks for the password twice", "Fixed", "Medium", "Fixed"),
+        ("Shelf names of 64 letters are cut", "Deferred", "Zero", "Open"),
+    ):  # fmt: skip
+        fields = {"status": status, "priority": priority, "resolution": resolution}
+        written.change(
+            'Set the status of the ticket "{{title}}" to {{status}}, its priority to {{priority}} and its resolution '
+            "to {{resolution}}.", {"title": title, **fields}, f"{columns}'{_id(title)}'",
+            [[status, "Minor", priority, resolution]], _edit(title, fields), _edit(title, {"status": status}),
+        )  # fmt: skip
+    for title, text in (
+        ("Scanner is blind in the dark", "Mine, too."),
+        ("Build needs a network", "I take it."),
+    ):
+        written.change(
+            'Write the remark "{{text}}" on the ticket "{{title}}".', {"title": title, "text": text},
+            "SELECT c.tkt_user, c.icomment FROM ticketchng c JOIN ticket t ON t.tkt_id = c.tkt_id "
+            f"WHERE t.tkt_uuid = '{_id(title)}' AND c.tkt_user = 'worker'", [["worker", text]],
+            _edit(title, {"icomment": text}), _edit(title, {"icomment": "No."}),
+        )  # fmt: skip
+    title, other = "Sync server is slow on Mondays", "Server outage on 3 May"
+    written.change(
+        "Set the severity of the only open ticket of the type Incident that Ines Carvalho has reported to Important.",
+        {}, f"{columns}'{_id(title)}'", [["Open", "Important", "High", "Open"]],
+        _edit(title, {"severity": "Important"}), _edit(other, {"severity": "Important"}),
+    )  # fmt: skip
+    for title, kind, found, severity, text in (
+        ("Lamp blinks while scanning", "Code_Defect", "1.1", "Minor", "Three times a second."),
+        ("No page about backups", "Documentation", "trunk", "Important", "Tomas knows how it is done."),
+    ):
+        fields = {"title": title, "type": kind, "foundin": found, "severity": severity, "icomment": text}
+        written.change(
+            'Open a new ticket "{{title}}" of the type {{kind}}, found in {{found}}, with the severity {{severity}} '
+            'and the description "{{text}}".',
+            {"title": title, "kind": kind, "found": found, "severity": severity, "text": text},
+            "SELECT t.type, t.foundin, t.severity, c.icomment FROM ticket t JOIN ticketchng c ON c.tkt_id = t.tkt_id "
+            f"WHERE t.title = '{title}'", [[kind, found, severity, text]],
+            [["get", "/tktnew"], ["submit", fields, "tktnew", "preview"], ["submit", {}, "tktnew", "submit"]],
+            [["get", "/tktnew"], ["submit", {**fields, "foundin": "1.0"}, "tktnew", "preview"],
+             ["submit", {}, "tktnew", "submit"]],
+        )  # fmt: skip
+    for title, text in (
+        ("Tea at the next meeting", "Black or green?"),
+        ("A test farm", "Who has an old phone?"),
+    ):
+        fields = {"title": title, "content": text}
+        written.change(
+            'Start a thread "{{title}}" in the forum with the text "{{text}}".', {"title": title, "text": text},
+            f"SELECT user, comment FROM event WHERE type = 'f' AND comment LIKE '%{title}'",
+            [["worker", f"Post: {title}"]], [["get", "/forumnew"], ["submit", fields, "forume1", "submit"]],
+            [["get", "/forumnew"], ["submit", {**fields, "content": "?"}, "forume1", "submit"]],
+            {"url": f"{BASE}/forume1", "http_method": "POST", "post_data": {**fields, "submit": "Submit"},
+             "response_status": 302},
+        )  # fmt: skip
+    for page, text in (("Servers", "A third one comes in 2026."), ("How to Help", "Tests are welcome, too.")):
+        posted = {"name": page, "r": text, "submit": "Append Your Changes"}
+        written.change(
+            'Append "{{text}}" to the wiki page {{page}}.', {"page": page, "text": text},
+            f"SELECT count(*) FROM event WHERE type = 'w' AND user = 'worker' AND comment = ':{page}'", [[1]],
+            [["get", f"/wikiappend?name={page.replace(' ', '+')}"],
+             ["submit", {"r": text}, "wikiappend", "submit"]],
+            [["get", "/wikiappend?name=Setup"], ["submit", {"r": text}, "wikiappend", "submit"]],
+            {"url": f"{BASE}/wikiappend", "http_method": "POST", "post_data": posted, "response_status": 302},
+        )  # fmt: skip
+    for release, tag in (("release-1.1", "tested"), ("release-1.2", "shipped")):
+        fields = {"newtag": "on", "tagname": tag}
+        written.change(
+            "Add the tag {{tag}} to the check-in that is tagged {{release}}.", {"tag": tag, "release": release},
+            "SELECT old.tagname FROM tagxref n JOIN tag t ON t.tagid = n.tagid JOIN tagxref o ON o.rid = n.rid "
+            f"JOIN tag old ON old.tagid = o.tagid WHERE t.tagname = 'sym-{tag}' AND old.tagname LIKE 'sym-release%'",
+            [[f"sym-{release}"]],
+            [["get", f"/ci_edit?r={release}"], ["submit", fields, "ci_edit", "preview"],
+             ["submit", {}, "ci_edit", "apply"]],
+            [["get", "/ci_edit?r=release-1.0"], ["submit", fields, "ci_edit", "preview"],
+             ["submit", {}, "ci_edit", "apply"]],
+        )  # fmt: skip
+
+
+def files() -> dict[Path, str]:
+    """Return what each file has to contain."""
+    written = made()
+    return {
+        folder / NAME: "[\n" + ",\n".join(json.dumps(item) for item in items) + "\n]\n"
+        for folder, items in ((LOCAL, written.tasks), (SOLUTIONS, written.solutions))
+    }
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        path.write_text(text)
