@@ -2,6 +2,10 @@
 
 import pytest
 
+from engine.games.catalogue import read_story
+from engine.games.zmachine.interpreter import Interpreter
+from engine.games.zmachine.story import StoryFile
+from engine.games.zmachine.world import SupportedWorld
 from tests.games import proving_ground
 from tests.games.proving_ground import NAMES, compiled, covered, opened, played, solution
 
@@ -82,3 +86,47 @@ def test_coverage_counts_a_missed_step(tmp_path, monkeypatch):
     assert found.missed[:2] == ["1: open cupboard", "2: take lantern"]
     assert found.steps == 8
     assert "4: down" not in found.missed
+
+
+def test_a_thing_is_handled_though_the_address_of_its_routine_is_that_of_a_word(tmp_path):
+    path = compiled("seals", tmp_path)
+    story = StoryFile(path.read_bytes())
+    words = {at for at, _ in story.dictionary.values()}
+    seals = [number for number in range(1, story.object_count + 1) if story.name(number).endswith(" seal")]
+    spelt = set()
+    for number in seals:
+        for which, (at, size) in story.properties(number).items():
+            if which > 1 and any(story.word(at + offset) in words for offset in range(0, size - 1, 2)):
+                spelt.add(story.name(number))
+    assert spelt, "the story has no such thing: change the lengths of its routines"
+    game = opened(path)
+    game.reset(1)
+    offered = game.valid_actions()
+    game.close()
+    assert {name.removesuffix(" seal") for name in spelt} <= {action.removeprefix("smash ") for action in offered}
+
+
+def test_objects_that_jericho_does_not_read_belong_to_the_world(tmp_path):
+    path = compiled("beyond", tmp_path)
+    game = Interpreter(str(path), None, read_story(path).digest, None)
+    game.reset(1)
+    story = game._analysis.story
+    world = SupportedWorld(game._machine, story)
+    before, opal = world.things(), next(n for n in range(256, story.object_count + 1) if story.name(n) == "opal")
+    game.step("open hatch")
+    opened_ = world.things()
+    game.step("take opal")
+    assert opal > 255
+    assert len({before, opened_, world.things()}) == 3
+
+
+def test_a_flag_that_only_an_action_sets_belongs_to_the_world(tmp_path):
+    game = opened(compiled("bare", tmp_path))
+    game.reset(1)
+    for command in solution("bare")[:-2]:
+        before = game.step(command)
+    offered = game.valid_actions()
+    after = game.step("tap")
+    game.close()
+    assert before.world_hash != after.world_hash
+    assert "tap" in offered

@@ -136,7 +136,8 @@ def test_properties_that_no_routine_of_a_verb_reads_make_no_difference(games_fol
 
 
 def test_what_is_remembered_finds_what_a_search_from_nothing_finds(tmp_path):
-    stories = {name: proving_ground.compiled(name, tmp_path) for name in ("dials", "npcs", "vehicles")}
+    names = ("bare", "dials", "npcs", "tables", "vehicles")
+    stories = {name: proving_ground.compiled(name, tmp_path) for name in names}
     solutions = {name: solution_in(source_text(proving_ground.FOLDER / f"{name}.inf")) for name in stories}
     stories["crowded"] = crowded.compiled(tmp_path, things=16, verbs=100, words=60)
     solutions["crowded"] = crowded.SOLUTION.split("; ")[:4]

@@ -28,11 +28,13 @@ _PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
 """get_prop, get_prop_addr, get_next_prop."""
 _OF_OBJECTS = _PROPERTIES | {_TEST_ATTRIBUTE, ("1", 1), ("1", 2), ("1", 3)}
 """Instructions whose first operand is an object; among them get_sibling, get_child and get_parent."""
-_STORE_WORD = ("v", 1)
+_STORE_WORD, _PUT_PROPERTY = ("v", 1), ("v", 3)
 _LOADS = frozenset({("2", 15), ("2", 16)})
 """loadw and loadb, which read a table."""
 _NAME = 1
 """Inform's property of an object's words. In others, a number that could be a word's is a routine's."""
+_PROPERTY = 2
+"""The local variable in which Inform's routines that write a property find its number."""
 _WRITTEN = 3
 """The local variable in which Inform's routine that writes a property finds the value."""
 _COUNTS = frozenset({("1", 5), ("1", 6), ("2", 4), ("2", 5)})
@@ -45,6 +47,7 @@ class _Routine:
     words: frozenset[int]
     calls: frozenset[int]
     sets: frozenset[int]
+    others: frozenset[int]
     counts: frozenset[int]
     changes: bool
     performs: bool
@@ -58,6 +61,7 @@ class _Routine:
     attributes: frozenset[int]
     properties: frozenset[int]
     tables: frozenset[tuple[bool, int]]
+    puts: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class Handlers:
 
     Attributes:
         effective: Actions whose own routines change things; all actions where rules carry them out.
-        facts: Numbers of the global variables that routines of objects set. Some of them belong to the parser or
+        facts: Numbers of the global variables that routines of objects or actions set. Some belong to the parser or
             the clock; see `engine.games.zmachine.parser_globals`.
         highest: Highest action number that a command can lead to.
     """
@@ -137,7 +141,14 @@ class Handlers:
             action: frozenset(number for routine in routines for number in routine.begins if number > self.highest)
             for action, routines in closures.items()
         }
-        changing = {a for a, routines in closures.items() if any(r.changes or self._sets(r) for r in routines)}
+        writing = Counter(variable for action in closures for variable in self._written(action))
+        shared = {variable for variable, count in writing.items() if count > limits.WRITERS}
+        changing = {
+            action
+            for action, routines in closures.items()
+            if any(r.changes or self._sets(r) for r in routines)
+            or self._written(action) - shared
+        }
         if self.is_by_rules:  # any action may have rules, and its routines do not tell
             changing = set(closures)
         self.facts = self._read_facts()
@@ -199,6 +210,12 @@ class Handlers:
         """Return whether a routine has another one write a property: Inform's takes object, property and value."""
         return any(local == _WRITTEN and self._stores(at) for at, local, _, _ in routine.passed)
 
+    def _written(self, action: int) -> frozenset[int]:
+        """Return the global variables that an action's own routines write, not those that they call."""
+        routines = [self._routine(at) for at in self._action_routines.get(action, ()) if at]
+        written = (routine.sets | routine.counts for routine in routines if routine is not None)
+        return frozenset(variable for both in written for variable in both if variable >= 16) - self._variables
+
     def _stores(self, at: int) -> bool:
         routine = self._routine(at)
         return routine is not None and routine.stores
@@ -253,14 +270,38 @@ class Handlers:
         return tuple(found)
 
     def _read_facts(self) -> frozenset[int]:
-        """Return the global variables that objects' routines set: a dam is open, a door is unlocked."""
+        """Return the global variables that objects' routines set, and flags of actions: a dam is open, a gong rang."""
         routines: list[_Routine] = []
         for number in range(1, self._story.object_count + 1):
             for at in self.routines_of(number, self._story.data):
                 routines += [routine for _, routine in self._closure(at)]
+        own = [self._routine(at) for addresses in self._action_routines.values() for at in addresses if at]
+        acting = [routine for routine in own if routine is not None]
         sets = {variable for routine in routines for variable in routine.sets}
-        counts = {variable for routine in routines for variable in routine.counts}
-        return frozenset(variable - 16 for variable in sets - counts - self._variables if variable >= 16)
+        flags = {variable for routine in acting for variable in routine.sets}
+        flags -= {variable for routine in acting for variable in routine.others}
+        counts = {variable for routine in (*routines, *acting) for variable in routine.counts}
+        return frozenset(variable - 16 for variable in (sets | flags) - counts - self._variables if variable >= 16)
+
+    def settings(self) -> tuple[int, ...]:
+        """Return the addresses of the properties, of one word, that routines of objects or actions set.
+
+        Those of numbers that count time are among them.
+        """
+        own = {at for addresses in self._action_routines.values() for at in addresses if at}
+        for number in range(1, self._story.object_count + 1):
+            own |= set(self.routines_of(number, self._story.data))
+        routines = [routine for at in own if (routine := self._routine(at)) is not None]
+        written = {
+            value
+            for routine in routines
+            for at, local, is_variable, value in routine.passed
+            if local == _PROPERTY and not is_variable and self._stores(at)
+        }
+        written |= {which for routine in routines for which in routine.puts}
+        every = range(1, self._story.object_count + 1)
+        places = (place for number in every for place in self._story.single(number))
+        return tuple(sorted(at for which, at in places if which in written))
 
     def _copies(self, grammar: StoryGrammar) -> frozenset[int]:
         """Return the variable in which Inform's routines find a copy of the current action, as a set."""
@@ -322,6 +363,7 @@ class Handlers:
         words: set[int] = set()
         calls: set[int] = set()
         sets: set[int] = set()
+        others: set[int] = set()  # set to something else than true or false
         counts: set[int] = set()
         reads: set[int] = set()
         tests: set[int] = set()
@@ -332,6 +374,7 @@ class Handlers:
         passed: set[tuple[int, int, bool, int]] = set()
         used: set[int] = set()
         tables: set[tuple[bool, int]] = set()
+        puts: set[int] = set()
         changes = performs = False
         for instruction in instructions:
             opcode = (instruction.kind, instruction.number)
@@ -344,6 +387,8 @@ class Handlers:
                 attributes.add(_ANY if operands[1][0] else operands[1][1])
             elif opcode in _PROPERTIES and len(operands) > 1:
                 properties.add(_ANY if operands[1][0] else operands[1][1])
+            if opcode == _PUT_PROPERTY and len(operands) > 1 and not operands[1][0]:
+                puts.add(operands[1][1])
             if opcode in _LOADS and (not operands[0][0] or operands[0][1] >= 16):
                 tables.add((operands[0][0], operands[0][1] - 16 if operands[0][0] else operands[0][1]))
             objects = operands if opcode == _JUMP_IN else operands[:1] if opcode in _OF_OBJECTS else []
@@ -359,6 +404,8 @@ class Handlers:
                     performs = True
                     begins |= {value for is_variable, value in operands[1:] if not is_variable}
                 sets.add(operands[0][1])
+                if operands[1][0] or operands[1][1] > 1:
+                    others.add(operands[0][1])
             elif opcode in _COUNTS and operands and not operands[0][0]:
                 counts.add(operands[0][1])
             elif opcode == _JUMP_EQUAL:
@@ -372,6 +419,7 @@ class Handlers:
             frozenset(words),
             frozenset(calls),
             frozenset(sets),
+            frozenset(others),
             frozenset(counts),
             changes,
             performs,
@@ -385,6 +433,7 @@ class Handlers:
             frozenset(attributes),
             frozenset(properties),
             frozenset(tables),
+            frozenset(puts),
         )
 
     def _instructions(self, at: int) -> tuple[Instruction, ...]:

@@ -17,6 +17,8 @@ SPOKEN = 8
 GENERAL = 40
 """Actions that a called routine may ask for. One with more is a general service, such as printing messages, and says
 nothing about a thing. More topics than this are ignored, too."""
+WRITERS = 4
+"""Actions whose own routines write the same global variable. One that more of them write is no fact of the world."""
 EVERYDAY = 8
 """Verbs that are tried early on every thing: about as many as people use all the time."""
 DEPTH = 2

@@ -159,8 +159,10 @@ class TryOrder:
     def _single(self, wanted: Callable[[CommandForm, Thing], bool]) -> Iterator[Attempt]:
         for form in self._singles:
             effective = form.action in self._effective and not form.spare
+            named = self._named(form.action)
             for thing in self._things:
-                always = form.action in self._here or (effective and not self._is_way(thing))
+                fits = effective and (thing.number in named or not self._is_way(thing))
+                always = form.action in self._here or fits
                 if not (always or form.action in thing.asks) or not wanted(form, thing):
                     continue
                 if form.held[0] and not self._holds(thing):

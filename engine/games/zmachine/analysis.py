@@ -29,7 +29,7 @@ from engine.games.zmachine.vocabulary import Wording
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
 """Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
-SCHEME = 6
+SCHEME = 7
 """Version of the analysis. Increase it when the analysis changes."""
 
 
@@ -43,6 +43,7 @@ class Analysis:
         bearings: None if the parser's variables were not found.
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change without a command's doing.
+        settings: Addresses of the properties that belong to the world state.
         player: Number of the player's object, 0 if unknown.
         counts: What is known of score, turns and end; of a story that Jericho knows nothing.
         answers: Commands that answer the questions before a story's first command, () if it asks none.
@@ -53,6 +54,7 @@ class Analysis:
     bearings: Bearings | None = None
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
+    settings: tuple[int, ...] = ()
     player: int = 0
     counts: StoryCounts = field(default_factory=StoryCounts)
     answers: tuple[str, ...] = ()
@@ -94,7 +96,8 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
         counts = StoryCounts(**known["counts"])
         answers = tuple(map(str, known["answers"]))
         facts, player = tuple(known["facts"]), int(known["player"])
-        return Analysis(story, grammar, bearings, facts, noisy, player, counts, answers)
+        settings = tuple(map(int, known["settings"]))
+        return Analysis(story, grammar, bearings, facts, noisy, settings, player, counts, answers)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
@@ -139,12 +142,16 @@ def _survey(
     wording = bearings.wording if bearings else Wording()
     seen = look_around(machine, story, grammar, bearings.words if bearings else (), wording)
     facts: frozenset[int] = frozenset()
+    settings: list[int] = []
     if grammar is not None and bearings is not None:
-        facts = Handlers(story, grammar, bearings.action_globals).facts - seen.restless
+        handlers = Handlers(story, grammar, bearings.action_globals)
+        facts = handlers.facts - seen.restless
+        settings = [at for at in handlers.settings() if not {at, at + 1} & seen.stirred]
         facts -= {*bearings.noun_globals, *bearings.action_globals}
     return {
         "bearings": None if bearings is None else {**asdict(bearings), "absent": sorted(bearings.absent)},
         "facts": sorted(number for number in facts if number < 240),
+        "settings": settings,
         "noisy": [list(pair) for pair in seen.noisy],
         "player": player or seen.player or (find_player(machine, story, bearings) if bearings else 0),
         "counts": asdict(StoryCounts() if player else _counts(machine, story, grammar, wording)),
@@ -166,7 +173,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
         known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
-    wanted = {"bearings", "facts", "noisy", "player", "counts", "answers"}
+    wanted = {"bearings", "facts", "settings", "noisy", "player", "counts", "answers"}
     return known if isinstance(known, dict) and wanted <= set(known) else None
 
 

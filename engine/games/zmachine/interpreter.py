@@ -323,10 +323,12 @@ class Interpreter:
             self._glances.remember(self._key.order)
         elif analysis.story is not None:
             if self._known:
-                self._world = SupportedWorld(self._machine, analysis.story, analysis.facts, analysis.noisy)
+                self._world = SupportedWorld(
+                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.settings
+                )
             else:
                 self._world = PlainWorld(
-                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts
+                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts, analysis.settings
                 )
 
     # ------------------------------------------------------------------------------------- looking

@@ -333,6 +333,14 @@ class StoryFile:
 
         Of Inform's individual properties all values count: verbs may call the routines in them.
         """
+        return tuple(
+            (which, memory[at] << 8 | memory[at + 1])
+            for which, at in self.single(number)
+            if not memory[at] or which >= INDIVIDUAL
+        )
+
+    def single(self, number: int) -> tuple[tuple[int, int], ...]:
+        """Return number and address of an object's properties of one word, and of each word of individual ones."""
         places = self._places.get(number)
         if places is None:
             try:
@@ -341,11 +349,7 @@ class StoryFile:
             except BadStory:
                 found = []
             places = self._places[number] = tuple(found)
-        return tuple(
-            (which, memory[at] << 8 | memory[at + 1])
-            for which, at in places
-            if not memory[at] or which >= INDIVIDUAL
-        )
+        return places
 
     def _individual(self, number: int) -> list[tuple[int, int]]:
         """Return number and address of each word in an object's individual properties; [] if it has none.

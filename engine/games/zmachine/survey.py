@@ -29,10 +29,12 @@ class Survey:
     Attributes:
         restless: Numbers of global variables that change by themselves or with many different commands.
         noisy: (address, bits) in the object table that change by themselves.
+        stirred: Addresses of the bytes of memory that change by themselves.
         player: Number of the player's object, 0 if it was not found.
     """
 
     restless: frozenset[int]
+    stirred: frozenset[int]
     noisy: tuple[tuple[int, int], ...]
     player: int
 
@@ -57,16 +59,17 @@ def look_around(
     try:
         places, moved = _walk(machine, story, wording, replace(start, random=(_LUCK[0], 0, 0)))
         restless: set[int] = set()
+        stirred: set[int] = set()
         noisy: dict[int, int] = {}
         for place in places:
             for luck in _LUCK:
-                _idle(machine, story, wording, replace(place, random=(luck, 0, 0)), restless, noisy)
+                _idle(machine, story, wording, replace(place, random=(luck, 0, 0)), restless, stirred, noisy)
         if grammar is not None:
             restless |= _scratch(machine, story, grammar, nouns, start)
         wanderers = {(at - story.object_at(1)) // story.object_size + 1 for at in noisy}
         own = [number for number in moved if number not in wanderers]
         player = max(own, key=lambda number: (moved[number], -number), default=0)
-        return Survey(frozenset(restless), tuple(sorted(noisy.items())), player)
+        return Survey(frozenset(restless), frozenset(stirred), tuple(sorted(noisy.items())), player)
     finally:
         machine.put(start)
 
@@ -110,9 +113,10 @@ def _idle(
     wording: Wording,
     place: Snapshot,
     restless: set[int],
+    stirred: set[int],
     noisy: dict[int, int],
 ) -> None:
-    """Pass time at a place, and add what changed to `restless` and `noisy`."""
+    """Pass time at a place, and add what changed to `restless`, `stirred` and `noisy`."""
     machine.rewind(place)
     before = globals_now(machine, story)
     begin, end = story.object_at(1), story.object_at(story.object_count + 1)
@@ -124,7 +128,9 @@ def _idle(
             continue
         now = globals_now(machine, story)
         restless.update(i for i, (old, new) in enumerate(zip(before, now, strict=True)) if old != new)
-        after = bytes(machine.memory[begin:end])
+        everything = bytes(machine.memory)
+        stirred.update(at for at, (old, new) in enumerate(zip(place.memory, everything, strict=True)) if old != new)
+        after = everything[begin:end]
         if after != table:
             for offset, (old, new) in enumerate(zip(table, after, strict=True)):
                 if old != new:

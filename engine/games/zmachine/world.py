@@ -38,9 +38,12 @@ class World:
         machine: The interpreter.
         story: The story file.
         facts: Numbers of the global variables that belong to the world state (`engine.games.actions.handlers`).
+        settings: Addresses of the properties that do.
     """
 
-    def __init__(self, machine: Machine, story: StoryFile, facts: Iterable[int] = ()) -> None:
+    def __init__(
+        self, machine: Machine, story: StoryFile, facts: Iterable[int] = (), settings: Iterable[int] = ()
+    ) -> None:
         self._machine = machine
         self._lib = machine.env.frotz_lib
         self._memory = machine.memory
@@ -48,7 +51,8 @@ class World:
         start, end = _table(story)
         self._table = machine.memory[start:end]
         at = story.globals_at
-        cells = [at + 2 * number + half for number in sorted(facts) for half in (0, 1)]
+        words = [*settings, *(at + 2 * number for number in sorted(facts))]  # the variables last, as `Trial` has it
+        cells = [word + half for word in words for half in (0, 1)]
         self._facts = operator.itemgetter(*cells) if cells else None
         self._special: Any = None
         size = self._lib.get_special_ram_size()
@@ -100,6 +104,7 @@ class SupportedWorld(World):
         story: The story file.
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change by themselves.
+        settings: Addresses of the properties that belong to the world state.
     """
 
     def __init__(
@@ -108,10 +113,11 @@ class SupportedWorld(World):
         story: StoryFile,
         facts: Iterable[int] = (),
         noisy: Iterable[tuple[int, int]] = (),
+        settings: Iterable[int] = (),
     ) -> None:
         import numpy as np
 
-        super().__init__(machine, story, facts)
+        super().__init__(machine, story, facts, settings)
         count = self._lib.get_num_world_objs()
         beyond = min(count, story.object_count) * story.object_size
         self._masks = _masks(story, noisy)[beyond:]
@@ -163,6 +169,7 @@ class PlainWorld(World):
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change by themselves.
         counts: What is known of score and end.
+        settings: Addresses of the properties that belong to the world state.
     """
 
     def __init__(
@@ -172,10 +179,11 @@ class PlainWorld(World):
         facts: Iterable[int] = (),
         noisy: Iterable[tuple[int, int]] = (),
         counts: StoryCounts = StoryCounts(),  # noqa: B008 - frozen
+        settings: Iterable[int] = (),
     ) -> None:
         import numpy as np
 
-        super().__init__(machine, story, facts)
+        super().__init__(machine, story, facts, settings)
         self._counts = counts
         self._masks = _masks(story, noisy)
         self._cells = np.frombuffer(self._table, dtype=np.uint8)
