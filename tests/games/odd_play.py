@@ -17,7 +17,7 @@ from engine.games.kind import FALLBACK
 from engine.games.stories.inform import compile_story, solution_in
 
 FOLDER = Path(__file__).parent / "odd"
-NAMES = ("menu", "asks", "broken", "night")
+NAMES = ("menu", "submenu", "asks", "named", "broken", "night", "pages", "prose")
 EPISODES, STEPS = 4, 40
 
 

@@ -15,7 +15,7 @@ from tests.games.proving_ground import missing
 needs_inform = pytest.mark.skipif(bool(missing()), reason=missing())
 STORIES = [(path.stem, 5) for path in sorted(FOLDER.glob("*.inf"))]
 STORIES += [("tiny", 3), ("tiny", 4), ("tiny", 7), ("tiny", 8), ("echo", 8), ("question", 7), ("nolook", 8)]
-STORIES += [("asks", 8), ("menu", 8), ("broken", 8), ("night", 8)]
+STORIES += [("asks", 8), ("menu", 8), ("broken", 8), ("night", 8), ("pages", 8), ("submenu", 8), ("named", 8)]
 
 
 def opened(name, version, folder):
@@ -71,6 +71,65 @@ def test_a_menu_costs_two_steps_and_is_no_action_where_it_changes_nothing(tmp_pa
     assert left.text == "Back in the story."
     assert seen.place == "Cave"
     assert other.inventory.endswith("a stick")
+
+
+@needs_inform
+def test_menus_in_a_menu_are_left_at_once_or_by_way_of_what_counts(tmp_path):
+    game = opened("submenu", 5, tmp_path)
+    game.reset(1)
+    game.step("take card")
+    offered = [game.valid_actions()]
+    for line in ("use console", "press 2"):
+        game.step(line)
+        offered.append(game.valid_actions())
+    done = game.step("press 1 2 x 0 q")
+    later = game.valid_actions()
+    game.step("use console")
+    lamps = game.step("press 1")
+    more = game.step("press +")
+    left = game.step("north")  # a command leaves both menus
+    game.close()
+    assert "use console" in offered[0]
+    assert offered[1] == ("press 1", "press 2", "press q")
+    assert offered[2] == ("press 0 q", "press 1 2 x 0 q")
+    assert (done.score, done.place, "north" in later) == (1, "Cabin", True)
+    assert "press +" in lamps.text
+    assert "LAMPS: 1" in more.text
+    assert left.outcome == "won"
+
+
+@needs_inform
+def test_nothing_is_left_over_of_what_a_question_does_not_take(tmp_path):
+    game = opened("named", 5, tmp_path)
+    game.reset(1)
+    offered = [game.valid_actions()]
+    refused = game.step("2nd try")
+    for line in ("yes", "yes"):
+        game.step(line)
+    places = [game.step(line).place for line in ("north", "take coin", "look", "take coin")]
+    asked = game.step("north")
+    offered.append(game.valid_actions())
+    paid = game.step("yes")
+    won = game.step("hit gong")
+    game.close()
+    assert offered == [("yes", "no"), ("yes", "no")]
+    assert "Only letters" in refused.text
+    assert places == ["Bridge", "Gate", "Gate", "Gate"]  # without a coin the player is sent back
+    assert "for me, yes?" in asked.text
+    assert (paid.score, won.outcome) == (1, "won")
+
+
+@needs_inform
+def test_pages_in_a_row_cost_no_step(tmp_path):
+    game = opened("pages", 8, tmp_path)
+    first = game.reset(1)
+    offered = game.valid_actions()
+    taken = game.step("take stick")
+    game.close()
+    assert (first.place, first.description.splitlines()[0]) == ("Cave", "Cave")
+    assert offered == ("north", "take all")
+    assert taken.text.endswith("Taken.")
+    assert "Page 15" in taken.text
 
 
 @needs_inform
@@ -144,6 +203,13 @@ def test_only_words_of_the_story_are_fallen_back_on(tmp_path):
         ("It is pitch black. You are afraid.", "Cave", "It is pitch black"),
         ("Is that all?", "", ""),
         ("S. Tower. You are high up.", "", "S. Tower"),
+        ("You are standing at the\nfoot of a hill. It is high.\nA lamp is here.", "", "Foot of a hill"),
+        ("You're now in a hut. It is warm.", "", "Hut"),
+        ("You are in a hall, a large one.", "", "Hall"),
+        ("You are in a long, winding passage which\nleads nowhere.", "", "Long, winding passage"),
+        ("The road goes on for many miles to the old castle on", "", "The road goes on for many miles"),
+        ("Halls of the Mountain King, near the Great Door", "", "Halls of the Mountain King, near the Great Door"),
+        ("You are lost, and so is your map.", "You are lost", "You are lost, and so is your map"),
     ],
 )
 def test_a_place_is_named_as_the_story_prints_it(look, name, place):

@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 22
+SCHEME = 23
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 

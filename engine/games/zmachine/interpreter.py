@@ -210,7 +210,7 @@ class Interpreter:
         """Return what can be given to a story that waits for a key or an answer."""
         finder = self._action_finder()
         further = [line for line in finder.bare if line not in self._poison] if finder is not None else ()
-        return self._prompt.offered(leaving=self._screens > 1, further=further)
+        return self._prompt.offered(world=self._achieved if self._screens > 1 else None, further=further)
 
     def idle(self, commands: int) -> bool:
         """Go on with searches that a budget cut short; return whether anything is left to do."""
@@ -340,6 +340,10 @@ class Interpreter:
         if self._world is not None:
             return self._world.digest()
         return hashlib.md5(self._machine.memory, usedforsecurity=False).hexdigest()
+
+    def _achieved(self) -> str:
+        """Return what tells worlds apart, and states of one world with other scores."""
+        return f"{self._world_key()} {self._world.score() if self._world is not None else 0}"
 
     def _situation(self, last: Observation) -> str:
         """Return the key of all that valid actions depend on."""

@@ -20,13 +20,15 @@ _NAMES = (*_USUAL, *"456789abcdefghijklmorstuvwz", "down", "up", "right", "left"
 _SPELT = {"return": "enter", "esc": "escape", "backspace": "delete"}
 _BARE = frozenset({"enter", "space", "escape", *_SPELT})
 """Keys that may be typed without "press". Others, such as "up", can also be commands."""
-_LETTER = re.compile(r"(?<![\w'])([b-hj-z0-9])(?![\w'])", re.IGNORECASE)
-"""A letter or digit that a text names. "A" and "I" are words."""
+_NAMED = re.compile(r"(?<![\w'])[b-hj-z0-9](?![\w'])|(?<!\S)[-+*/=<>?#](?!\S)", re.IGNORECASE)
+"""A letter, digit or sign that a text names. "A" and "I" are words."""
 _LEAVING = ("q", "escape", "x", "0", "enter", "space")
 _CODES = {"enter": 13, "space": 32, "escape": 27, "up": 129, "down": 130, "left": 131, "right": 132, "delete": 8}
 _MOST_PAGES = 12
-_MOST_SCREENS = 8
-"""Screens on which a way out is looked for, and whose keys are kept."""
+_MOST_SCREENS = 12
+"""Screens on which a way out is looked for."""
+_MOST_KEPT = 32
+"""Screens whose keys are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def choices(machine: Machine) -> tuple[StoryKey, ...]:
     saved = machine.take()
     found: tuple[StoryKey, ...] | None = machine.screens.get(saved)
     if found is None:
-        if len(machine.screens) >= _MOST_SCREENS:
+        if len(machine.screens) >= _MOST_KEPT:
             machine.screens.clear()
         found = machine.screens[saved] = _choices(machine, saved)
     return found
@@ -68,8 +70,8 @@ def choices(machine: Machine) -> tuple[StoryKey, ...]:
 def _choices(machine: Machine, saved: Snapshot) -> tuple[StoryKey, ...]:
     groups = list[list[StoryKey]]()
     before = StoryKey("", saved)
-    named = {letter.lower() for letter in _LETTER.findall(machine.text)}
-    usual = (*_USUAL, *(name for name in _NAMES if name in named and name not in _USUAL))
+    named = {name.lower() for name in _NAMED.findall(machine.text)}
+    usual = (*_USUAL, *sorted(named.difference(_USUAL)))
     try:
         for at, name in enumerate(dict.fromkeys((*usual, *_NAMES))):
             if at == len(usual) and len(groups) == 1 and not _alike(groups[0][0], before):
@@ -129,6 +131,29 @@ def way_out(machine: Machine) -> tuple[str, ...]:
         return ()
     finally:
         machine.put(saved)
+
+
+def ways_through(machine: Machine) -> Iterator[tuple[str, ...]]:
+    """Yield the keys of ways to where a line is typed: out at once, and by each further screen, the nearest first.
+
+    The machine is where each way ends, and where it was after the last one.
+    """
+    saved = machine.take()
+    screens: list[tuple[Snapshot, tuple[str, ...]]] = [(saved, ())]
+    met = {_place(saved)}
+    for screen, pressed in screens:  # which grow
+        for key, after in _beyond(machine, screen):
+            if not machine.wants_key:
+                yield (*pressed, key)
+            elif _place(after) not in met and len(screens) < _MOST_SCREENS:
+                met.add(_place(after))
+                screens.append((after, (*pressed, key)))
+                way = way_out(machine)
+                for further in way:
+                    machine.press(further)
+                if way:
+                    yield (*pressed, key, *way)
+    machine.put(saved)
 
 
 def _beyond(machine: Machine, screen: Snapshot) -> Iterator[tuple[str, Snapshot]]:

@@ -8,9 +8,9 @@ was meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from engine.games.zmachine.keys import choices, keys_in, leave, turn_pages, way_out
+from engine.games.zmachine.keys import choices, keys_in, leave, turn_pages, way_out, ways_through
 from engine.games.zmachine.machine import Machine
 from engine.games.zmachine.parser_globals import Bearings
 from engine.games.zmachine.story import StoryFile
@@ -34,6 +34,8 @@ _BETWEEN = re.compile(r"\s*(?:[/|,]|,? or )\s*")
 _RANGE = re.compile(r"\b(\d{1,3})\s*(?:-|–|to|through|and)\s*(\d{1,3})\b")
 _WORD = re.compile(r"\w+")
 _MOST_LISTED = 12
+_MOST_WAYS = 6
+"""Ways out of a screen that are offered."""
 _ASKED = 400
 """Characters at the end of a text in which a question is looked for."""
 
@@ -89,19 +91,20 @@ class StoryPrompt:
         numbers = self._bearings.action_globals if self._bearings is not None else ()
         return story is None or all(global_value(machine, story, number) != NO_ACTION for number in numbers)
 
-    def offered(self, *, leaving: bool = False, further: Sequence[str] = ()) -> tuple[str, ...]:
+    def offered(self, *, world: Callable[[], str] | None = None, further: Sequence[str] = ()) -> tuple[str, ...]:
         """Return what can be given to a story that waits for a key or an answer; the situation stays.
 
         Args:
-            leaving: Of keys, only those that lead out of the screen, if any do.
+            world: Tells worlds apart. Given it, of keys only those that lead out of the screen are offered, if any do:
+                the fewest, and those that lead to other worlds.
             further: Commands that are tried as answers where not every line is one. A place that reads commands by
                 itself takes some of them.
         """
         if not self._machine.wants_key:
             return self._answers(further)
         with self._machine.probing("keys"):
-            way = way_out(self._machine) if leaving else ()
-            return (f"press {' '.join(way)}",) if way else tuple(f"press {key.name}" for key in choices(self._machine))
+            ways = self._ways_out(world) if world is not None else ()
+            return tuple(f"press {' '.join(way)}" for way in ways or ((key.name,) for key in choices(self._machine)))
 
     def give(self, line: str) -> str:
         """Press the keys that a line means, or answer with it; return what is printed."""
@@ -119,6 +122,11 @@ class StoryPrompt:
         if self.kind() == COMMAND:
             yield
             return
+        if self._machine.wants_key:
+            for _ in ways_through(self._machine):
+                if not self._machine.halted:
+                    yield
+            return
         here = self._machine.take()
         for line in self.offered():
             self._machine.put(here)
@@ -126,6 +134,23 @@ class StoryPrompt:
             leave(self._machine, "")
             if not self._machine.halted:
                 yield
+
+    def _ways_out(self, world: Callable[[], str]) -> tuple[tuple[str, ...], ...]:
+        machine = self._machine
+        way = way_out(machine)
+        if not way:
+            return ()
+        here = machine.take()
+        for key in way:
+            machine.press(key)
+        ways = {world(): way}
+        machine.put(here)
+        for way in ways_through(machine):
+            if not machine.halted:
+                ways.setdefault(world(), way)
+            if len(ways) == _MOST_WAYS:
+                break
+        return tuple(ways.values())
 
     def _answers(self, further: Sequence[str]) -> tuple[str, ...]:
         """Return the answers that a question takes: what its text lists, numbers if it speaks of one, or yes and no."""

@@ -23,6 +23,23 @@ _NO_PLACE = re.compile(r"\W*\w?\W*|.*\?|please answer .*", re.IGNORECASE)
 """A first line that names no place: a prompt, a single letter, a question."""
 _SENTENCE = re.compile(r"(?<=\w{3})\. ")
 """The end of a sentence. A stop after one or two letters is that of an abbreviation, as in "S. Tower"."""
+_FIRST_PART = (
+    re.compile(r".+?(?=[;:(—]|\s[-–]\s|, (?:a|an|the|now|and) )", re.IGNORECASE),
+    re.compile(r"(?:\S+ ){2,}?\S+?(?=,? (?:which|that|who|where|whose|with) )", re.IGNORECASE),
+)
+"""The first part of a sentence. A comma alone can stand between two adjectives."""
+_WRAPPED = re.compile(r"(?<![.!?\s]) *\n(?=[a-z])")
+"""The end of a line within a sentence."""
+_LEAD = re.compile(
+    r"(?:you(?:['’]re| are| stand)|i(?:['’]m| am))(?: (?:now|still|here))?(?: \w+ing)?"
+    r"(?: (?:at|by|in|inside|near|on|within))*\s+(?:(?:a|an|the)\s+)?(?=\S)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that tells where the player is: "You are standing in a"."""
+_LOOSE = re.compile(r"(?:,|\s+(?:a|an|the|and|of|at|by|in|on|to|from|into|for|is|are|its|your|this))+\Z", re.IGNORECASE)
+"""Words that do not end a name."""
+_MOST_WORDS = 8
+"""Words of a sentence that name a place. Printed names are seldom longer."""
 _FIRST_LINES = 4
 """Lines of a description among which the name of the place is looked for."""
 _TIME_GAME = 0x02
@@ -67,7 +84,7 @@ def place_of(look: str, name: str = "") -> str:
     """Return the name of the place that `look` printed, "" if it printed none.
 
     It is the line that begins with the name in the object tree, or else the first line: a story may print another name,
-    and in the dark the player does not know where this is.
+    and in the dark the player does not know where this is. Of a sentence it is the first words, without "You are in a".
 
     Args:
         name: The name in the object tree, "" if unknown.
@@ -78,7 +95,28 @@ def place_of(look: str, name: str = "") -> str:
     lines = [_FAR.split(line.strip())[0] for line in look.splitlines() if line.strip()]
     named = [line for line in lines[:_FIRST_LINES] if name and line.lower().startswith(name.lower())]
     first = next((line for line in (*named, *lines[:1]) if not _NO_PLACE.fullmatch(line)), "")
-    return _SENTENCE.split(first)[0].rstrip(".!")[:60]
+    sentence, *others = _SENTENCE.split(first)
+    told = sentence.rstrip(".!")
+    if first in named or not (others or told != sentence or _LEAD.match(told) or not _is_short(told)):
+        return told[:60]
+    if not others:
+        first = _WRAPPED.sub(" ", look[look.index(first) :]).splitlines()[0]
+    return _first_words(_SENTENCE.split(first)[0].rstrip(".!"))[:60]
+
+
+def _is_short(heading: str) -> bool:
+    """Whether a line can be a printed name: it has few words, or its long ones are capitalised."""
+    words = heading.split()
+    return len(words) <= _MOST_WORDS or all(word[0].isupper() for word in words if len(word) > 4 and word[0].isalpha())
+
+
+def _first_words(sentence: str) -> str:
+    """Return the first words of a sentence, by which the place that it describes can be named."""
+    rest = _LEAD.sub("", sentence, count=1) if _LEAD.match(sentence) else sentence
+    first = min((part[0] for form in _FIRST_PART if (part := form.match(rest))), key=len, default=rest)
+    short = " ".join(first.split()[:_MOST_WORDS])
+    short = _LOOSE.sub("", short) or short
+    return short[:1].upper() + short[1:]
 
 
 def known_status(machine: Machine, text: str) -> PlayerStatus:
