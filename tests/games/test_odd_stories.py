@@ -129,6 +129,7 @@ def test_pages_in_a_row_cost_no_step(tmp_path):
     assert (first.place, first.description.splitlines()[0]) == ("Cave", "Cave")
     assert offered == ("north", "take all")
     assert taken.text.endswith("Taken.")
+    assert "\n>" not in taken.text
     assert "Page 15" in taken.text
 
 

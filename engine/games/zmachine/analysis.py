@@ -29,7 +29,7 @@ from engine.games.zmachine.vocabulary import Wording
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
 """Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
-SCHEME = 7
+SCHEME = 8
 """Version of the analysis. Increase it when the analysis changes."""
 
 

@@ -136,7 +136,7 @@ class Interpreter:
         else:
             ours = self._controls.intercepted(line)
             if ours is None:
-                printed = leave(machine, "")
+                printed = self._only(leave(machine, ""))
                 if machine.wants_key:
                     ours = _NO_WAY.format(", ".join(self._prompt.offered()))
                 else:
