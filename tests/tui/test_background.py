@@ -98,8 +98,8 @@ def test_screens_do_all_their_work_in_the_background_with_this():
     own = re.compile(r"run_worker|run_in_executor|to_thread|Thread\(|@work\b|create_task")
     allowed = {
         "app.py": "begins the pictures, and leaves when the terminal closes", "background.py": "this",
-        "closing.py": "ends the process", "pictures/overlay.py": "catches everything", "source.py": "InThread",
-        "plain/terminal.py": "no screen", "screens/running.py": "waits for the end of the session; q again leaves",
+        "shutdown.py": "ends the process", "pictures/overlay.py": "catches everything", "source.py": "InThread",
+        "plain/terminal.py": "no screen", "screens/run_base.py": "waits for the end of the session; q again leaves",
     }  # fmt: skip
     found = {str(path.relative_to(root)) for path in root.rglob("*.py") if own.search(path.read_text("utf-8"))}
     assert found == set(allowed)

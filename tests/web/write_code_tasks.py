@@ -153,7 +153,8 @@ def _asked(written: Written) -> None:
          "forty"),
     ):  # fmt: skip
         thread = data.thread_id(title)
-        written.ask(question, {"who": "Priya Raman", "title": title}, answer,
+        people = {"who": "Priya Raman"} if "{{who}}" in question else {}
+        written.ask(question, {**people, "title": title}, answer,
                     [["get", f"/forumpost/{thread}"], ["read", rf"(?:At|in) ({answer})"]], "nine")  # fmt: skip
     written.ask("How many seconds does a client wait for an answer, according to the wiki page Sync Protocol?", {}, 30,
                 [["get", "/wiki?name=Sync+Protocol"], ["read", r"waits (\d+)"]], "512")  # fmt: skip
