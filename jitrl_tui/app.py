@@ -132,7 +132,8 @@ class JitrlApp(Host):
                 self.graphics, self._to_terminal, self.run_worker, self._no_pictures, grey=self.no_color
             )
         top = self.screen
-        pane = top.panes.picture if isinstance(top, WatchScreen) and top.is_mounted else None
+        watching = self.watching
+        pane = watching.panes.picture if watching is not None and watching is top and top.is_mounted else None
         self._overlay.after_frame(top, pane, written)
 
     def _no_pictures(self) -> None:

@@ -116,14 +116,14 @@ def test_keys_that_come_in_one_burst_are_taken_in_their_order(tmp_path):
         terminal.wait_for("your command (", 60)
         terminal.send("\x15look under the floor\r")
         terminal.wait_for("> look under the floor")
-        terminal.wait_for("PAUSED")
+        terminal.wait_for("YOUR TURN")
         terminal.send("abc def\x15xyzqq\x7f\x7fzy\r")
         terminal.wait_for("> xyzzy")
-        terminal.wait_for("PAUSED")
+        terminal.wait_for("YOUR TURN")
         terminal.send("\x15plugh\r\x15say hello\r")  # a line typed ahead is for the decision after
         terminal.wait_for("> say hello")
         terminal.send("\x1b")
-        terminal.wait_for("PAUSED")
+        terminal.wait_for("YOUR TURN")
     steps = [(step.provenance, step.action) for step in stepped(tmp_path)]
     assert steps == [("human", text) for text in ("look under the floor", "xyzzy", "plugh", "say hello")]
 
