@@ -159,7 +159,8 @@ class JitrlApp(Host):
 
     def action_leave(self) -> None:
         """End the app properly from any screen, without a question."""
-        runs = (screen for screen in self.screen_stack if isinstance(screen, RunningScreen) and screen.goes_on())
+        screens = (screen for screen in self.screen_stack if isinstance(screen, RunningScreen))
+        runs = (screen for screen in screens if screen.ending.stops_something)
         screen = next(runs, None)
         if screen is None:
             self.leave_now()

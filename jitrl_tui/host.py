@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.actions import ActionParseResult
 from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.dom import DOMNode
 
-from jitrl_tui.keymap import Key
+from jitrl_tui.keymap import Key, do
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.source import Source
 from jitrl_tui.widgets.lines import ACCENT
@@ -76,6 +78,17 @@ class Host(App[int]):
     COMMANDS: ClassVar = {KeyCommands}
     graphics: Graphics
     last_source: Source | None = None
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do what an action names, if it is one of the screen's commands; else it is an action of Textual."""
+        commands = getattr(default_namespace, "commands", {})
+        done = isinstance(action, str) and do(commands, action)
+        return done or await super().run_action(action, default_namespace, namespaces)
 
     @property
     def has_home(self) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from textual.actions import parse
 from textual.binding import Binding, BindingsMap
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 from textual.widget import Widget
@@ -43,7 +44,8 @@ class Key:
     Attributes:
         keys: Textual's names, separated by commas. A click in the footer presses the first one.
         written: The key as people write it.
-        action: Name of its action, without the prefix `action_`.
+        action: What it does: the name of one of the screen's commands, or of an action of Textual without the prefix
+            `action_`.
         label: What it does in one to three words, for the footer and the first page of the help.
         meaning: Text in the help.
         rank: Keys with the highest rank are left out first if the footer is too short. Those of rank `SHEET` are not
@@ -408,6 +410,23 @@ def _is_character(name: str) -> bool:
         unicodedata.lookup(name.replace("_", " ").upper())
     except (KeyError, ValueError):  # no name, or no text
         return False
+    return True
+
+
+Commands = Mapping[str, Callable[..., object]]
+"""What a screen can do, by the names of actions in the tables."""
+
+
+def do(commands: Commands, action: str, *typed: str) -> bool:
+    """Do what an action such as `look(-1)` names; return whether it is among the commands.
+
+    Args:
+        typed: What a person typed after it.
+    """
+    destination, name, given = parse(action)
+    if destination or name not in commands:
+        return False
+    commands[name](*given, *typed)
     return True
 
 

@@ -14,8 +14,8 @@ class Typed:
         meaning: What it does, for the help.
         takes: What follows the name, "" for nothing.
         also: Other names.
-        action: The action of the watch screen that it runs, with what the action is given after a colon.
-        given: The method of the watch screen that takes what follows the name, "" if nothing does.
+        action: The command of the watch screen that it is, as keys name it, too; "" if it is only there in plain lines,
+            because the screen has a key for it. Where something follows the name, the command takes it.
     """
 
     name: str
@@ -23,12 +23,6 @@ class Typed:
     takes: str = ""
     also: tuple[str, ...] = ()
     action: str = ""
-    given: str = ""
-
-    @property
-    def lines(self) -> bool:
-        """Whether it is only there in plain lines; the screen has a key for it."""
-        return not self.action and not self.given
 
     @property
     def usage(self) -> str:
@@ -37,17 +31,17 @@ class Typed:
 
 
 COMMANDS = (
-    Typed("why", "why the agent would choose what it proposes", action="pane:why"),
+    Typed("why", "why the agent would choose what it proposes", action="pane('why')"),
     Typed("options", "the candidates with their probabilities before and after memory", also=("candidates",),
-        action="pane:candidates"),
-    Typed("memory", "the remembered steps and texts behind them", also=("mem",), action="pane:memory"),
-    Typed("map", "the places of the game, with what memory expects there", action="pane:map"),
+        action="pane('candidates')"),
+    Typed("memory", "the remembered steps and texts behind them", also=("mem",), action="pane('memory')"),
+    Typed("map", "the places of the game, with what memory expects there", action="pane('map')"),
     Typed("hint", "a hint at the best-known action: its first word; again: the whole action", action="hint"),
-    Typed("note", "keep a note with this session", "TEXT", action="notes", given="keep_note"),
+    Typed("note", "keep a note with this session", "TEXT", action="notes"),
     Typed("notes", "the notes of this session", action="notes"),
     Typed("export",
         "write what was read and typed to a file: .txt, .md, .html or .json; `--thoughts FILE` adds reasons", "FILE",
-        action="export", given="export"),
+        action="export"),
     Typed("actions", "the actions that are possible here", action="all_actions"),
     Typed("page", "on the web: the page drawn in text; the number of an element is an action, too"),
     Typed("score", "score, step, episode", action="score"),
@@ -56,18 +50,17 @@ COMMANDS = (
     Typed("end", "end this episode now; it is cut off, judged and remembered like any other", action="end_episode"),
     Typed("break", "the breakpoints, at which the run stops; in plain lines, RULE adds one and `off` removes all",
         "RULE", action="breakpoints"),
-    Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME", action="save",
-        given="keep"),
-    Typed("load", "go on from a save, in a session of its own", "NAME", action="load", given="load"),
+    Typed("save", "save the game as it stands; every session also saves itself, step by step", "NAME", action="save"),
+    Typed("load", "go on from a save, in a session of its own", "NAME", action="load"),
     Typed("saves", "the saves there are", action="load"),
     Typed("branch",
         "go on from after step N of this episode, in a session with a memory of its own, as it was then; "
-        "`N shared`: with the memory of this session, as it is now", "N", action="branch", given="branch"),
+        "`N shared`: with the memory of this session, as it is now", "N", action="branch"),
     Typed("pause", "wait before the next action"),
     Typed("go", "go on"),
     Typed("step", "one step, then wait"),
     Typed("speed", "seconds between steps", "S"),
-    Typed("auto", "let the agent play N steps by itself", "N", given="hand_over"),
+    Typed("auto", "let the agent play N steps by itself", "N", action="hand_over"),
     Typed("forward", "let the agent play to the end of the episode"),
     Typed("help", "this list", action="help"),
     Typed("quit", "leave; the session goes on from here next time", also=("q", "exit"), action="leave_at_once"),
@@ -96,17 +89,17 @@ def help_lines(*, lines: bool) -> list[str]:
     Args:
         lines: For plain lines; otherwise for the command line of the screen.
     """
-    shown = [command for command in COMMANDS if lines or not command.lines]
+    shown = [command for command in COMMANDS if lines or command.action]
     width = max(len(command.usage) for command in shown)
     return [f"{command.usage:<{width}}  {command.meaning}" for command in shown]
 
 
 def words() -> list[str]:
     """Return what can be typed on the screen, for completion."""
-    return [f"/{command.name}{' ' if command.takes else ''}" for command in COMMANDS if not command.lines]
+    return [f"/{command.name}{' ' if command.takes else ''}" for command in COMMANDS if command.action]
 
 
 def help_list() -> str:
     """Return what can be typed on the screen as a list in Markdown."""
-    rows = [f"- `{command.usage}`: {command.meaning}" for command in COMMANDS if not command.lines]
+    rows = [f"- `{command.usage}`: {command.meaning}" for command in COMMANDS if command.action]
     return "\n".join(["Where you play, these can be typed:", "", *rows])

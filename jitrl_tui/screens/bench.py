@@ -21,7 +21,7 @@ from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.follow import followed
 from jitrl_tui.screens.recordings import RecordingScreen, SessionDialog, recordings
-from jitrl_tui.screens.run_base import RunningScreen
+from jitrl_tui.screens.run_base import Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.curves import ArmCurves, CellCurve
@@ -29,6 +29,10 @@ from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, STRONG, fit
 
+FRAME_S = 1 / 5
+"""Shortest time between two drawings, in seconds."""
+BATCH = 4000
+"""Messages that are taken in before keys are handled again."""
 NARROW = 100
 """Windows of fewer columns have the curves below the list."""
 _BAR = 24
@@ -43,12 +47,9 @@ class BenchScreen(RunningScreen):
     """
 
     CSS_PATH = "bench.tcss"
-    frame_s = 1 / 5
-    batch = 4000
-    waits_for = "stopping the cells after their present step; q again leaves at once"
 
     def __init__(self, source: BenchSource) -> None:
-        super().__init__(source)
+        super().__init__()
         self.key_table = keymap.of("bench")
         self._bindings = keymap.bound(self._bindings, self.key_table, "bench")
         self.source = source
@@ -58,12 +59,17 @@ class BenchScreen(RunningScreen):
         self._ended_at = 0.0
         self._finishing = False
         self._wanted = ""
+        self.feed = Feed(self, self.take_in, frame_s=FRAME_S, batch=BATCH)
+        self.ending = Ending(
+            source, self, self._draw_lines, lambda: self.over is None,
+            "stopping the cells after their present step; q again leaves at once",
+        )  # fmt: skip
 
     # ------------------------------------------------------------------------------------ composing
 
     def compose(self) -> ComposeResult:
         """Make all widgets once."""
-        yield Static(id="tiny", markup=False)
+        yield TooSmall()
         yield Static(id="head", markup=False)
         with Container(id="body"):
             yield CellList("cells")
@@ -83,12 +89,17 @@ class BenchScreen(RunningScreen):
         self._arrange()
         self._draw()
         self.app.last_source = self.source
-        self.source.start(self._inbox)
+        self.source.start(self.feed.inbox)
 
     @property
     def cells(self) -> CellList:
         """The list of cells."""
         return self.query_one(CellList)
+
+    def on_resize(self) -> None:
+        """Arrange the widgets for the new size."""
+        self._arrange()
+        self.call_after_refresh(self._draw)
 
     def _arrange(self) -> None:
         width, height = self.app.size
@@ -96,7 +107,7 @@ class BenchScreen(RunningScreen):
         self.set_class(width < NARROW, "-narrow")
         for name in ("#head", "#body", "#said", "#totals", "#keybar"):
             self.query_one(name).display = not tiny
-        self.show_too_small(tiny)
+        self.query_one(TooSmall).show(tiny)
 
     # ------------------------------------------------------------------------------------- messages
 
@@ -111,7 +122,7 @@ class BenchScreen(RunningScreen):
             else:
                 self.progress.tell(item)
         self._draw()
-        if self.over is not None and self.source.failure and not self.leaving:
+        if self.over is not None and self.source.failure and not self.ending.told:
             self.app.push_screen(dialogs.ErrorDialog(self.source.failure, self.source.failed_as), self._after_error)
 
     def _after_error(self, answer: str | None) -> None:
@@ -123,7 +134,7 @@ class BenchScreen(RunningScreen):
     def _draw(self) -> None:
         if not self.is_mounted:
             return
-        self.drawn()
+        self.feed.drawn()
         rows, cells = listed(self.progress, self._wanted), self.cells
         cells.message = "  No cell has these words." if self._wanted else "  This run has no cells."
         cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
@@ -160,8 +171,8 @@ class BenchScreen(RunningScreen):
     def _state(self) -> Content:
         counts = self.progress.counts
         failed = f"✗ {counts['failed']} failed  " if counts["failed"] else ""
-        if self.leaving:
-            return Content.styled(self.leaving, HUMAN)
+        if self.ending.told:
+            return Content.styled(self.ending.told, HUMAN)
         if self.over is None:
             text, style = f"▸ {counts['running']} running", GOOD
             if self._finishing:
@@ -194,10 +205,6 @@ class BenchScreen(RunningScreen):
         going = self.source.live and self.over is None
         keys = keymap.footer([key for key in self.key_table if going or key.action != "finish"])
         return [("↑↓", "choose", "down", 3), *keys]
-
-    def show_leaving(self) -> None:
-        """Show what is waited for."""
-        self._draw_lines()
 
     # ------------------------------------------------------------------------------------- commands
 
@@ -258,7 +265,7 @@ class BenchScreen(RunningScreen):
 
     def action_finish(self) -> None:
         """Begin no more cells, after a question."""
-        if not self.goes_on():
+        if not self.ending.stops_something:
             self.notify("No cell is being played.", severity="warning", timeout=3)
             return
 
@@ -274,11 +281,7 @@ class BenchScreen(RunningScreen):
     def action_leave(self) -> None:
         """Leave. A run that goes on is stopped, after a question; if it is being stopped, it is left at once."""
         question = f"Leaving stops the run: {self._playing()}. What was played is kept, and it can be taken up again."
-        self.ask_to_leave(question, "stop and leave", self.app.leave_now)
-
-    def goes_on(self) -> bool:
-        """Return whether cells are being played here."""
-        return super().goes_on() and self.over is None
+        self.ending.ask(question, "stop and leave", self.app.leave_now)
 
     def _playing(self) -> str:
         running = self.progress.counts["running"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.screen import Screen
 
 from engine.errors import JitrlError
 from jitrl_tui import curves, history
@@ -18,13 +17,11 @@ from jitrl_tui.help import page
 from jitrl_tui.history import Past, PlayedSession
 from jitrl_tui.screens.dialogs import Dialog, PickDialog
 from jitrl_tui.screens.help import HelpDialog
+from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.screens.wait import WaitDialog
 from jitrl_tui.view import RunView
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
-
-if TYPE_CHECKING:
-    from engine.session.branches import Keeper
 
 _KEYS = "← → measure · z all · a add · c clear · e export · ? help · Esc closes"
 _EVERY_S = 1.0
@@ -223,49 +220,41 @@ class CurveExportDialog(PickDialog):
         return [(name, Content(f"  {name}")) for name in names]
 
 
-class WithCurves(Screen[int]):
-    """The part of the watch screen that compares with earlier sessions.
+class EarlierSessions:
+    """Compares a run with earlier sessions.
+
+    Args:
+        run: The run.
+        screen: Its screen.
 
     Attributes:
-        keeper: Has the saves folder; None for a recording.
-        recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
-        earlier_scores: Mean score of each episode in earlier sessions that can be compared.
+        scores: Mean score of each episode in earlier sessions that can be compared.
     """
 
-    keeper: Keeper | None
-    recorded: tuple[Path, Path] | None
-    view: RunView
-    shown_view: RunView
-    earlier_scores: tuple[float, ...] = ()
-    _looked = False
+    def __init__(self, run: ShownRun, screen: Surface) -> None:
+        self._run, self._screen = run, screen
+        self._work: Background | None = None
+        self.scores: tuple[float, ...] = ()
 
-    @property
-    def _beside(self) -> Path | None:
-        """The saves folder with the sessions to compare with, None if there is none."""
-        if self.keeper is not None:
-            return self.keeper.saves
-        return self.recorded[0] if self.recorded is not None else None
-
-    def action_curves(self) -> None:
+    def open_curves(self) -> None:
         """Open the window with the curves."""
-        self.app.push_screen(CurvesScreen(lambda: self.shown_view, self._beside))
+        self._screen.app.push_screen(CurvesScreen(lambda: self._run.shown, self._run.saves))
 
-    def look_for_earlier(self) -> None:
+    def look(self) -> None:
         """Once the session has begun, look for earlier ones in a thread, for the pane with the learning curve."""
-        started, saves = self.view.started, self._beside
-        if started is None or saves is None or self._looked:
+        started, saves = self._run.view.started, self._run.saves
+        if started is None or saves is None or self._work is not None:
             return
-        self._looked = True
-        self._looking_for = Background(self)
-        self._looking_for.begin(
+        self._work = Background(self._screen)
+        self._work.begin(
             lambda told: history.earlier(saves, started.session, started),
-            self._found_earlier,
-            lambda sentence: self.notify(sentence, severity="warning", timeout=6),
+            self._found,
+            lambda sentence: self._screen.notify(sentence, severity="warning", timeout=6),
         )
 
-    def _found_earlier(self, found: Sequence[Past]) -> None:
+    def _found(self, found: Sequence[Past]) -> None:
         scores = history.means_of([[row.score for row in rows] for _, rows in found])
-        self.earlier_scores = self.view.previous = tuple(scores)
+        self.scores = self._run.view.previous = tuple(scores)
 
 
 def _others(saves: Path, own: PlayedSession, taken: set[str]) -> list[PlayedSession]:

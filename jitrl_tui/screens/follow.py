@@ -8,8 +8,10 @@ from pathlib import Path
 from jitrl_tui import keymap
 from jitrl_tui.follower import FollowSource, Reach
 from jitrl_tui.preferences import used
-from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens import help
+from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.overrule import Overruling
+from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.screens.watch import WatchScreen
 
 READ_ONLY = "following, read-only"
@@ -31,7 +33,6 @@ class FollowScreen(WatchScreen):
     """
 
     CSS_PATH = "watch.tcss"
-    source: FollowSource
 
     def __init__(
         self, source: FollowSource, *, cell: bool = False, over: bool = False, folder: Path | None = None
@@ -43,8 +44,13 @@ class FollowScreen(WatchScreen):
             pages = PageStore(folder)
         super().__init__(source, delay=0.0, pages=pages)
         self._over = over
-        self.overruling = FollowOverruling(self, cell)
-        source.changed = lambda: self.app.call_later(self._draw)
+        self._held = HeldSession(source, self.run, self, self.overruling, cell=cell)
+        self.commands |= {
+            "toggle_pause": self._held.toggle_pause,
+            "step_once": self._held.step_once,
+            "stop_session": self._held.ask_to_stop,
+        }
+        source.changed = lambda: self.app.call_later(self.redraw)
         source.told = lambda text, good: self.app.call_later(self._tell, text, good)
 
     def keys_of_screen(self) -> tuple[keymap.Key, ...]:
@@ -71,11 +77,11 @@ class FollowScreen(WatchScreen):
     @property
     def following(self) -> str:  # type: ignore[override]
         """How the session is shown, in a few words."""
-        return "in your hand" if self.source.held else READ_ONLY
+        return "in your hand" if self._held.source.held else READ_ONLY
 
     def banner(self) -> str:
         """Return where the session is played, whether it lives, and who holds it."""
-        source, sign = self.source, self.source.sign
+        source, sign = self._held.source, self._held.source.sign
         if not source.loaded:
             return "Following, read-only."
         if sign is None or not source.lives:
@@ -90,7 +96,7 @@ class FollowScreen(WatchScreen):
         return f"Following, read-only. {where}; {how}."
 
     def _not_played(self) -> str:
-        sign, view = self.source.sign, self.view
+        sign, view = self._held.source.sign, self.view
         if view.ended is not None and view.activity == "ended":
             return "The session is over." if view.ended.finished else "It was stopped, and can be taken up again."
         if sign is not None:
@@ -100,58 +106,23 @@ class FollowScreen(WatchScreen):
     def keys_now(self) -> Sequence[keymap.Key]:
         """Return the keys that do something now."""
         steers = ("toggle_pause", "step_once", "stop_session", "overrule")
-        return [key for key in self.key_table if self.source.lives or key.action not in steers]
+        return [key for key in self.key_table if self._held.source.lives or key.action not in steers]
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         kind = self.panes.kind_with_focus()
-        labels = {"toggle_pause": "hand back"} if self.source.held else {}
+        labels = {"toggle_pause": "hand back"} if self._held.source.held else {}
         keys = keymap.footer(self.keys_now(), self.focused, kind.name if kind else "", labels)
-        if self._looking is not None:
+        if self.run.back is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         return keys
 
-    # ------------------------------------------------------------------------------------- steering
-
-    def may_steer(self) -> bool:
-        """Return whether commands reach the session; say why not."""
-        sign = self.source.sign
-        if sign is None or not self.source.lives:
-            self.notify("Nobody plays this session now, so there is nothing to steer.", severity="warning")
-        elif not sign.steerable:
-            self.notify("This session is steered at its own screen alone.", severity="warning")
-        else:
-            return True
-        return False
-
-    def action_toggle_pause(self) -> None:
-        """Take the session in hand, or hand it back."""
-        if self.may_steer():
-            self.present()
-            if self.source.held:
-                self.source.resume()
-            else:
-                self.source.pause()
-
-    def action_step_once(self) -> None:
-        """Let a session that is held take one step; take another one in hand."""
-        if self.may_steer():
-            self.present()
-            if self.source.held:
-                self.source.step_once()
-            else:
-                self.source.pause()
-
-    def action_stop_session(self) -> None:
-        """Stop the session, after a question."""
-        if not self.may_steer():
-            return
-        text = "The session stops after its running step. What was played is kept, and it can be taken up again."
-        dialog = dialogs.ConfirmDialog("stop the session?", text, "stop it")
-        self.app.push_screen(dialog, lambda yes: yes and self.source.stop_session())
+    def overrule(self, action: str = "") -> None:
+        """Ask for another action in place of the decision that waits; the session is taken in hand for it."""
+        self._held.overrule(action)
 
     # -------------------------------------------------------------------------------------- leaving
 
-    def action_leave(self) -> None:
+    def ask_leave(self) -> None:
         """Leave. The session goes on, so there is no question."""
         self.leave_properly()
 
@@ -161,44 +132,83 @@ class FollowScreen(WatchScreen):
         if self._over:
             self.dismiss()
         else:
-            self.leave(self.app.leave_now)
+            self.ending.leave(self.app.leave_now)
 
-    def action_help(self) -> None:
+    def show_help(self) -> None:
         """Show the help."""
         self.app.push_screen(
             help.of_watching("follow", (), self.keys_now(), self.panes.kind_with_focus(), self.focused, "")
         )
 
 
-class FollowOverruling(Overruling):
-    """Does the same for a session of another process, which is taken in hand for it.
+class HeldSession:
+    """Takes a session of another process in hand, lets it take steps, and hands it back.
 
     Args:
+        source: The session.
+        run: The same, as it is displayed.
         screen: The screen.
+        overruling: Asks for another action.
         cell: Whether the session is a cell of a benchmark. Then the person is asked first whether to overrule it.
     """
 
-    _screen: FollowScreen
-
-    def __init__(self, screen: FollowScreen, cell: bool) -> None:
-        super().__init__(screen)
+    def __init__(
+        self, source: FollowSource, run: ShownRun, screen: Surface, overruling: Overruling, *, cell: bool
+    ) -> None:
+        self.source, self._run, self._screen, self._overruling = source, run, screen, overruling
         self._confirm = cell
 
-    def ask(self, typed: str = "") -> None:
-        """Open the window with a typed text, if the session can be steered."""
-        if not self._screen.may_steer():
+    def _may(self) -> bool:
+        """Return whether commands reach the session; say why not."""
+        sign, why = self.source.sign, ""
+        if sign is None or not self.source.lives:
+            why = "Nobody plays this session now, so there is nothing to steer."
+        elif not sign.steerable:
+            why = "This session is steered at its own screen alone."
+        if why:
+            self._screen.notify(why, severity="warning")
+        return not why
+
+    def toggle_pause(self) -> None:
+        """Take the session in hand, or hand it back."""
+        if self._may():
+            self._run.present()
+            if self.source.held:
+                self.source.resume()
+            else:
+                self.source.pause()
+
+    def step_once(self) -> None:
+        """Let a session that is held take one step; take another one in hand."""
+        if self._may():
+            self._run.present()
+            if self.source.held:
+                self.source.step_once()
+            else:
+                self.source.pause()
+
+    def ask_to_stop(self) -> None:
+        """Stop the session, after a question."""
+        if self._may():
+            text = "The session stops after its running step. What was played is kept, and it can be taken up again."
+            dialog = ConfirmDialog("stop the session?", text, "stop it")
+            self._screen.app.push_screen(dialog, lambda yes: yes and self.source.stop_session())
+
+    def overrule(self, typed: str) -> None:
+        """Open the window that asks for an action with a typed text, if the session can be steered."""
+        if not self._may():
             return
         if self._confirm:
-            dialog = dialogs.ConfirmDialog("overrule a cell?", _MARKED, "overrule it")
-            self._screen.app.push_screen(dialog, lambda yes: yes and self._hold(typed))
+            dialog = ConfirmDialog("overrule a cell?", _MARKED, "overrule it")
+            self._screen.app.push_screen(dialog, lambda yes: yes and self._overrule(typed))
         else:
-            self._hold(typed)
+            self._overrule(typed)
 
-    def _hold(self, typed: str) -> None:
+    def _overrule(self, typed: str) -> None:
         self._confirm = False
-        if not self._screen.source.held:
-            self._screen.source.pause()
-        self._open(typed, goes_on=False)
+        if not self.source.held:
+            self.source.pause()
+        self._overruling.open(typed, goes_on=False)
 
 
 def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine import worked
 from engine.errors import JitrlError
@@ -19,13 +19,13 @@ from jitrl_tui import hits
 from jitrl_tui.background import STORING, Background, Told
 from jitrl_tui.output import one_line
 from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
-from jitrl_tui.screens.recorded import Recorded, Running
+from jitrl_tui.screens.recorded import Recorded
+from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.view import Choice, signed
 
 if TYPE_CHECKING:
     from engine.session.recorded import Again, RecordedRun
     from engine.session.whatif import Influence
-    from jitrl_tui.host import Host
     from jitrl_tui.screens.whatif import GoOn
 
 _SEEN = 0.005
@@ -33,21 +33,6 @@ _SEEN = 0.005
 WAYS = "Backspace undoes, S keeps, Esc drops"
 PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
 PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
-
-
-class Watching(Running, Protocol):
-    """What the hands need of the watch screen."""
-
-    app: Host
-
-    @property
-    def shown_choice(self) -> Choice | None:
-        """The displayed choice as it was made."""
-        ...
-
-    def redraw(self) -> None:
-        """Draw everything."""
-        ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,17 +56,18 @@ class Hands:
     """The trial of a watch screen.
 
     Args:
-        screen: The screen.
+        run: The run.
+        screen: Its screen.
     """
 
-    def __init__(self, screen: Watching) -> None:
-        self._screen = screen
+    def __init__(self, run: ShownRun, screen: Surface) -> None:
+        self._run, self._screen = run, screen
         self._edits: list[Edit] = []
         self._at: tuple[int, int] | None = None
         self._now: Choice | None = None
         self._influence: dict[int, str] = {}
         self._nearest = ""
-        self.recorded = Recorded(screen, lambda sentence: self._say(sentence, severity="error"))
+        self.recorded = Recorded(run, lambda sentence: self._say(sentence, severity="error"))
         self.work = Background(screen)
         """The work in the background."""
 
@@ -116,7 +102,7 @@ class Hands:
 
     def _effect(self) -> str:
         """Return what the trial does to the choice, in a few words."""
-        made = self._screen.shown_choice
+        made = self._run.choice
         if self._now is None or made is None:
             return "the choice could not be made again"
         was, now = made.decision, self._now.decision
@@ -209,11 +195,10 @@ class Hands:
         self._screen.app.push_screen(NumberDialog(title, hint, before), given)
 
     def _add(self, edit: Edit) -> None:
-        choice = self._screen.shown_choice
+        choice = self._run.choice
         if choice is None or self.work.storing:
             return
-        if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
-            self._screen.source.pause()  # so that the decision stays while something is tried out
+        self._run.hold()
         if not self._edits:
             self._at = _place(choice)
         self._edits.append(edit)
@@ -240,7 +225,7 @@ class Hands:
 
     def _again(self) -> None:
         """Make the choice again as if memory were changed."""
-        choice, at, lens = self._screen.shown_choice, self._at, self.lens
+        choice, at, lens = self._run.choice, self._at, self.lens
         self._influence, self._nearest, self._now = {}, "", None
         if not self._edits or choice is None or at is None:
             self.drop()
@@ -249,7 +234,7 @@ class Hands:
         def work(told: Told) -> Again | None:
             from engine.session import whatif
 
-            run = self.recorded.run().run()
+            run = self.recorded.open().run()
             return whatif.trial(run, at, lens=lens, check=_counted(told, _until(run, at)))
 
         def finished(again: Again | None) -> None:
@@ -261,13 +246,13 @@ class Hands:
 
     def _rank(self) -> None:
         """Rank the remembered steps by what they do to the choice; where there are none, find the nearest one."""
-        choice = self._screen.shown_choice
+        choice = self._run.choice
         if choice is None or choice.decision.update is None:
             self._say("Nothing that is remembered bears on this choice.")
             return
         at = _place(choice)
         lens = self.lens if self._edits else CLEAR
-        if hits.could_be_near(choice, self._screen.view.memory_entries):
+        if hits.could_be_near(choice, self._run.view.memory_entries):
             self._find_nearest(at, lens)
             return
         entries = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
@@ -275,7 +260,7 @@ class Hands:
         def work(told: Told) -> list[Influence]:
             from engine.session import whatif
 
-            run = self.recorded.run().run()
+            run = self.recorded.open().run()
             check = _counted(told, _until(run, at) * (1 + len(entries)))
             return whatif.influence(run, at, lens=lens, check=check)
 
@@ -298,7 +283,7 @@ class Hands:
         def work(told: Told) -> tuple[Neighbour | None, float]:
             from engine.session import whatif
 
-            run = self.recorded.run().run()
+            run = self.recorded.open().run()
             return whatif.nearest(run, at, lens=lens, check=_counted(told, 1))
 
         def finished(found: tuple[Neighbour | None, float]) -> None:
@@ -316,14 +301,14 @@ class Hands:
 
     def keep(self) -> None:
         """Store the changes. A running session decides again from them."""
-        lens, screen = self.lens, self._screen
+        lens, shown = self.lens, self._run
         if not self._may():
             return
 
         def work(told: Told) -> str:
             from engine.session import whatif
 
-            opened = self.recorded.run()
+            opened = self.recorded.open()
             run = opened.run()
             assert run.scope is not None
             assert opened.memory is not None
@@ -332,11 +317,11 @@ class Hands:
         def finished(sentence: str) -> None:
             self._forget_trial()
             if (scope := self.recorded.scope()) is not None:
-                screen.view.memory_entries = len(scope)
-            if screen.source.live and screen.view.activity != "ended":
-                screen.source.reread()
+                shown.view.memory_entries = len(scope)
+            if shown.plays:
+                shown.source.reread()
             self._say(f"{sentence} Memory is changed.")
-            screen.redraw()
+            self._screen.redraw()
 
         self._begin(work, finished, "Changing memory", must_end=True)
 
@@ -359,14 +344,11 @@ class Hands:
         """Open the window of a remembered step."""
         from jitrl_tui.screens.hit import HitDialog, about_step
 
-        scope, choice = self.recorded.scope(), self._screen.shown_choice
+        scope = self.recorded.scope()
         if scope is None:
             return
-        settings = choice.settings if choice is not None else {}
         try:
-            found = about_step(
-                scope, hit.entry, float(settings.get("gamma", 0.5)), str(settings.get("zero_rewards", "zero"))
-            )
+            found = about_step(scope, hit.entry, *self._discount())
         except JitrlError as error:
             self._say(str(error), severity="error")
             return
@@ -393,7 +375,7 @@ class Hands:
             go_to: Shows a step by its episode and step, if the person goes to one.
             go_on: Goes on with other settings, if the person wants that.
         """
-        choice, opened = self._screen.shown_choice, self.recorded.opened()
+        choice, opened = self._run.choice, self.recorded.opened()
         if opened is None:
             return
         if choice is None:
@@ -413,12 +395,36 @@ class Hands:
             from jitrl_tui.screens.whatif import WhatIfScreen
 
             self._screen.redraw()
-            runs = self._screen.source.live and self._screen.view.activity != "ended"
-            self._screen.app.push_screen(WhatIfScreen(opened, run, _place(choice), runs=runs), answered)
+            window = WhatIfScreen(opened, run, _place(choice), runs=self._run.plays)
+            self._screen.app.push_screen(window, answered)
 
-        if self._screen.source.live and self._screen.view.activity not in ("paused", "ended"):
-            self._screen.source.pause()
+        self._run.hold()
         self._begin(work, finished, "Reading the recording")
+
+    def open_memory(self) -> None:
+        """Open the memory screen on the memory of the run."""
+        from jitrl_tui.screens.memory import MemoryScreen
+
+        scope, opened, where = self.recorded.scope(), self.recorded.opened(), self._run.place
+        if scope is None or opened is None or opened.memory is None or where is None:
+            return
+        gamma, zero_rewards = self._discount()
+
+        def changed() -> None:
+            self.drop()
+            if self._run.plays:
+                self._run.source.reread()
+
+        self._screen.app.push_screen(
+            MemoryScreen(
+                opened.memory, scope.name, where[1], gamma=gamma, zero_rewards=zero_rewards, changed=changed
+            )
+        )
+
+    def _discount(self) -> tuple[float, str]:
+        """Return the discount of the displayed choice, and how it counts later rewards of 0."""
+        settings = self._run.choice.settings if self._run.choice is not None else {}
+        return float(settings.get("gamma", 0.5)), str(settings.get("zero_rewards", "zero"))
 
     def close(self) -> None:
         """Cancel the work and close the memory."""

@@ -21,4 +21,4 @@ class OpenedRaceScreen(RaceScreen):
 
     def action_leave(self) -> None:
         """Go back, after a question if the race is being run."""
-        self.ask_to_leave(f"The race stops here. {KEPT}", "leave", self.app.go_home)
+        self.ending.ask(f"The race stops here. {KEPT}", "leave", self.app.go_home)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from engine.records import Decision
 from jitrl_tui.screens.dialogs import OverruleDialog
+from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.view import meant
-
-if TYPE_CHECKING:
-    from jitrl_tui.screens.run_actions import KeepingScreen
 
 
 class Overruling:
@@ -20,25 +16,26 @@ class Overruling:
     The session is paused meanwhile. If no decision waits yet, the window shows the next one as soon as it is there.
 
     Args:
-        screen: The screen of the run.
+        run: The run.
+        screen: Its screen.
     """
 
-    def __init__(self, screen: KeepingScreen) -> None:
-        self._screen = screen
+    def __init__(self, run: ShownRun, screen: Surface) -> None:
+        self._run, self._screen = run, screen
         self._dialog: OverruleDialog | None = None
 
     def ask(self, typed: str = "") -> None:
         """Open the window with a typed text, if the run can be overruled."""
-        screen = self._screen
-        if not screen.source.live:
-            screen.notify("This is a recording: what happened cannot be overruled.", severity="warning")
-        elif screen.view.activity == "ended":
-            screen.notify("The session is over.", severity="warning")
+        run = self._run
+        if not run.source.live:
+            self._screen.notify("This is a recording: what happened cannot be overruled.", severity="warning")
+        elif run.over:
+            self._screen.notify("The session is over.", severity="warning")
         else:
-            paused = screen.view.activity == "paused"
+            paused = run.view.activity == "paused"
             if not paused:
-                screen.source.pause()
-            self._open(typed, goes_on=not paused and not screen.person_plays)
+                run.source.pause()
+            self.open(typed, goes_on=not paused and not run.person_plays)
 
     def renew(self) -> None:
         """Show the decision that waits now."""
@@ -47,29 +44,27 @@ class Overruling:
 
     @property
     def _waiting(self) -> Decision | None:
-        view = self._screen.view
+        view = self._run.view
         return view.choice.decision if view.choice is not None and view.pending else None
 
-    def _open(self, typed: str, *, goes_on: bool) -> None:
-        screen = self._screen
-        screen.present()
-        meaning: Callable[[str], str] | None = self._meant if screen.view.pages else None
-        self._dialog = OverruleDialog(self._waiting, typed, meaning)
-        screen.app.push_screen(self._dialog, partial(self._answered, goes_on))
+    def open(self, typed: str, *, goes_on: bool) -> None:
+        """Open the window; `goes_on` says whether the run goes on after it."""
+        self._run.present()
+        self._dialog = OverruleDialog(self._waiting, typed, self._meant if self._run.view.pages else None)
+        self._screen.app.push_screen(self._dialog, partial(self._answered, goes_on))
 
     def _meant(self, typed: str) -> str:
         """Return an action, where the number of an element of the page stands for it."""
-        return meant(typed, self._screen.view, self._screen.stored_pages)
+        return meant(typed, self._run.view, self._run.pages)
 
     def _answered(self, goes_on: bool, action: str | None) -> None:
         self._dialog = None
-        screen = self._screen
-        late = ""
-        if action and screen.view.activity == "ended":
+        run, late = self._run, ""
+        if action and run.over:
             late = "the session is over"
-        elif action and not screen.source.overrule(screen.view.question, self._meant(action)):
+        elif action and not run.source.overrule(run.view.question, self._meant(action)):
             late, goes_on = "the decision does not wait any more", False
         if late:
-            screen.notify(f"It is too late for '{action}': {late}.", severity="warning")
+            self._screen.notify(f"It is too late for '{action}': {late}.", severity="warning")
         if goes_on:
-            screen.source.resume()
+            run.source.resume()

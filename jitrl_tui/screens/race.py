@@ -21,7 +21,7 @@ from jitrl_tui.race_source import LiveRace, RecordedRace
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.compare import open_comparison
-from jitrl_tui.screens.run_base import KEPT, RunningScreen
+from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.widgets.curves import ArmCurves
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
@@ -61,17 +61,21 @@ class RaceScreen(RunningScreen):
         delay: float = 0.5,
         paused: bool = False,
     ) -> None:
-        super().__init__(source)
+        super().__init__()
         self.key_table = keymap.of("race")
         self._bindings = keymap.bound(self._bindings, self.key_table, "race")
         self.source, self.view = source, RaceView(race)
         self._race, self._saves = race, saves
         self._delay, self._paused = delay, paused
         self._told = ""
+        self.feed = Feed(self, self.take_in)
+        self.ending = Ending(
+            source, self, self._draw_lines, lambda: any(racer.state == "running" for racer in self.view.racers)
+        )
 
     def compose(self) -> ComposeResult:
         """Make all widgets once."""
-        yield Static(id="tiny", markup=False)
+        yield TooSmall()
         yield Static(id="head", markup=False)
         with Horizontal(id="columns"):
             for racer in self.view.racers:
@@ -87,7 +91,12 @@ class RaceScreen(RunningScreen):
         self._arrange()
         self._draw()
         self.app.last_source = self.source
-        self.source.start(self._inbox)
+        self.source.start(self.feed.inbox)
+
+    def on_resize(self) -> None:
+        """Arrange the widgets for the new size."""
+        self._arrange()
+        self.call_after_refresh(self._draw)
 
     def _arrange(self) -> None:
         width, height = self.app.size
@@ -95,7 +104,7 @@ class RaceScreen(RunningScreen):
         self.set_class(height < _LOW, "-low")
         for name in ("#head", "#columns", "#parted", "#curves", "#keybar"):
             self.query_one(name).display = not tiny
-        self.show_too_small(tiny)
+        self.query_one(TooSmall).show(tiny)
 
     # --------------------------------------------------------------------------------------- drawing
 
@@ -116,7 +125,7 @@ class RaceScreen(RunningScreen):
     def _draw(self) -> None:
         if not self.is_mounted:
             return
-        self.drawn()
+        self.feed.drawn()
         for racer, column in zip(self.view.racers, self.query(RacerColumn), strict=True):
             column.show(racer)
         curves = [
@@ -148,8 +157,8 @@ class RaceScreen(RunningScreen):
     def _state(self) -> Content:
         states = [racer.state for racer in self.view.racers]
         failed = f"✗ {states.count('failed')} failed  " if "failed" in states else ""
-        if self.leaving:
-            return Content.styled(self.leaving, HUMAN)
+        if self.ending.told:
+            return Content.styled(self.ending.told, HUMAN)
         if "running" not in states:
             text, style = "■ over", STRONG
         elif self._paused:
@@ -158,10 +167,6 @@ class RaceScreen(RunningScreen):
             speed = f"{self._delay:g} s a step" if self._delay else "no delay"
             text, style = f"▸ {'running' if self.source.live else 'recording'}, {speed}", GOOD
         return Content.assemble((failed, BAD), (text, style))
-
-    def show_leaving(self) -> None:
-        """Show what is waited for."""
-        self._draw_lines()
 
     # ----------------------------------------------------------------------------------------- keys
 
@@ -232,11 +237,7 @@ class RaceScreen(RunningScreen):
 
     def action_leave(self) -> None:
         """Leave, after a question if the race is being run. The second call while it ends leaves at once."""
-        self.ask_to_leave(f"The race stops here. {KEPT}", "leave", self.app.leave_now)
-
-    def goes_on(self) -> bool:
-        """Return whether a racer plays here."""
-        return super().goes_on() and any(racer.state == "running" for racer in self.view.racers)
+        self.ending.ask(f"The race stops here. {KEPT}", "leave", self.app.leave_now)
 
 
 class RacerColumn(LinePane):

@@ -4,49 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError, UsageError
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.source import Source
-from jitrl_tui.view import RunView
+from jitrl_tui.screens.shown_run import ShownRun
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
-    from engine.session.branches import Keeper
     from engine.session.whatif import OpenRun
-
-
-class Running(Protocol):
-    """What is needed of the screen."""
-
-    source: Source
-    view: RunView
-    keeper: Keeper | None
 
 
 class Recorded:
     """Opens the recording and its memory when they are asked for.
 
     Args:
-        screen: The screen of the run.
+        run: The run.
         tell: Takes a sentence about what is missing.
     """
 
-    def __init__(self, screen: Running, tell: Callable[[str], None]) -> None:
-        self._screen = screen
+    def __init__(self, run: ShownRun, tell: Callable[[str], None]) -> None:
+        self._run = run
         self._tell = tell
         self._open: OpenRun | None = None
 
     def opened(self) -> OpenRun | None:
         """Return the recording with its memory; None, with a sentence, if there is none."""
         try:
-            return self.run()
+            return self.open()
         except (JitrlError, OSError) as error:
             self._tell(str(error))
             return None
 
-    def run(self) -> OpenRun:
+    def open(self) -> OpenRun:
         """Return the recording with its memory.
 
         Raises:
@@ -55,18 +45,18 @@ class Recorded:
         from engine.session.whatif import OpenRun
 
         if self._open is None:
-            where = self.path()
+            where = self._run.place
             if where is None:
                 raise UsageError("this run is not on the disk, so its memory cannot be looked into")
             folder, saves, live = where
-            source = self._screen.source
+            source = self._run.source
             path = source.path if isinstance(source, ReplaySource) and source.path is not None else folder
             self._open = OpenRun(path, saves, live=live)
         return self._open
 
     def scope(self) -> Scope | None:
         """Return the memory of the run; None, with a sentence, if it is not at hand."""
-        opened, started = self.opened(), self._screen.view.started
+        opened, started = self.opened(), self._run.view.started
         if opened is None:
             return None
         try:
@@ -80,19 +70,9 @@ class Recorded:
         self._tell("The memory of this run is not at hand.")
         return None
 
-    def path(self) -> tuple[Path, Path, bool] | None:
-        """Return the folder of the recording, the saves folder, and whether the run goes on; None without any."""
-        keeper, source = self._screen.keeper, self._screen.source
-        if keeper is not None:
-            return keeper.session.folder, keeper.saves, True
-        if isinstance(source, ReplaySource) and source.path is not None:
-            folder = source.path if source.path.is_dir() else source.path.parent
-            return folder, folder.parent.parent, False
-        return None
-
     def of_session(self, session: str) -> Path | None:
         """Return the folder of a session with its recording, None if there is none."""
-        where = self.path()
+        where = self._run.place
         if where is None or not session or "/" in session:
             return None
         folders = (where[0].parent / session, where[1] / "sessions" / session)

@@ -39,14 +39,14 @@ class RecordingScreen(WatchScreen):
         if below is not None:
             self.call_next(lambda: setattr(self.app, "last_source", below))
 
-    def action_leave(self) -> None:
+    def ask_leave(self) -> None:
         """Go back."""
         self.source.stop()
         self.dismiss()
 
-    def action_home(self) -> None:
+    def ask_home(self) -> None:
         """Go back."""
-        self.action_leave()
+        self.ask_leave()
 
 
 class SessionDialog(PickDialog):

@@ -1,4 +1,4 @@
-"""The base of screens that show something that runs: they draw what it tells, and end it properly."""
+"""What screens of something that runs have in common: they draw what it tells, and end it properly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -24,108 +23,86 @@ KEPT = "What was played is kept, and it goes on from here next time."
 """What a question before leaving says."""
 
 
-class RunningScreen(Screen[int]):
-    """A screen that takes items from an inbox, and whose source is stopped, and waited for, when it is left.
+class Feed:
+    """Hands what a source tells to a screen, at most once a frame.
 
     Args:
-        source: What runs.
+        screen: The screen.
+        take: Called with the items that have arrived, in the screen's thread. It draws, and calls `drawn`.
+        frame_s: Shortest time between two drawings, in seconds.
+        batch: Largest number of items that are handed over before keys are handled again.
 
     Attributes:
-        leaving: What it waits for, "" as long as it is not being left.
+        inbox: Takes the items, from any thread.
     """
 
-    app: Host
-    frame_s = FRAME_S
-    """Shortest time between two drawings, in seconds."""
-    batch = 800
-    """Largest number of items that are processed before keys are handled again."""
-    waits_for = "finishing; q again leaves at once"
-    """What `leaving` says if the source does not end soon."""
-
-    watches = False
-    """Whether it is the watch screen."""
-    key_table: tuple[Key, ...] = ()
-    """The keys of the screen, for the command palette."""
-
-    class Waiting(Message):
-        """Items have arrived in an empty inbox."""
-
-    def __init__(self, source: InThread) -> None:
-        super().__init__()
-        self.leaving = ""
-        self._ending = source
-        self._inbox = Inbox(self._wake)
+    def __init__(
+        self, screen: Screen[int], take: Callable[[list[Any]], None], *, frame_s: float = FRAME_S, batch: int = 800
+    ) -> None:
+        self._screen, self._take, self._batch = screen, take, batch
+        self.frame_s = frame_s
+        self.inbox = Inbox(self._wake)
         self._drawn_at = -1.0
-        self._draw_pending = False
-
-    def take_in(self, items: list[Any]) -> None:
-        """Process items of the inbox, and draw."""
-        raise NotImplementedError
-
-    def show_leaving(self) -> None:
-        """Show the text of `leaving`."""
-        raise NotImplementedError
-
-    def _arrange(self) -> None:
-        """Arrange the widgets for the size of the window."""
-        raise NotImplementedError
-
-    def _draw(self) -> None:
-        """Draw everything."""
-        raise NotImplementedError
-
-    # ---------------------------------------------------------------------------------------- items
+        self._waits = False
 
     def drawn(self) -> None:
         """Note that the screen is drawn now."""
         self._drawn_at = time.monotonic()
 
     def _wake(self) -> None:
-        """Ask for processing of the inbox. This is called from any thread when an item arrives in the empty inbox."""
-        self.post_message(self.Waiting())
+        """Ask the screen's thread for a look. This is called from any thread when an item arrives in an empty inbox."""
+        self._screen.call_later(self._look)
 
-    def on_running_screen_waiting(self) -> None:
-        """Process items now, or as soon as a frame's time has passed since the last drawing."""
-        if self._draw_pending:
+    def _look(self) -> None:
+        """Hand items over now, or as soon as a frame's time has passed since the last drawing."""
+        if self._waits:
             return
         wait = self._drawn_at + self.frame_s - time.monotonic()
         if wait <= 0:
-            self._take_in()
+            self._hand_over()
         else:
-            self._draw_pending = True
-            self.set_timer(wait, self._take_in)
+            self._waits = True
+            self._screen.set_timer(wait, self._hand_over)
 
-    def _take_in(self) -> None:
-        self._draw_pending = False
-        self.take_in(self._inbox.drain(self.batch))
-        if len(self._inbox):
+    def _hand_over(self) -> None:
+        self._waits = False
+        self._take(self.inbox.drain(self._batch))
+        if len(self.inbox):
             self._wake()
 
-    # ----------------------------------------------------------------------------------------- size
 
-    def on_resize(self) -> None:
-        """Arrange the widgets for the new size."""
-        self._arrange()
-        self.call_after_refresh(self._draw)
+class Ending:
+    """Ends what a screen shows before the screen is left.
 
-    def show_too_small(self, tiny: bool) -> None:
-        """Show or hide the notice that the window is too small, the widget `#tiny`."""
-        width, height = self.app.size
-        notice = self.query_one("#tiny", Static)
-        notice.display = tiny
-        if tiny:
-            notice.update(
-                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
-                "The run goes on; q leaves."
-            )
+    Args:
+        source: What runs. It is stopped, and waited for.
+        screen: The screen.
+        draw: Draws `told`.
+        runs: Returns whether something runs that leaving would stop, as far as the screen knows.
+        waits_for: What is told if the source does not end soon.
 
-    # -------------------------------------------------------------------------------------- leaving
+    Attributes:
+        told: What is waited for, "" as long as the screen is not being left.
+    """
 
-    def goes_on(self) -> bool:
-        """Return whether something runs that leaving would stop."""
-        return self._ending.live and not self.leaving and not self._ending.wait(0)
+    def __init__(
+        self,
+        source: InThread,
+        screen: RunningScreen,
+        draw: Callable[[], None],
+        runs: Callable[[], bool],
+        waits_for: str = "finishing; q again leaves at once",
+    ) -> None:
+        self._source, self._screen, self._draw = source, screen, draw
+        self._runs, self._waits_for = runs, waits_for
+        self.told = ""
 
-    def ask_to_leave(self, question: str, yes: str, then: Callable[[], None], key: str = "q") -> None:
+    @property
+    def stops_something(self) -> bool:
+        """Whether something runs that leaving would stop."""
+        return self._source.live and not self.told and not self._source.wait(0) and self._runs()
+
+    def ask(self, question: str, yes: str, then: Callable[[], None], key: str = "q") -> None:
         """Leave, after a question if something runs that this would stop. Asked twice, there is one question.
 
         Args:
@@ -134,30 +111,63 @@ class RunningScreen(Screen[int]):
             then: Called in the app's thread when the source has ended.
             key: The key that asks, as people write it.
         """
-        if not self.goes_on():
+        app = self._screen.app
+        if not self.stops_something:
             self.leave(then)
-        elif not any(isinstance(screen, ConfirmDialog) for screen in self.app.screen_stack):
+        elif not any(isinstance(screen, ConfirmDialog) for screen in app.screen_stack):
             dialog = ConfirmDialog("leave?", question, yes, key)
-            self.app.push_screen(dialog, lambda agreed: agreed and self.leave(then))
+            app.push_screen(dialog, lambda agreed: agreed and self.leave(then))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Stop the source, wait for its end, and call `then` in the app's thread; when called again, at once."""
-        if self.leaving:
+        if self.told:
             then()
             return
-        self.leaving = "leaving…"
-        self._ending.stop()
-        self.show_leaving()
+        self.told = "leaving…"
+        self._source.stop()
+        self._draw()
         # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
-        threading.Thread(target=self._wait, args=(self.app, then), name="leave", daemon=True).start()
+        threading.Thread(target=self._wait, args=(self._screen.app, then), name="leave", daemon=True).start()
+
+    def _wait(self, app: Host, then: Callable[[], None]) -> None:
+        if not self._source.wait(waits.LEAVE.seconds):
+            self.told = self._waits_for
+            app.call_later(self._draw)
+            self._source.wait(waits.LEFT.seconds)
+        app.call_later(then)
+
+
+class RunningScreen(Screen[int]):
+    """A screen of something that runs.
+
+    Attributes:
+        ending: Ends what runs before the screen is left.
+        key_table: Its keys, for the command palette.
+        watches: Whether it is the watch screen.
+    """
+
+    app: Host
+    ending: Ending
+    key_table: tuple[Key, ...] = ()
+    watches = False
 
     def leave_properly(self) -> None:
         """End what runs, then the app, without a question."""
-        self.leave(self.app.leave_now)
+        self.ending.leave(self.app.leave_now)
 
-    def _wait(self, app: Host, then: Callable[[], None]) -> None:
-        if not self._ending.wait(waits.LEAVE.seconds):
-            self.leaving = self.waits_for
-            app.call_later(self.show_leaving)
-            self._ending.wait(waits.LEFT.seconds)
-        app.call_later(then)
+
+class TooSmall(Static):
+    """Says in place of everything else that the window is too small."""
+
+    def __init__(self) -> None:
+        super().__init__(id="tiny", markup=False)
+
+    def show(self, tiny: bool) -> None:
+        """Show or hide the notice."""
+        width, height = self.app.size
+        self.display = tiny
+        if tiny:
+            self.update(
+                f"This window is too small:\n{width} × {height}, needed {LEAST_WIDTH} × {LEAST_HEIGHT}.\n"
+                "The run goes on; q leaves."
+            )

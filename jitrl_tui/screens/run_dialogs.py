@@ -159,12 +159,13 @@ class BreakpointsDialog(PickDialog):
     Args:
         orders: The present orders.
         change: Called with new orders.
+        typed: A text to begin with.
     """
 
     free = "sets what is typed"
 
-    def __init__(self, orders: Orders, change: Callable[[Orders], None]) -> None:
-        super().__init__("breakpoints", _HINT, "a breakpoint, such as entropy>1.2 or command:take *")
+    def __init__(self, orders: Orders, change: Callable[[Orders], None], typed: str = "") -> None:
+        super().__init__("breakpoints", _HINT, "a breakpoint, such as entropy>1.2 or command:take *", typed)
         self._orders, self._change = orders, change
 
     def options(self, typed: str) -> list[tuple[str, Content]]:

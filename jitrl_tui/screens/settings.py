@@ -19,10 +19,10 @@ from engine.session.levers import LEVERS
 from jitrl_tui import keymap
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
-from jitrl_tui.levers import STOPS
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import FoundValue, config, schema, use, used
 from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens.levers import STOPS
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Options

@@ -34,7 +34,7 @@ def picture(width: int, height: int, *, theme: str = "", at: float = 0.5, keys: 
         async with app.run_test(size=(width, height)) as pilot:
             if theme:
                 app.theme = theme
-            await until(pilot, lambda: source.told and not len(app.screen._inbox), 60)
+            await until(pilot, lambda: source.told and not len(app.screen.feed.inbox), 60)
             await pilot.pause(0.3)
             for key in keys.split():
                 await pilot.press(key)

@@ -98,9 +98,9 @@ def test_one_burst_of_approvals_approves_one_step(tmp_path):
             screen = watch(pilot)
             await until(pilot, asked(screen, 0))
             for _ in range(5):  # before the screen has heard of the next question
-                screen.action_approve()
-                screen.action_toggle_pause()
-                screen.action_step_once()
+                screen.commands["approve"]()
+                screen.commands["toggle_pause"]()
+                screen.commands["step_once"]()
             await until(pilot, asked(screen, 1))
             await pilot.pause(0.2)
             assert len(told(saved)[0]) == 1

@@ -16,7 +16,7 @@ from engine.errors import MissingError, UsageError
 from jitrl_tui import bench_app, keymap
 from jitrl_tui.bench_app import BenchApp, run_bench_app
 from jitrl_tui.bench_source import BenchInfo
-from jitrl_tui.screens.bench import BenchScreen
+from jitrl_tui.screens.bench import FRAME_S, BenchScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.recordings import RecordingScreen
@@ -49,8 +49,8 @@ def drive(source, steps, size=(140, 45), *, told=True):
     async def go():
         async with app.run_test(size=size) as pilot:
             if told:
-                await until(pilot, lambda: source.told and not len(app._bench._inbox))
-                await pilot.pause(BenchScreen.frame_s * 1.5)
+                await until(pilot, lambda: source.told and not len(app._bench.feed.inbox))
+                await pilot.pause(FRAME_S * 1.5)
             await steps(pilot, app)
 
     asyncio.run(asyncio.wait_for(go(), 240))
@@ -120,12 +120,12 @@ def test_the_cursor_keeps_to_its_cell_and_follows_the_first_row_before_it_was_mo
         screen = app._bench
         assert screen.cells.cursor.cell.name == "zork1-static-1"
         for message in (Finished("zork1-static-1"), Began("library-static-1")):
-            screen._inbox.put(message)
+            screen.feed.inbox.put(message)
         await until(pilot, lambda: screen.cells.cursor.cell.name == "library-static-1")
         await pilot.press("down")
         assert screen.cells.cursor.cell.name == "zork1-static-1"
         for message in (Began("zork1-jitrl-1"), Began("zork1-jitrl-2")):
-            screen._inbox.put(message)
+            screen.feed.inbox.put(message)
         await until(pilot, lambda: screen.progress.counts["running"] == 3)
         assert screen.cells.cursor.cell.name == "zork1-static-1"
         assert screen.cells.at == 3
@@ -240,7 +240,7 @@ def test_the_reason_of_a_failure_is_shown_and_a_cell_that_is_taken_up_counts_onc
         assert "2/16 episodes" in screen_text(app)
         again = [dataclasses.replace(m, again=True) if isinstance(m, Ended) else m for m in told]
         for message in [*again, *scores(name, [10, 20, 30, 40])[3:], Finished(name)]:
-            screen._inbox.put(message)
+            screen.feed.inbox.put(message)
         await until(pilot, lambda: screen.progress.counts["finished"] == 1)
         text = await settled(pilot)
         assert "1/4 cells · 4/16 episodes" in text
@@ -429,9 +429,9 @@ def test_three_hundred_cells_are_drawn_seldom(monkeypatch):
         rest = iter(messages[len(messages) // 2 :])
         while len(draws) < 5:
             for _ in range(20):
-                screen._inbox.put(next(rest))
+                screen.feed.inbox.put(next(rest))
             await pilot.pause(0.02)
-        assert len(draws) <= (time.monotonic() - began) / BenchScreen.frame_s + 2
+        assert len(draws) <= (time.monotonic() - began) / FRAME_S + 2
 
     drive(source, look)
 

@@ -115,10 +115,10 @@ def test_n_after_a_search_goes_to_the_place_before_and_takes_no_step():
             places = list(places_of("e", shown))
             assert len(places) > 1
             await pilot.press("slash", "e", "enter")
-            assert screen._found_at == places[0]
+            assert screen.find.at == places[0]
             await pilot.press("n")
-            assert screen._found_at == places[1]
+            assert screen.find.at == places[1]
             await pilot.press(*["n"] * len(places))
-            assert (screen._found_at, screen.view.step) == (places[-1], step)
+            assert (screen.find.at, screen.view.step) == (places[-1], step)
 
     asyncio.run(go())

@@ -81,7 +81,7 @@ def test_everything_on_the_screen_is_as_a_replay_has_it_at_that_step():
             await until(pilot, lambda: len(screen.view.choices) == 24 and not screen.view.pending)
             now = told(screen)
             for place in PLACES:
-                screen.go_to_step(*place)
+                screen.player.go_to_step(*place)
                 await settled(pilot)
                 assert "◂ looking back" in screen_text(app)
                 shown["looking back"][place] = told(screen)
@@ -107,7 +107,7 @@ def test_everything_on_the_screen_is_as_a_replay_has_it_at_that_step():
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.activity == "paused")
             for place in PLACES:
-                screen.go_to_step(*place)
+                screen.player.go_to_step(*place)
                 await until(pilot, lambda place=place: screen.choice is not None
                             and (screen.choice.episode, screen.choice.decision.step) == place)  # fmt: skip
                 shown["replay"][place] = told(screen)

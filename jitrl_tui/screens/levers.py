@@ -9,8 +9,7 @@ from engine.session.levers import levers
 from engine.settings import known
 
 if TYPE_CHECKING:
-    from jitrl_tui.source import Source
-    from jitrl_tui.view import RunView
+    from jitrl_tui.screens.shown_run import ShownRun, Surface
 
 _SHARES = tuple(round(n / 20, 2) for n in range(21))
 STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
@@ -38,75 +37,86 @@ class Levers:
     """Changes one setting of a running session at a time: at first β, later the one that was chosen.
 
     Args:
-        source: The session.
+        run: The run.
+        screen: Its screen.
     """
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, run: ShownRun, screen: Surface) -> None:
+        self._run, self._screen = run, screen
         self._at = 0
         self._used = False
         self._asked: dict[str, float] = {}
 
-    def _names(self, view: RunView) -> tuple[str, ...]:
-        return levers(known(view.started.settings)) if view.started and view.started.agent == "jitrl" else ()
+    def _names(self) -> tuple[str, ...]:
+        started = self._run.view.started
+        return levers(known(started.settings)) if started and started.agent == "jitrl" else ()
 
-    def symbol(self, view: RunView) -> str:
+    def symbol(self) -> str:
         """Return the symbol of the setting that the keys change, "" if there is none."""
-        names = self._names(view)
+        names = self._names()
         return STOPS[names[self._at % len(names)]][0] if names else ""
 
-    def shown(self, view: RunView) -> str:
+    def shown(self) -> str:
         """Return the setting with its value, for the status line, "" before a key was used."""
-        names = self._names(view)
+        names = self._names()
         if not names or not self._used:
             return ""
         name = names[self._at % len(names)]
-        return f"[ {STOPS[name][0]} {self._value(view, name):g} ]"
+        return f"[ {STOPS[name][0]} {self._value(name):g} ]"
 
-    def _value(self, view: RunView, name: str) -> float:
-        assert view.started is not None
-        return self._asked.get(name, float(view.started.settings[name]))
+    def _value(self, name: str) -> float:
+        started = self._run.view.started
+        assert started is not None
+        return self._asked.get(name, float(started.settings[name]))
 
-    def choose(self, view: RunView) -> str:
-        """Choose the next setting; return what to tell the person, "" for nothing."""
-        names = self._names(view)
-        if refused := self._refused(view):
-            return refused
-        if len(names) == 1:
+    def choose(self) -> None:
+        """Choose the next setting."""
+        self._tell(self._refused() or self._choose())
+
+    def turn(self, by: int) -> None:
+        """Take the next higher or lower value from the next decision on."""
+        self._tell(self._refused() or self._turn(by))
+
+    def apply(self, changes: Mapping[str, float]) -> None:
+        """Have the session follow these settings from its next decision on."""
+        self._tell(self._refused() or self._apply(changes))
+
+    def _tell(self, sentence: str) -> None:
+        if sentence:
+            self._screen.notify(sentence, timeout=4)
+        self._screen.redraw()
+
+    def _choose(self) -> str:
+        if len(self._names()) == 1:
             return "Plans have only β to change here."
         self._at, self._used = self._at + self._used, True
         return ""
 
-    def turn(self, view: RunView, by: int) -> str:
-        """Take the next higher or lower value from the next decision on; return what to tell the person."""
-        names = self._names(view)
-        if refused := self._refused(view):
-            return refused
+    def _turn(self, by: int) -> str:
+        names, view = self._names(), self._run.view
         self._used = True
         name = names[self._at % len(names)]
         symbol, stops = STOPS[name]
-        now = self._value(view, name)
+        now = self._value(name)
         following = [stop for stop in map(float, stops) if (stop > now if by > 0 else stop < now)]
         if not following:
             return f"{symbol} is {now:g}; there is no {'higher' if by > 0 else 'lower'} value."
         value = min(following) if by > 0 else max(following)
         settings = known(view.started.settings) if view.started is not None else None
         whole = isinstance(getattr(settings, name), int)
-        self.apply(view, {name: int(value) if whole else value})
+        self._apply({name: int(value) if whole else value})
         return "" if view.activity == "paused" else f"From the next decision on: {symbol} {value:g}, was {now:g}."
 
-    def apply(self, view: RunView, changes: Mapping[str, float]) -> str:
-        """Have the session follow these settings from its next decision on; return why it cannot, "" if it can."""
-        refused = self._refused(view)
-        if not refused and self._source.control is not None:
+    def _apply(self, changes: Mapping[str, float]) -> str:
+        if self._run.source.control is not None:
             self._asked |= changes
-            self._source.control.change(changes)
-        return refused
+            self._run.source.control.change(changes)
+        return ""
 
-    def _refused(self, view: RunView) -> str:
+    def _refused(self) -> str:
         """Return why nothing can be changed, "" if something can."""
-        if self._source.control is None:
-            return ELSEWHERE if self._source.live else RECORDING
-        if view.activity == "ended":
+        if self._run.source.control is None:
+            return ELSEWHERE if self._run.source.live else RECORDING
+        if self._run.over:
             return OVER
-        return "" if self._names(view) else NO_UPDATE
+        return "" if self._names() else NO_UPDATE
