@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,18 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from engine.errors import JitrlError
 from engine.memory import report
-from engine.memory.table import SORTS, Filter, UseCounts, listed, parsed
+from engine.memory.search import Correction
+from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
 from engine.session import whatif
 from jitrl_tui import keymap
 from jitrl_tui.background import STORING
+from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs, help
-from jitrl_tui.screens.hit import HitDialog, about_step
-from jitrl_tui.screens.memory_changes import ChangingScreen
+from jitrl_tui.screens.hit import HitDialog, NumberDialog, about_step
+from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
 from jitrl_tui.view import gained, signed
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
@@ -29,12 +33,13 @@ from jitrl_tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from engine.memory import Memory
+    from engine.memory.scope import Scope
 
 _FOUND = 100_000
 """Steps that a search lists at most."""
 
 
-class MemoryScreen(ChangingScreen):
+class MemoryScreen(Screen[int]):
     """The remembered steps of one game at a time.
 
     Args:
@@ -45,8 +50,13 @@ class MemoryScreen(ChangingScreen):
         zero_rewards: How a later reward of 0 counts in a return.
         changed: Called after memory was changed.
         close: Whether the memory is closed with the screen.
+
+    Attributes:
+        table: The steps of the scope on show, None without one.
+        rows: Indices of the listed steps, in their order.
     """
 
+    app: Host
     CSS_PATH = "memory.tcss"
 
     def __init__(
@@ -60,7 +70,17 @@ class MemoryScreen(ChangingScreen):
         changed: Callable[[], None] = lambda: None,
         close: bool = False,
     ) -> None:
-        super().__init__(memory, saves)
+        super().__init__()
+        self._memory, self._saves = memory, saves
+        self._scope: Scope | None = None
+        self.table: StepTable | None = None
+        self.rows: Sequence[int] = ()
+        self.changes = MemoryChanges(memory, saves, self, lambda: self._scope, self._after_change)
+        self.edits, self.work = self.changes.edits, self.changes.work
+        self.commands: keymap.Commands = {
+            "keep": self.changes.keep, "put_back": self.changes.put_back, "merge": self.changes.merge,
+            "diff": self.changes.compare, "export": self.changes.export,
+        }  # fmt: skip
         self.key_table = keymap.of("memory")
         self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
         self._name = scope
@@ -94,6 +114,24 @@ class MemoryScreen(ChangingScreen):
         self.work.close()
         if self._close:
             self._memory.close()
+
+    @property
+    def list(self) -> RowList:
+        """The list of steps."""
+        return self.query_one(RowList)
+
+    @property
+    def entry(self) -> int | None:
+        """Entry number of the step under the cursor."""
+        if self.table is None or not len(self.rows):
+            return None
+        return int(self.table.entry[self.rows[self.list.at]])
+
+    def _after_change(self, done: bool) -> None:
+        """List memory anew after work that may have changed it."""
+        self._reload()
+        if done:
+            self._changed()
 
     def _open(self, name: str) -> None:
         """Show a scope."""
@@ -142,8 +180,8 @@ class MemoryScreen(ChangingScreen):
         typed = one_line(self.query_one("#filter", Input).value)
         sign = "↓" if self.descending else "↑"
         parts = [
-            f"{len(self.edits)} not kept: S keeps, Backspace undoes the change of {self._before[-1][0]}"
-            if self.edits and self._before
+            f"{len(self.edits)} not kept: S keeps, Backspace undoes the change of {self.edits.last}"
+            if self.edits and self.edits.last is not None
             else "",
             f"{shown} steps",
             f"by {self.sort} {sign}",
@@ -213,6 +251,63 @@ class MemoryScreen(ChangingScreen):
         if work.busy:
             said.update(Content(work.told))
 
+    # ----------------------------------------------------------------------------------- one step
+
+    def _edited(self, entry: int) -> Correction:
+        """Return the correction of a step, with the changes that are not kept."""
+        stored = self.table.corrections.get(entry) if self.table is not None else None
+        return self.edits.get(entry) or stored or Correction()
+
+    def _edit(self, entry: int, correction: Correction | None) -> None:
+        self.edits.change(entry, correction)
+        self._draw()
+
+    def action_forget(self) -> None:
+        """Mark the step under the cursor to be forgotten, or take the mark away."""
+        entry = self.entry
+        if entry is not None:
+            self.edits.change(entry, None if self.edits.get(entry, AS_STORED) is not None else AS_STORED)
+            self.list.action_move(1)
+            self._draw()
+
+    def action_pin(self) -> None:
+        """Pin the step under the cursor, or take the pin away."""
+        if (entry := self.entry) is not None:
+            known = self._edited(entry)
+            self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
+
+    def action_edit(self) -> None:
+        """Ask for another return of the step under the cursor."""
+        self._ask_number("return", "Its return G, in place of the computed one. Other steps keep theirs.", "g")
+
+    def action_points(self) -> None:
+        """Ask for other points of the step under the cursor, for plans."""
+        self._ask_number(
+            "points", "The points that plans expect of it, in place of those that the game gave.", "gain"
+        )
+
+    def _ask_number(self, what: str, hint: str, field: str) -> None:
+        """Ask for another number of the step under the cursor, which is a field of its correction."""
+        entry = self.entry
+        if entry is None or self.table is None:
+            return
+        known, column = self._edited(entry), self.table.g if field == "g" else self.table.points
+        now = getattr(known, field)
+        value = float(column[self.rows[self.list.at]]) if now is None else now
+
+        def given(value: float | None) -> None:
+            if value is not None:
+                self._edit(entry, dataclasses.replace(known, **{field: value}))
+
+        self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", hint, value), given)
+
+    def action_undo(self) -> None:
+        """Undo the last change that was not kept."""
+        if self.edits.undo():
+            self._draw()
+        else:
+            self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
+
     # ------------------------------------------------------------------------------------- the list
 
     def action_filter(self) -> None:
@@ -259,7 +354,7 @@ class MemoryScreen(ChangingScreen):
             self._found = np.array(found, np.int64)
             self._list()
 
-        self.work.begin(work, finished, self._failed, what="Searching", unit="steps")
+        self.work.begin(work, finished, self.changes.failed, what="Searching", unit="steps")
 
     def action_sort(self) -> None:
         """Sort by the next column."""
@@ -296,7 +391,7 @@ class MemoryScreen(ChangingScreen):
             self._list(self.entry)
 
         self.work.begin(
-            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self._failed,
+            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self.changes.failed,
             what="Reading recordings", unit="sessions",
         )  # fmt: skip
 

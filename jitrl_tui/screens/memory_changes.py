@@ -1,11 +1,10 @@
-"""What the memory screen changes, and what it does with other memories.
+"""Changes of a memory on its screen: those of steps that are not kept yet, and what is done with other memories.
 
 All of it is done by the functions behind `jitrl memory`: forget and its undo, correct, merge, diff, export.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -17,207 +16,133 @@ from textual.screen import Screen
 
 from engine.memory import exchange, upkeep
 from engine.memory.search import Correction, Lens
-from engine.memory.table import StepTable
 from engine.session import whatif
 from jitrl_tui import memories
-from jitrl_tui.background import Background
-from jitrl_tui.host import Host
+from jitrl_tui.background import Background, Told
 from jitrl_tui.screens.dialogs import Dialog, PickDialog
-from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.widgets.lines import LinePane, wrap
-from jitrl_tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
     from engine.memory import Memory
     from engine.memory.scope import Scope
 
-
-_AS_STORED = Correction()
+AS_STORED = Correction()
 """In place of a change: there is none."""
 
 
-class ChangingScreen(Screen[int]):
-    """A list of remembered steps with changes that are not kept yet.
+class StepEdits(dict[int, Correction | None]):
+    """By entry number: what is to be kept of a step; None for one that is to be forgotten."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: list[tuple[int, Correction | None]] = []
+
+    def change(self, entry: int, edit: Correction | None) -> None:
+        """Change what is to be kept of a step, and remember what it was."""
+        self._before.append((entry, self.get(entry, AS_STORED)))
+        self._put(entry, edit)
+
+    @property
+    def last(self) -> int | None:
+        """Entry number of the step that was changed last, None if none was."""
+        return self._before[-1][0] if self._before else None
+
+    def undo(self) -> bool:
+        """Undo the last change; return whether there was one."""
+        if self._before:
+            self._put(*self._before.pop())
+            return True
+        return False
+
+    def _put(self, entry: int, edit: Correction | None) -> None:
+        self.pop(entry, None)
+        if edit is not AS_STORED:
+            self[entry] = edit
+
+    def forget_all(self) -> None:
+        """Drop all changes."""
+        self.clear()
+        self._before.clear()
+
+    @property
+    def lens(self) -> Lens:
+        """Memory as it would be."""
+        gone = frozenset(entry for entry, one in self.items() if one is None)
+        return Lens(without=gone, corrections={entry: one for entry, one in self.items() if one is not None})
+
+
+class MemoryChanges:
+    """Changes a memory in the background.
 
     Args:
         memory: The memory.
         saves: The saves folder.
+        screen: Shows windows and messages.
+        scope: Returns the scope on show, None without one.
+        changed: Called in the screen's thread when memory was changed, or work has failed.
 
     Attributes:
-        table: The steps of the scope on show, None without one.
-        rows: Indices of the listed steps, in their order.
-        edits: By entry number: what is to be kept; None for a step that is to be forgotten.
+        edits: Changes of steps that are not kept yet.
         work: The work in the background.
     """
 
-    app: Host
+    def __init__(
+        self,
+        memory: Memory,
+        saves: Path,
+        screen: Screen[int],
+        scope: Callable[[], Scope | None],
+        changed: Callable[[bool], None],
+    ) -> None:
+        self._memory, self._saves, self._screen = memory, saves, screen
+        self._scope, self._changed = scope, changed
+        self.edits = StepEdits()
+        self.work = Background(screen)
 
-    def __init__(self, memory: Memory, saves: Path) -> None:
-        super().__init__()
-        self._memory, self._saves = memory, saves
-        self._scope: Scope | None = None
-        self.table: StepTable | None = None
-        self.rows: Sequence[int] = ()
-        self.edits: dict[int, Correction | None] = {}
-        self._before: list[tuple[int, Correction | None]] = []
-        self.work = Background(self)
-        self._changed: Callable[[], None] = lambda: None
-
-    def _draw(self) -> None:
-        """Draw everything."""
-        raise NotImplementedError
-
-    def _reload(self) -> None:
-        """Read the columns again."""
-        raise NotImplementedError
-
-    @property
-    def list(self) -> RowList:
-        """The list of steps."""
-        return self.query_one(RowList)
-
-    @property
-    def entry(self) -> int | None:
-        """Entry number of the step under the cursor."""
-        if self.table is None or not len(self.rows):
-            return None
-        return int(self.table.entry[self.rows[self.list.at]])
-
-    # ---------------------------------------------------------------------------------- editing
-
-    def _edited(self, entry: int) -> Correction:
-        known = self.edits.get(entry)
-        stored = self.table.corrections.get(entry) if self.table is not None else None
-        return known or stored or Correction()
-
-    def action_forget(self) -> None:
-        """Mark the step under the cursor to be forgotten, or take the mark away."""
-        entry = self.entry
-        if entry is None:
-            return
-        self._set(entry, None if self.edits.get(entry, _AS_STORED) is not None else _AS_STORED)
-        self.list.action_move(1)
-        self._draw()
-
-    def action_pin(self) -> None:
-        """Pin the step under the cursor, or take the pin away."""
-        if (entry := self.entry) is not None:
-            known = self._edited(entry)
-            self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
-
-    def action_edit(self) -> None:
-        """Ask for another return of the step under the cursor."""
-        entry = self.entry
-        if entry is None or self.table is None:
-            return
-        known, row = self._edited(entry), self.rows[self.list.at]
-        hint = "Its return G, in place of the computed one. Other steps keep theirs."
-        self.app.push_screen(
-            NumberDialog(
-                f"edit the return of entry {entry}",
-                hint,
-                float(self.table.g[row]) if known.g is None else known.g,
-            ),
-            lambda value: (
-                self._edit(entry, dataclasses.replace(known, g=value)) if value is not None else None
-            ),
-        )
-
-    def action_points(self) -> None:
-        """Ask for other points of the step under the cursor, for plans."""
-        entry = self.entry
-        if entry is None or self.table is None:
-            return
-        known, row = self._edited(entry), self.rows[self.list.at]
-        hint = "The points that plans expect of it, in place of those that the game gave."
-        value = float(self.table.points[row]) if known.gain is None else known.gain
-        self.app.push_screen(
-            NumberDialog(f"edit the points of entry {entry}", hint, value),
-            lambda value: (
-                self._edit(entry, dataclasses.replace(known, gain=value)) if value is not None else None
-            ),
-        )
-
-    def _edit(self, entry: int, correction: Correction) -> None:
-        self._set(entry, correction)
-        self._draw()
-
-    def _set(self, entry: int, edit: Correction | None) -> None:
-        """Change what is to be kept of a step, and remember what it was."""
-        self._before.append((entry, self.edits.get(entry, _AS_STORED)))
-        self._put(entry, edit)
-
-    def _put(self, entry: int, edit: Correction | None) -> None:
-        self.edits.pop(entry, None)
-        if edit is not _AS_STORED:
-            self.edits[entry] = edit
-
-    def action_undo(self) -> None:
-        """Undo the last change that was not kept."""
-        if self._before:
-            self._put(*self._before.pop())
-            self._draw()
-        else:
-            self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
-
-    def action_keep(self) -> None:
+    def keep(self) -> None:
         """Store the changes."""
-        scope, memory = self._scope, self._memory
+        scope, memory, lens = self._scope(), self._memory, self.edits.lens
         if not self.edits or scope is None:
-            self.notify("Nothing is changed.", timeout=2)
-            return
-        gone = frozenset(entry for entry, one in self.edits.items() if one is None)
-        lens = Lens(
-            without=gone, corrections={entry: one for entry, one in self.edits.items() if one is not None}
-        )
-        self._do(lambda told: whatif.keep(scope, memory, lens))
+            self._screen.notify("Nothing is changed.", timeout=2)
+        else:
+            self._do(lambda told: whatif.keep(scope, memory, lens))
 
-    def action_put_back(self) -> None:
+    def put_back(self) -> None:
         """Put back what was forgotten last."""
-        memory = self._memory
+        if self._are_kept("before that"):
+            self._do(lambda told: f"Put back {len(upkeep.undo_last(self._memory)[0]):,} steps.")
+
+    def _are_kept(self, when: str) -> bool:
+        """Return whether no changes wait; if some do, say so."""
         if self.edits:
-            self.notify("Keep the changes with S, or undo them with Backspace, before that.", severity="warning")
-            return
+            self._screen.notify(
+                f"Keep the changes with S, or undo them with Backspace, {when}.", severity="warning"
+            )
+        return not self.edits
 
-        def work(told: Callable[[int, int], None]) -> str:
-            entries, _ = upkeep.undo_last(memory)
-            return f"Put back {entries:,} steps."
-
-        self._do(work)
-
-    def _do(self, work: Callable[[Callable[[int, int], None]], str]) -> None:
-        """Change memory in the background; then list it anew and say what was done."""
+    def _do(self, work: Callable[[Told], str]) -> None:
+        """Change memory, then say what was done."""
 
         def finished(sentence: str) -> None:
-            self.edits.clear()
-            self._before.clear()
-            self.notify(sentence, timeout=5)
-            self._reload()
-            self._changed()
+            self.edits.forget_all()
+            self._screen.notify(sentence, timeout=5)
+            self._changed(True)
 
-        self.work.begin(work, finished, self._failed, what="Changing memory", must_end=True)
+        self.work.begin(work, finished, self.failed, what="Changing memory", must_end=True)
 
-    def _failed(self, sentence: str) -> None:
-        self.notify(sentence, severity="error", timeout=8)
-        self._reload()
+    def failed(self, sentence: str) -> None:
+        """Say that work has failed."""
+        self._screen.notify(sentence, severity="error", timeout=8)
+        self._changed(False)
 
     # --------------------------------------------------------------------------- other memories
 
-    def action_merge(self) -> None:
+    def merge(self) -> None:
         """Ask for another memory, and take what it knows and this one does not."""
         memory = self._memory
 
-        def given(text: str | None) -> None:
-            if text is None:
-                return
-            path = Path(text).expanduser()
-            if self.edits:
-                self.notify(
-                    "Keep the changes with S, or undo them with Backspace, before you merge.", severity="warning"
-                )
-                return
-
-            def work(told: Callable[[int, int], None]) -> str:
+        def given(path: Path) -> None:
+            def work(told: Told) -> str:
                 taken = exchange.merge_from(memory, path)
                 refused = (
                     f"; refused: {len(taken.problems)}, the first because {taken.problems[0]}"
@@ -227,21 +152,17 @@ class ChangingScreen(Screen[int]):
                 took = f"Took {taken.episodes:,} episodes with {taken.entries:,} steps"
                 return f"{took}; {taken.known:,} were known{refused}."
 
-            self._do(work)
+            if self._are_kept("before you merge"):
+                self._do(work)
 
-        hint = "Take what another memory knows and this one does not."
-        self._ask_for_other("merge", hint, given)
+        self._ask_for_other("merge", "Take what another memory knows and this one does not.", given)
 
-    def action_diff(self) -> None:
+    def compare(self) -> None:
         """Ask for another memory, and show how the two differ: this game first."""
-        memory, here = self._memory, self._scope
+        memory, here = self._memory, self._scope()
 
-        def given(text: str | None) -> None:
-            if text is None:
-                return
-            path = Path(text).expanduser()
-
-            def work(told: Callable[[int, int], None]) -> list[str]:
+        def given(path: Path) -> None:
+            def work(told: Told) -> list[str]:
                 notes: list[str] = []
                 differences = exchange.compare(
                     exchange.open_source(memory.folder), exchange.open_source(path), notes.append
@@ -252,43 +173,43 @@ class ChangingScreen(Screen[int]):
             def finished(lines: list[str]) -> None:
                 titles = [one.title for one in memories.known(self._saves, memory.folder) if one.folder == path]
                 title = f"here: this memory, there: {titles[0] if titles else path}"
-                self.app.push_screen(TextDialog(title, lines or ["Both are empty."]))
+                self._screen.app.push_screen(TextDialog(title, lines or ["Both are empty."]))
 
-            self.work.begin(work, finished, self._failed, what="Comparing")
+            self.work.begin(work, finished, self.failed, what="Comparing")
 
-        hint = "Compare with another memory: episodes, and what it says of actions."
-        self._ask_for_other("compare", hint, given)
+        self._ask_for_other("compare", "Compare with another memory: episodes, and what it says of actions.", given)
 
-    def _ask_for_other(self, title: str, hint: str, given: Callable[[str | None], None]) -> None:
+    def _ask_for_other(self, title: str, hint: str, given: Callable[[Path], None]) -> None:
         """Ask for another memory: one of the saves folder from a list, or any other by its path."""
         known = [(str(one.folder), one.line) for one in memories.known(self._saves, self._memory.folder)]
         if not known:
             hint += " There is no other one in this saves folder: type its path."
-        self.app.push_screen(PathDialog(title, hint, known=known), given)
+        self._screen.app.push_screen(
+            PathDialog(title, hint, known=known), lambda text: text is not None and given(Path(text).expanduser())
+        )
 
-    def action_export(self) -> None:
+    def export(self) -> None:
         """Ask for a file, and write the memory of this game into it."""
-        scope = self._scope
+        scope = self._scope()
 
         def given(text: str | None) -> None:
             if text is None or scope is None:
                 return
             path = Path(text).expanduser()
             if path.exists():
-                self.notify(f"{path} exists already; give the file another name.", severity="warning")
+                self._screen.notify(f"{path} exists already; give the file another name.", severity="warning")
                 return
 
-            def work(told: Callable[[int, int], None]) -> str:
+            def work(told: Told) -> str:
                 episodes, records = exchange.export_to(path, [scope])
                 return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
 
             self.work.begin(
-                work, lambda said: self.notify(said, timeout=6), self._failed, what="Writing", must_end=True
+                work, lambda said: self._screen.notify(said, timeout=6), self.failed, what="Writing", must_end=True
             )
 
-        self.app.push_screen(
-            PathDialog("export", "A new file for all of this game's memory, one JSON object a line.", new=True), given
-        )
+        hint = "A new file for all of this game's memory, one JSON object a line."
+        self._screen.app.push_screen(PathDialog("export", hint, new=True), given)
 
 
 _SHOWN = 50

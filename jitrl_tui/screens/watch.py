@@ -31,7 +31,7 @@ from jitrl_tui.screens.player import Player
 from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
-from jitrl_tui.screens.steering import Steering
+from jitrl_tui.screens.steer import Steering
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.slash_commands import help_list
 from jitrl_tui.source import Item, Source

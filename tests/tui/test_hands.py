@@ -406,7 +406,7 @@ def test_another_memory_is_chosen_from_a_list_and_compared(folder):
             async with app.run_test(size=(140, 45)) as pilot:
                 await settled(pilot)
                 window = app.screen
-                window.action_diff()
+                window.changes.compare()
                 await until(pilot, lambda: "kB" in screen_text(app))
                 assert f"{folder.name} (pantry)" in screen_text(app)
                 assert "shared memory" not in screen_text(app)  # it is the one on the screen
