@@ -44,12 +44,14 @@ class BenchScreen(RunningScreen):
 
     Args:
         source: The benchmark: it gives messages and takes commands.
+        over: Whether the screen lies over another one, to which leaving goes back.
     """
 
     CSS_PATH = "bench.tcss"
 
-    def __init__(self, source: BenchSource) -> None:
+    def __init__(self, source: BenchSource, *, over: bool = False) -> None:
         super().__init__()
+        self._over = over
         self.key_table = keymap.of("bench")
         self._bindings = keymap.bound(self._bindings, self.key_table, "bench")
         self.source = source
@@ -282,6 +284,14 @@ class BenchScreen(RunningScreen):
         """Leave. A run that goes on is stopped, after a question; if it is being stopped, it is left at once."""
         question = f"Leaving stops the run: {self._playing()}. What was played is kept, and it can be taken up again."
         self.ending.ask(question, "stop and leave", self.app.leave_now)
+
+    def leave_properly(self) -> None:
+        """Stop the run, then go back or leave, without a question."""
+        if self._over:
+            self.source.stop()
+            self.dismiss()
+        else:
+            super().leave_properly()
 
     def _playing(self) -> str:
         running = self.progress.counts["running"]

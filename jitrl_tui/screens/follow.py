@@ -42,8 +42,7 @@ class FollowScreen(WatchScreen):
             from engine.web.browser.pages import PageStore
 
             pages = PageStore(folder)
-        super().__init__(source, delay=0.0, pages=pages)
-        self._over = over
+        super().__init__(source, delay=0.0, pages=pages, over=over)
         self._held = HeldSession(source, self.run, self, self.overruling, cell=cell)
         self.commands |= {
             "toggle_pause": self._held.toggle_pause,
@@ -56,12 +55,6 @@ class FollowScreen(WatchScreen):
     def keys_of_screen(self) -> tuple[keymap.Key, ...]:
         """Return the keys."""
         return keymap.follow(self._kinds)
-
-    def on_mount(self) -> None:
-        """Leave the run below as the one that the app waits for when it ends."""
-        below = self.app.last_source
-        if self._over and below is not None:
-            self.call_next(lambda: setattr(self.app, "last_source", below))
 
     def on_unmount(self) -> None:
         """Hand the session back, however the screen ends."""

@@ -83,23 +83,23 @@ class StoredHome:
         """Begin a race of an agent against the model alone, each with a memory of its own, and return its screen."""
         from engine.session import race as races
         from jitrl_tui.race_source import LiveRace
-        from jitrl_tui.screens.opened import OpenedRaceScreen
+        from jitrl_tui.screens.race import RaceScreen
 
         start_checks.check_game(config, self.saves)
         agents = ("static", config.agent if config.agent != "static" else "jitrl")
         arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in agents]
         race = races.create(self.saves, arms)
-        return OpenedRaceScreen(LiveRace(race, self.saves), race, self.saves, delay=_delay())
+        return RaceScreen(LiveRace(race, self.saves), race, self.saves, delay=_delay(), from_home=True)
 
     def raced(self, row: RaceRow) -> RaceScreen:
         """Return the screen of a race that was run: it goes on, or is shown again if it is finished."""
         from engine.session import race as races
         from jitrl_tui.race_source import LiveRace, RecordedRace
-        from jitrl_tui.screens.opened import OpenedRaceScreen
+        from jitrl_tui.screens.race import RaceScreen
 
         race = races.load(self.saves, row.name)
         source = RecordedRace(race) if row.finished else LiveRace(race, self.saves)
-        return OpenedRaceScreen(source, race, self.saves, delay=_delay())
+        return RaceScreen(source, race, self.saves, delay=_delay(), from_home=True)
 
     def go_on(self, saved: SavedSession) -> WatchScreen:
         """Return the screen of a saved session."""
@@ -130,11 +130,11 @@ class StoredHome:
         """Return a screen with a run of a benchmark. Leaving it goes back."""
         from engine.bench import folder as folders
         from jitrl_tui.bench_source import BenchInfo, StoredBench
-        from jitrl_tui.screens.opened import StoredBenchScreen
+        from jitrl_tui.screens.bench import BenchScreen
 
         plan = folders.planned(row.folder)
         info = BenchInfo(row.folder.name, plan.suite.title, plan.cells, folder=row.folder)
-        return StoredBenchScreen(StoredBench(info))
+        return BenchScreen(StoredBench(info), over=True)
 
 
 def _delay() -> float:

@@ -9,7 +9,7 @@ from engine.session.levers import levers
 from engine.settings import known
 
 if TYPE_CHECKING:
-    from jitrl_tui.screens.shown_run import ShownRun, Surface
+    from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 
 _SHARES = tuple(round(n / 20, 2) for n in range(21))
 STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
@@ -33,16 +33,11 @@ OVER = "The session is over, so its settings cannot be changed. K shows what oth
 NO_UPDATE = "This agent adjusts no logits, so there is nothing to change."
 
 
-class Levers:
-    """Changes one setting of a running session at a time: at first β, later the one that was chosen.
-
-    Args:
-        run: The run.
-        screen: Its screen.
-    """
+class Levers(Service):
+    """Changes one setting of a running session at a time: at first β, later the one that was chosen."""
 
     def __init__(self, run: ShownRun, screen: Surface) -> None:
-        self._run, self._screen = run, screen
+        super().__init__(run, screen)
         self._at = 0
         self._used = False
         self._asked: dict[str, float] = {}

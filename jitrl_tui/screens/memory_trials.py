@@ -20,7 +20,7 @@ from jitrl_tui.background import STORING, Background, Told
 from jitrl_tui.output import one_line
 from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
 from jitrl_tui.screens.recorded import Recorded
-from jitrl_tui.screens.shown_run import ShownRun, Surface
+from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 from jitrl_tui.view import Choice, signed
 
 if TYPE_CHECKING:
@@ -52,16 +52,11 @@ class Edit:
     sentence: str
 
 
-class Hands:
-    """The trial of a watch screen.
-
-    Args:
-        run: The run.
-        screen: Its screen.
-    """
+class Hands(Service):
+    """The trial of a watch screen."""
 
     def __init__(self, run: ShownRun, screen: Surface) -> None:
-        self._run, self._screen = run, screen
+        super().__init__(run, screen)
         self._edits: list[Edit] = []
         self._at: tuple[int, int] | None = None
         self._now: Choice | None = None

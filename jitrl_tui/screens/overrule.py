@@ -6,31 +6,27 @@ from functools import partial
 
 from engine.records import Decision
 from jitrl_tui.screens.dialogs import OverruleDialog
-from jitrl_tui.screens.shown_run import ShownRun, Surface
+from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 from jitrl_tui.view import meant
 
 
-class Overruling:
+class Overruling(Service):
     """Opens the window that asks for an action, and sends the answer.
 
     The session is paused meanwhile. If no decision waits yet, the window shows the next one as soon as it is there.
-
-    Args:
-        run: The run.
-        screen: Its screen.
     """
 
     def __init__(self, run: ShownRun, screen: Surface) -> None:
-        self._run, self._screen = run, screen
+        super().__init__(run, screen)
         self._dialog: OverruleDialog | None = None
 
     def ask(self, typed: str = "") -> None:
         """Open the window with a typed text, if the run can be overruled."""
         run = self._run
         if not run.source.live:
-            self._screen.notify("This is a recording: what happened cannot be overruled.", severity="warning")
+            self._warn("This is a recording: what happened cannot be overruled.")
         elif run.over:
-            self._screen.notify("The session is over.", severity="warning")
+            self._warn("The session is over.")
         else:
             paused = run.view.activity == "paused"
             if not paused:
@@ -65,6 +61,6 @@ class Overruling:
         elif action and not run.source.overrule(run.view.question, self._meant(action)):
             late, goes_on = "the decision does not wait any more", False
         if late:
-            self._screen.notify(f"It is too late for '{action}': {late}.", severity="warning")
+            self._warn(f"It is too late for '{action}': {late}.")
         if goes_on:
             run.source.resume()

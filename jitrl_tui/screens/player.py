@@ -9,7 +9,7 @@ from engine.records import EpisodeEnded, Event, Paused, SessionEnded
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.dialogs import ForwardDialog
-from jitrl_tui.screens.shown_run import ShownRun, Surface
+from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
@@ -18,7 +18,7 @@ UNTIL_BREAKPOINT, STEPS = "breakpoint", "steps "
 """Answers of the dialog that hands over: until a breakpoint, or for a number of steps."""
 
 
-class Player:
+class Player(Service):
     """Plays a run.
 
     Args:
@@ -36,8 +36,8 @@ class Player:
     def __init__(
         self, run: ShownRun, screen: Surface, delay: float = 0.0, prompt: Callable[[], object] = lambda: None
     ) -> None:
-        self._run, self._screen, self._prompt = run, screen, prompt
-        self.delay = delay
+        super().__init__(run, screen)
+        self._prompt, self.delay = prompt, delay
         self.hurry = self.hurry_from = 0
         self._speed = used().value("app.speed")
         """The speed of the settings when another screen was opened."""
@@ -148,7 +148,7 @@ class Player:
         if steps.isascii() and steps.isdigit() and int(steps[:7]) > 0:
             self._forwarded(STEPS + steps[:7])
         else:
-            self._screen.notify("/auto takes a number of steps: /auto 3", severity="warning")
+            self._warn("/auto takes a number of steps: /auto 3")
 
     def note(self, event: Event) -> None:
         """End the fast-forward at an event that ends it."""

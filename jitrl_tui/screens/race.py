@@ -21,14 +21,13 @@ from jitrl_tui.race_source import LiveRace, RecordedRace
 from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.compare import open_comparison
+from jitrl_tui.screens.player import SPEEDS, stepped
 from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.widgets.curves import ArmCurves
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 
-SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""Delays between which + and - switch, in seconds per step."""
 _SIGNS = {"running": "▸", "failed": "✗", "stopped": "■", "finished": "✓"}
 _STYLES = {"command": ACCENT, "gain": GOOD, "loss": BAD, "episode": NAME, "end": STRONG, "notice": MUTED}
 _PARAGRAPHS = 60
@@ -48,6 +47,7 @@ class RaceScreen(RunningScreen):
         saves: The saves folder.
         delay: Seconds between steps at the start.
         paused: Whether it waits at its first step.
+        from_home: Whether leaving goes back to the home screen.
     """
 
     CSS_PATH = "race.tcss"
@@ -60,8 +60,10 @@ class RaceScreen(RunningScreen):
         *,
         delay: float = 0.5,
         paused: bool = False,
+        from_home: bool = False,
     ) -> None:
         super().__init__()
+        self._from_home = from_home
         self.key_table = keymap.of("race")
         self._bindings = keymap.bound(self._bindings, self.key_table, "race")
         self.source, self.view = source, RaceView(race)
@@ -196,15 +198,14 @@ class RaceScreen(RunningScreen):
 
     def action_faster(self) -> None:
         """Reduce the time between steps."""
-        self._set_speed(-1)
+        self._change_speed(-1)
 
     def action_slower(self) -> None:
         """Increase the time between steps."""
-        self._set_speed(1)
+        self._change_speed(1)
 
-    def _set_speed(self, by: int) -> None:
-        at = min(range(len(SPEEDS)), key=lambda i: abs(SPEEDS[i] - self._delay))
-        self._delay = SPEEDS[min(max(at + by, 0), len(SPEEDS) - 1)]
+    def _change_speed(self, by: int) -> None:
+        self._delay = stepped(SPEEDS, self._delay, by)
         self.source.set_delay(self._delay)
         self._draw_lines()
 
@@ -237,7 +238,8 @@ class RaceScreen(RunningScreen):
 
     def action_leave(self) -> None:
         """Leave, after a question if the race is being run. The second call while it ends leaves at once."""
-        self.ending.ask(f"The race stops here. {KEPT}", "leave", self.app.leave_now)
+        then = self.app.go_home if self._from_home else self.app.leave_now
+        self.ending.ask(f"The race stops here. {KEPT}", "leave", then)
 
 
 class RacerColumn(LinePane):

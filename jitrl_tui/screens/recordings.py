@@ -31,22 +31,7 @@ class RecordingScreen(WatchScreen):
         source = ReplaySource(
             lambda: recording.read(folder), delay=1.0, paused=bool(uid), path=folder, from_episode=uid
         )
-        super().__init__(source, pages=PageStore(folder))
-
-    def on_mount(self) -> None:
-        """Leave the run below as the one that the app waits for when it ends."""
-        below = self.app.last_source
-        if below is not None:
-            self.call_next(lambda: setattr(self.app, "last_source", below))
-
-    def ask_leave(self) -> None:
-        """Go back."""
-        self.source.stop()
-        self.dismiss()
-
-    def ask_home(self) -> None:
-        """Go back."""
-        self.ask_leave()
+        super().__init__(source, pages=PageStore(folder), over=True)
 
 
 class SessionDialog(PickDialog):

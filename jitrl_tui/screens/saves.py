@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.errors import JitrlError
 from jitrl_tui.screens.dialogs import LoadDialog, SaveDialog
 from jitrl_tui.screens.run_dialogs import OWN, SHARED, BranchDialog
-from jitrl_tui.screens.shown_run import ShownRun, Surface
+from jitrl_tui.screens.shown_run import Service
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
@@ -17,21 +17,13 @@ if TYPE_CHECKING:
     from engine.settings import Settings
 
 
-class Saves:
-    """What is kept of a session, and what goes on from there.
-
-    Args:
-        run: The run.
-        screen: Its screen.
-    """
-
-    def __init__(self, run: ShownRun, screen: Surface) -> None:
-        self._run, self._screen = run, screen
+class Saves(Service):
+    """What is kept of a session, and what goes on from there."""
 
     def _keeper(self) -> Keeper | None:
         """Return what saves and branches; None, with a message, for a recording."""
         if self._run.keeper is None:
-            self._screen.notify("This is a recording: there is nothing to save or to undo.", severity="warning")
+            self._warn("This is a recording: there is nothing to save or to undo.")
         return self._run.keeper
 
     def take_back(self) -> None:
@@ -39,7 +31,7 @@ class Saves:
         if self._keeper() is None:
             return
         if self._run.over:
-            self._screen.notify("The session is over; b goes on from an earlier step.", severity="warning")
+            self._warn("The session is over; b goes on from an earlier step.")
         else:
             self._run.present()
             self._run.source.take_back()
@@ -85,7 +77,7 @@ class Saves:
         elif step.isascii() and step.isdigit() and memory in ("", "shared"):
             self._branch(self._run.view.episode, int(step), SHARED if memory else OWN)
         else:
-            self._screen.notify("/branch takes a step, and shared for the shared memory: /branch 3", severity="warning")
+            self._warn("/branch takes a step, and shared for the shared memory: /branch 3")
 
     def branch_with(self, settings: Settings | None) -> None:
         """Ask for the memory of a branch, and continue from before the displayed step in a new session.
@@ -127,7 +119,7 @@ class Saves:
         run, keeper = self._run, self._run.keeper
         at = (keeper.saves, keeper.session.folder) if keeper is not None else run.recorded
         if at is None:
-            self._screen.notify("There are no other sessions beside this recording.", severity="warning")
+            self._warn("There are no other sessions beside this recording.")
             return
         saves, mine = at
         if found := others(saves, mine if mine.is_dir() else mine.parent):
@@ -135,7 +127,7 @@ class Saves:
                 CompareDialog(found), lambda other: other and self._compare(mine, Path(other))
             )
         else:
-            self._screen.notify("There is no other session of this game; b makes a branch.", severity="warning")
+            self._warn("There is no other session of this game; b makes a branch.")
 
     def _compare(self, mine: Path, other: Path) -> None:
         from jitrl_tui.screens.compare import as_recorded, open_comparison

@@ -39,6 +39,22 @@ class Surface(Protocol):
         ...
 
 
+class Service:
+    """Does one thing with a run for the screen that owns it.
+
+    Args:
+        run: The run.
+        screen: Its screen.
+    """
+
+    def __init__(self, run: ShownRun, screen: Surface) -> None:
+        self._run, self._screen = run, screen
+
+    def _warn(self, sentence: str) -> None:
+        """Say why something cannot be done."""
+        self._screen.notify(sentence, severity="warning")
+
+
 class ShownRun:
     """A run as it is, and as it is displayed.
 

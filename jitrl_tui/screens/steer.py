@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.run_dialogs import BreakpointsDialog
-from jitrl_tui.screens.shown_run import ShownRun, Surface
+from jitrl_tui.screens.shown_run import Service
 
 if TYPE_CHECKING:
     from engine.session.control import Control
@@ -21,23 +21,15 @@ _TELLS = {
 }
 
 
-class Steering:
-    """Steers a session by its control.
-
-    Args:
-        run: The run.
-        screen: Its screen.
-    """
-
-    def __init__(self, run: ShownRun, screen: Surface) -> None:
-        self._run, self._screen = run, screen
+class Steering(Service):
+    """Steers a session by its control."""
 
     def _control(self) -> Control | None:
         """Return what takes the person's commands; None, with a message, for a recording or a session that is over."""
         if self._run.source.control is None:
-            self._screen.notify("This is a recording: what happened cannot be changed.", severity="warning")
+            self._warn("This is a recording: what happened cannot be changed.")
         elif self._run.over:
-            self._screen.notify("The session is over.", severity="warning")
+            self._warn("The session is over.")
         else:
             return self._run.source.control
         return None

@@ -20,13 +20,12 @@ from jitrl_tui.places import RememberedMap
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs, explain, help
-from jitrl_tui.screens.command_line import TypedCommands
 from jitrl_tui.screens.curves import EarlierSessions
 from jitrl_tui.screens.find import Find
 from jitrl_tui.screens.levers import Levers
 from jitrl_tui.screens.memory_trials import Hands
 from jitrl_tui.screens.overrule import Overruling
-from jitrl_tui.screens.play_help import PlayHelp
+from jitrl_tui.screens.play import PlayHelp, TypedCommands
 from jitrl_tui.screens.player import Player
 from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.screens.saves import Saves
@@ -60,6 +59,7 @@ class WatchScreen(RunningScreen):
         recorded: For a recording: the saves folder, and its file or folder; None if it is not among sessions.
         pages: Stored pages; None if there are none.
         files: What lies beside the session on disk; None if there is nothing.
+        over: Whether it lies over another screen. Then leaving goes back, and the app waits for the run below.
 
     Attributes:
         run: The run as it is, and as it is displayed.
@@ -80,8 +80,10 @@ class WatchScreen(RunningScreen):
         recorded: tuple[Path, Path] | None = None,
         pages: PageStore | None = None,
         files: SessionFiles | None = None,
+        over: bool = False,
     ) -> None:
         super().__init__()
+        self._over = over
         self._kinds = kinds()
         self.key_table = self.keys_of_screen()
         self._bindings = keymap.bound(self._bindings, self.key_table)
@@ -181,7 +183,8 @@ class WatchScreen(RunningScreen):
         self.set_interval(1.0, self._tick)
         self._arrange()
         self.redraw()
-        self.app.last_source = self.source
+        if not self._over or self.app.last_source is None:
+            self.app.last_source = self.source
         if self._remembered is not None:
             self._remembered.loaded = lambda: self.app.call_later(self.redraw)
         self.source.start(self.feed.inbox)
@@ -375,11 +378,17 @@ class WatchScreen(RunningScreen):
 
     def ask_leave(self) -> None:
         """Leave, after a question if the session goes on. The second call while it ends leaves at once."""
-        self.ending.ask(f"The session stops here. {KEPT}", "leave", self.app.leave_now)
+        if self._over:
+            self.source.stop()
+            self.dismiss()
+        else:
+            self.ending.ask(f"The session stops here. {KEPT}", "leave", self.app.leave_now)
 
     def ask_home(self) -> None:
         """Show the home screen, after a question if the session goes on."""
-        if self.app.has_home and not self.ending.told:
+        if self._over:
+            self.ask_leave()
+        elif self.app.has_home and not self.ending.told:
             self.ending.ask(f"The session stops here. {KEPT}", "choose another game", self.app.go_home, "h")
 
     # ----------------------------------------------------------------------------- panes and windows
