@@ -20,7 +20,7 @@ from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.follow import followed
-from jitrl_tui.screens.recordings import RecordingScreen, SessionDialog, recordings
+from jitrl_tui.screens.recordings import RecordingScreen, recordings, session_dialog
 from jitrl_tui.screens.run_base import Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
@@ -234,7 +234,7 @@ class BenchScreen(RunningScreen):
             self.app.push_screen(RecordingScreen(found[0]))
         else:
             self.app.push_screen(
-                SessionDialog(found),
+                session_dialog(found),
                 lambda at: at is not None and self.app.push_screen(RecordingScreen(found[int(at)])),
             )
 

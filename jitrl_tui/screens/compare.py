@@ -268,25 +268,16 @@ def others(saves: Path, folder: Path) -> list[SavedSession]:
     return sorted(same, key=rank)
 
 
-class CompareDialog(PickDialog):
-    """Asks with which session to compare. Answers are folders."""
-
-    def __init__(self, found: Sequence[SavedSession]) -> None:
-        super().__init__(
-            "compare", "This session side by side with another one: its branches first.", "a word of its name"
-        )
-        self._found = found
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the sessions that have the typed text."""
-        rows = []
-        for one in self._found:
-            of = f"branch of {one.origin.session} at {one.origin.episode}:{one.origin.step}" if one.origin else ""
-            about = of or f"{one.config.agent} with {one.config.model}, seed {one.config.seed}"
-            if typed.casefold() in f"{one.name} {about}".casefold():
-                line = Content.assemble(("  " + one_line(one.name), STRONG), (f"\n    {one_line(about)}", MUTED))
-                rows.append((str(one.folder), line))
-        return rows
+def session_to_compare(found: Sequence[SavedSession]) -> PickDialog:
+    """Return a window that asks with which session to compare. Answers are folders."""
+    rows = []
+    for one in found:
+        of = f"branch of {one.origin.session} at {one.origin.episode}:{one.origin.step}" if one.origin else ""
+        about = of or f"{one.config.agent} with {one.config.model}, seed {one.config.seed}"
+        line = Content.assemble(("  " + one_line(one.name), STRONG), (f"\n    {one_line(about)}", MUTED))
+        rows.append((str(one.folder), line))
+    hint = "This session side by side with another one: its branches first."
+    return PickDialog("compare", hint, "a word of its name", rows=rows)
 
 
 def as_recorded(path: Path) -> str:

@@ -191,18 +191,11 @@ class ComparisonDialog(PickDialog):
     """
 
     def __init__(self, own: PlayedSession, others: Sequence[PlayedSession]) -> None:
-        super().__init__("add a session", "It becomes a curve of its own, with its name.", "a name, an agent, a model")
-        self._rows = [(other.name, history.difference(other.started, own.started)) for other in others]
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the sessions whose row has the typed text."""
-        wanted = typed.casefold()
-        rows = [(name, differs or "the same settings") for name, differs in self._rows]
-        return [
-            (name, Content.assemble((f"  {name}  ", STRONG), (differs, MUTED)))
-            for name, differs in rows
-            if wanted in f"{name} {differs}".casefold()
-        ]
+        rows = [(one.name, history.difference(one.started, own.started) or "the same settings") for one in others]
+        super().__init__(
+            "add a session", "It becomes a curve of its own, with its name.", "a name, an agent, a model",
+            rows=[(name, Content.assemble((f"  {name}  ", STRONG), (differs, MUTED))) for name, differs in rows],
+        )  # fmt: skip
 
 
 class CurveExportDialog(PickDialog):

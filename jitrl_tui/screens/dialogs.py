@@ -45,6 +45,13 @@ class PickDialog(Dialog[str]):
     """A list that is filtered by typing. Enter answers with the highlighted line.
 
     Where `free` says what the typed text itself does, it is the last line, and Ctrl-O answers with it.
+
+    Args:
+        title: Title of the box.
+        hint: What is asked, in a sentence.
+        placeholder: What can be typed.
+        rows: (answer, line) pairs, where `options` does not make them.
+        typed: A text to begin with.
     """
 
     free = ""
@@ -55,8 +62,11 @@ class PickDialog(Dialog[str]):
         Binding("tab", "complete", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, hint: str, placeholder: str, typed: str = "") -> None:
+    def __init__(
+        self, title: str, hint: str, placeholder: str, *, rows: Sequence[tuple[str, Content]] = (), typed: str = ""
+    ) -> None:
         super().__init__()
+        self._rows = rows
         self._title, self._hint, self._placeholder, self._typed = title, hint, placeholder, typed
         self._answers: list[str] = []
 
@@ -79,8 +89,8 @@ class PickDialog(Dialog[str]):
             self.query_one(Input).cursor_position = len(self._typed) - 2
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return (answer, line) pairs for the typed text, best first."""
-        raise NotImplementedError
+        """Return (answer, line) pairs for the typed text, best first: those whose line has it."""
+        return [row for row in self._rows if typed.casefold() in row[1].plain.casefold()]
 
     def fill(self, typed: str) -> None:
         """Show the options for the typed text."""
@@ -155,7 +165,7 @@ class OverruleDialog(PickDialog):
             "a number of the page, such as 7 or 7 some text; or type to filter"
             if meaning
             else "type words of an action, or any command",
-            typed,
+            typed=typed,
         )
         self._decision = decision
         self._meaning = meaning
@@ -256,19 +266,6 @@ class SaveDialog(PickDialog):
         rows = [] if name in self._names else [(name, Content(f"  {name}"))]
         found = [known for known in self._names if typed.casefold() in known.casefold()]
         return rows + [(known, Content(f"  {known}  (replace it)")) for known in found]
-
-
-class LoadDialog(PickDialog):
-    """Asks which save to continue from."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__("load", "This session stays as it is; a new one goes on from the save.", "a name")
-        self._names = names
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the saves whose name contains the typed text, newest first."""
-        found = [name for name in self._names if typed.casefold() in name.casefold()]
-        return [(name, Content("  " + name)) for name in found]
 
 
 class FindDialog(PickDialog):

@@ -224,9 +224,11 @@ class RaceScreen(RunningScreen):
         if len(pairs) == 1:
             self._compare(pairs[0])
         else:
-            self.app.push_screen(
-                PairDialog(self.view.racers, pairs), lambda at: at is not None and self._compare(pairs[int(at)])
-            )
+            names = [f"{LETTERS[at]} {one_line(racer.name)}" for at, racer in enumerate(self.view.racers)]
+            rows = [(str(at), Content(f"  {names[a]} and {names[b]}")) for at, (a, b) in enumerate(pairs)]
+            hint = "Two racers side by side, step by step."
+            dialog = dialogs.PickDialog("compare", hint, "letters or names", rows=rows)
+            self.app.push_screen(dialog, lambda at: at is not None and self._compare(pairs[int(at)]))
 
     def _compare(self, pair: tuple[int, int]) -> None:
         one, other = (self._race.racers[who] for who in pair)
@@ -303,20 +305,3 @@ def _flowing(parts: Sequence[str], width: int) -> list[str]:
         else:
             lines.append(fit(part, width).rstrip())
     return lines
-
-
-class PairDialog(dialogs.PickDialog):
-    """Asks which two racers to compare. Answers are indices of pairs."""
-
-    def __init__(self, racers: Sequence[RacerView], pairs: Sequence[tuple[int, int]]) -> None:
-        super().__init__("compare", "Two racers side by side, step by step.", "letters or names")
-        self._racers, self._pairs = racers, pairs
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the pairs that have the typed text."""
-        rows = []
-        for at, (one, other) in enumerate(self._pairs):
-            text = " and ".join(f"{LETTERS[who]} {one_line(self._racers[who].name)}" for who in (one, other))
-            if typed.casefold() in text.casefold():
-                rows.append((str(at), Content(f"  {text}")))
-        return rows

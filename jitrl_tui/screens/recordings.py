@@ -34,14 +34,8 @@ class RecordingScreen(WatchScreen):
         super().__init__(source, pages=PageStore(folder), over=True)
 
 
-class SessionDialog(PickDialog):
-    """Asks which session of a cell to open. Answers are numbers of folders, from 0."""
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        super().__init__("recording", "The sessions of this cell, in their order.", "a number or a word of a name")
-        self._folders = folders
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the sessions whose name or number has the typed text."""
-        rows = [(str(at), f"{at + 1:>3}  {folder.name}") for at, folder in enumerate(self._folders)]
-        return [(answer, Content(text)) for answer, text in rows if typed.casefold() in text.casefold()]
+def session_dialog(folders: Sequence[Path]) -> PickDialog:
+    """Return a window that asks which session of a cell to open. Answers are numbers of folders, from 0."""
+    rows = [(str(at), Content(f"{at + 1:>3}  {folder.name}")) for at, folder in enumerate(folders)]
+    hint = "The sessions of this cell, in their order."
+    return PickDialog("recording", hint, "a number or a word of a name", rows=rows)

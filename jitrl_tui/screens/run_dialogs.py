@@ -134,19 +134,14 @@ class BranchDialog(PickDialog):
             f"A new session goes on from before step {step + 1} of episode {episode}. It begins paused there; this "
             "session stays as it is. Which memory does it use?",
             "own or shared",
+            rows=[
+                (name, Content.assemble(("  " + name, STRONG), "\n", ("    " + about, MUTED)))
+                for name, about in (
+                    (OWN, "a copy as memory was at this step; nothing else learns from it"),
+                    (SHARED, "that of this session, as it is now; it learns from the branch"),
+                )
+            ],
         )
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the two memories, the branch's own one first."""
-        rows = [
-            (OWN, "a copy as memory was at this step; nothing else learns from it"),
-            (SHARED, "that of this session, as it is now; it learns from the branch"),
-        ]
-        return [
-            (name, Content.assemble(("  " + name, STRONG), "\n", ("    " + about, MUTED)))
-            for name, about in rows
-            if typed.casefold() in name
-        ]
 
 
 _HINT = "A breakpoint stops the run, also a fast-forward. \N{UPWARDS ARROW}\N{DOWNWARDS ARROW} choose, or type one."
@@ -165,7 +160,7 @@ class BreakpointsDialog(PickDialog):
     free = "sets what is typed"
 
     def __init__(self, orders: Orders, change: Callable[[Orders], None], typed: str = "") -> None:
-        super().__init__("breakpoints", _HINT, "a breakpoint, such as entropy>1.2 or command:take *", typed)
+        super().__init__("breakpoints", _HINT, "a breakpoint, such as entropy>1.2 or command:take *", typed=typed)
         self._orders, self._change = orders, change
 
     def options(self, typed: str) -> list[tuple[str, Content]]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual.content import Content
+
 from engine.errors import JitrlError
-from jitrl_tui.screens.dialogs import LoadDialog, SaveDialog
+from jitrl_tui.screens.dialogs import PickDialog, SaveDialog
 from jitrl_tui.screens.run_dialogs import OWN, SHARED, BranchDialog
 from jitrl_tui.screens.shown_run import Service
 
@@ -65,7 +67,9 @@ class Saves(Service):
         if name:
             self._follow(lambda keeper: keeper.load(name))
         elif names := keeper.names():
-            self._screen.app.push_screen(LoadDialog(names), self.load)
+            hint = "This session stays as it is; a new one goes on from the save."
+            rows = [(name, Content("  " + name)) for name in names]
+            self._screen.app.push_screen(PickDialog("load", hint, "a name", rows=rows), self.load)
         else:
             self._screen.notify("There are no saves yet; s makes one.")
 
@@ -114,7 +118,7 @@ class Saves(Service):
 
     def compare(self) -> None:
         """Ask for another session, and show both side by side."""
-        from jitrl_tui.screens.compare import CompareDialog, others  # rarely needed
+        from jitrl_tui.screens.compare import others, session_to_compare  # rarely needed
 
         run, keeper = self._run, self._run.keeper
         at = (keeper.saves, keeper.session.folder) if keeper is not None else run.recorded
@@ -124,7 +128,7 @@ class Saves(Service):
         saves, mine = at
         if found := others(saves, mine if mine.is_dir() else mine.parent):
             self._screen.app.push_screen(
-                CompareDialog(found), lambda other: other and self._compare(mine, Path(other))
+                session_to_compare(found), lambda other: other and self._compare(mine, Path(other))
             )
         else:
             self._warn("There is no other session of this game; b makes a branch.")

@@ -77,7 +77,7 @@ def test_a_person_at_the_command_line_undoes_saves_loads_and_branches(tmp_path):
             await enter(pilot, "/branch 0 shared")
             await until(pilot, lambda: app.watching is not None and app.watching is not second)
             await until(pilot, waiting(pilot, 0))
-            assert watch(pilot).keeper.session.config.memory == "shared"
+            assert watch(pilot).run.keeper.session.config.memory == "shared"
             assert len(list((tmp_path / "sessions").iterdir())) == 3
             await enter(pilot, "/nonsense")
             await until(pilot, lambda: "no command /nonsense" in screen_text(app))
@@ -108,7 +108,7 @@ def test_keys_undo_save_load_and_branch_from_the_step_on_show(tmp_path):
             await pilot.press("enter")
             await until(pilot, lambda: app.watching is not None and app.watching is not first)
             await until(pilot, waiting(pilot, start))  # it begins paused
-            assert watch(pilot).keeper.session.config.memory == "own"
+            assert watch(pilot).run.keeper.session.config.memory == "own"
             second = watch(pilot)
             await pilot.press("g")
             await until(pilot, lambda: "goes on from the save" in screen_text(app))
