@@ -188,7 +188,7 @@ def test_the_key_opens_the_screen_at_the_first_difference_and_its_keys_move(play
         app, replay = replay_app(events(source), paused=True)
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await until(pilot, lambda: watch(pilot).view.choice)
-            watch(pilot).recorded = saves, source.folder
+            watch(pilot).run.recorded = saves, source.folder
             await pilot.press("V")
             await until(pilot, lambda: f"branch of {source.name} at 1:3" in screen_text(app))
             await pilot.press("enter")

@@ -145,15 +145,15 @@ def test_what_if_goes_on_with_its_settings_in_a_branch_that_says_what_was_change
             await until(pilot, lambda: app.watching is not None and app.watching is not first)
             await until(pilot, waiting(pilot, step))
             branch = watch(pilot)
-            assert branch.choice.decision.update.beta == branch.keeper.session.config.settings.beta == 3.0
+            assert branch.choice.decision.update.beta == branch.run.keeper.session.config.settings.beta == 3.0
             said = "You changed settings here: beta 2 → 3."
             assert said in " ".join(p.text for p in branch.view.paragraphs)
             assert sessions.load(saved.folder).config.settings.beta == 2.0
-            told = [event for _, event in recording.read(branch.keeper.session.recording)]
+            told = [event for _, event in recording.read(branch.run.keeper.session.recording)]
             at = next(n for n, event in enumerate(told) if isinstance(event, SettingsChanged))
             assert sum(isinstance(event, Stepped) for event in told[:at]) == step
-            export = branch.keeper.session.folder / "story.md"
-            transcripts.export(branch.keeper.session.recording, export)
+            export = branch.run.keeper.session.folder / "story.md"
+            transcripts.export(branch.run.keeper.session.recording, export)
             assert said in export.read_text(encoding="utf-8")
 
     drive(go())

@@ -88,7 +88,7 @@ def test_a_run_on_the_screen_follows_a_speed_that_is_set(file):
             await until(pilot, lambda: read(file) == {"app": {"speed": 4.0}})
             await pilot.press("escape", "escape")
             await until(pilot, lambda: app.screen is app.watching)
-            assert watch(pilot)._delay == 0.25
+            assert watch(pilot).player.delay == 0.25
 
     asyncio.run(go())
 
