@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from engine.session.levers import levers
 from engine.settings import known
-
-if TYPE_CHECKING:
-    from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
+from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 
 _SHARES = tuple(round(n / 20, 2) for n in range(21))
 STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
