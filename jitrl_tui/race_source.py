@@ -11,7 +11,8 @@ from engine.records import Notice
 from engine.session import race as races
 from engine.session.race import Race, RacerEvent, SavedRace
 from jitrl_tui.race_view import RaceView
-from jitrl_tui.source import RecordingPlayer, Source
+from jitrl_tui.replay import RecordingPlayer
+from jitrl_tui.source import Source
 
 
 class LiveRace(Source):
@@ -31,7 +32,10 @@ class LiveRace(Source):
         lockstep = self._race.lockstep
         self.pause, self.resume, self.step_once = lockstep.pause, lockstep.resume, lockstep.step_once
         self.set_delay = lockstep.set_delay
-        self.stop = self._race.stop
+
+    def stop(self) -> None:
+        """Stop the race. What was played is kept."""
+        self._race.stop()
 
     def step_back(self) -> None:
         """Do nothing: what was done cannot be undone."""
@@ -47,7 +51,7 @@ class LiveRace(Source):
 
 
 class RecordedRace(RecordingPlayer):
-    """Plays a recorded race back in its own thread, a step at a time.
+    """Plays a recorded race back, a step of all racers at a time.
 
     Args:
         race: The race on disk.
@@ -58,50 +62,17 @@ class RecordedRace(RecordingPlayer):
     def __init__(self, race: SavedRace, *, delay: float = 1.0, paused: bool = False) -> None:
         super().__init__("race", delay, paused)
         self._race = race
-        self._moments: list[list[RacerEvent]] = []
-        self._shown = 0
 
-    def step_once(self) -> None:
-        """Show the next step, then wait."""
-        self._step(1)
+    def load(self) -> None:
+        """Read the recordings."""
+        self._moments.append(0)
+        for moment in races.moments(self._race):
+            self._items += moment
+            self._moments.append(len(self._items))
 
-    def step_back(self) -> None:
-        """Show the step before, then wait."""
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
-        with self._changed:
-            self._playing = False
-            at = self._shown if self._target is None else self._target
-            self._target = min(max(at + by, 1), len(self._moments))
-            self._changed.notify()
-
-    def work(self) -> None:
-        """Load the recordings and play them."""
-        self._moments = list(races.moments(self._race))
-        while True:
-            with self._changed:
-                if self._stopped:
-                    return
-                if self._target is None:
-                    if not self._playing or self._shown >= len(self._moments):
-                        self._changed.wait()
-                        continue
-                    if self._shown and self._delay > 0 and self._changed.wait(self._delay):
-                        continue
-                wanted, self._target = self._target, None
-            if wanted is None or wanted == self._shown + 1:
-                for told in self._moments[self._shown]:
-                    self.put(told)
-                self._shown += 1
-            elif wanted != self._shown:
-                self._show(wanted)
-
-    def _show(self, count: int) -> None:
-        """Show the race after so many steps."""
+    def view_at(self, position: int) -> RaceView:
+        """Return the race after so many events."""
         view = RaceView(self._race)
-        for moment in self._moments[:count]:
-            for told in moment:
-                view.fold(told)
-        self._shown = count
-        self.put(view)
+        for told in self._items[:position]:
+            view.fold(told)
+        return view

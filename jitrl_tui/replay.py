@@ -1,21 +1,166 @@
-"""Playback of recordings on the watch screen, without environment or model, with seeking."""
+"""Playback of recordings, without environment or model, with seeking."""
 
 from __future__ import annotations
 
 import bisect
+import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
-from jitrl_tui.source import RecordingPlayer
+from jitrl_tui.source import Source
 from jitrl_tui.view import RunView
 
 
-class ReplaySource(RecordingPlayer):
-    """Plays events back in its own thread, with seeking.
+class RecordingPlayer(Source):
+    """Plays what is recorded back in its own thread, with seeking.
 
-    A position is the number of events already shown. `moments` are the positions to stop at: after each
-    decision, and the end.
+    A position is the number of items already shown. A subclass loads the items, and makes the view of a position.
+
+    Args:
+        name: Name of the thread.
+        delay: Seconds between steps.
+        paused: Whether it waits at the first step.
+    """
+
+    def __init__(self, name: str, delay: float, paused: bool) -> None:
+        super().__init__(name)
+        self._delay, self._playing, self._stopped, self._single = delay, not paused, False, False
+        self._items: list[Any] = []
+        self._moments: list[int] = []
+        """The positions to stop at."""
+        self._position = 0
+        self._target: int | None = None
+        self._at_moment = 1.0
+        """Share of the delay that is waited at a moment."""
+        self._changed = threading.Condition()
+
+    @abstractmethod
+    def load(self) -> None:
+        """Read the items and the moments."""
+
+    @abstractmethod
+    def view_at(self, position: int) -> Any:
+        """Return the view after the first `position` items."""
+
+    def before(self, item: Any) -> None:
+        """Note that an item is played next."""
+
+    def tell(self, event: Paused | Resumed) -> None:
+        """Tell that the playback waits, or goes on."""
+
+    def rests(self, item: Any) -> bool:
+        """Return whether half of the delay is waited after an item, and not all of it at the moment before it."""
+        return False
+
+    # ------------------------------------------------------------------------------------- commands
+
+    def _change(self, **fields: Any) -> None:
+        """Change fields, and tell the thread."""
+        with self._changed:
+            vars(self).update(fields)
+            self._changed.notify()
+
+    def pause(self) -> None:
+        """Pause at the next step."""
+        self._change(_playing=False)
+
+    def resume(self) -> None:
+        """Continue."""
+        self._change(_playing=True)
+
+    def set_delay(self, seconds: float) -> None:
+        """Leave this much time between steps."""
+        self._change(_delay=seconds)
+
+    def stop(self) -> None:
+        """End the playback."""
+        self._change(_stopped=True)
+
+    def step_once(self) -> None:
+        """Go to the next moment and pause."""
+        self._change(_playing=False, _single=True)
+
+    def step_back(self) -> None:
+        """Go to the moment before and pause."""
+        self.pause()
+        self.seek(-1)
+
+    def seek(self, moments: int) -> None:
+        """Go `moments` moments forward, or back if negative."""
+        with self._changed:
+            position = self._position if self._target is None else self._target
+            if moments > 0:
+                index = bisect.bisect_right(self._moments, position) + moments - 1
+            else:
+                index = bisect.bisect_left(self._moments, position) + moments
+            self._go_to_moment(index)
+
+    def seek_to(self, share: float) -> None:
+        """Go to the moment nearest to a share of the recording, from 0 to 1."""
+        with self._changed:
+            self._go_to_moment(round(min(max(share, 0.0), 1.0) * (len(self._moments) - 1)))
+
+    def _go_to_moment(self, index: int) -> None:
+        """Go to a moment by its number, or to the nearest one; it is called under the lock."""
+        if self._moments:
+            self._target = self._moments[min(max(index, 0), len(self._moments) - 1)]
+            self._changed.notify()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Number of moments reached, and number of all moments."""
+        return bisect.bisect_right(self._moments, self._position), len(self._moments)
+
+    # --------------------------------------------------------------------------------------- thread
+
+    def work(self) -> None:
+        """Load the recording and play it."""
+        self.load()
+        if not self._items:
+            return
+        stops, told = frozenset(self._moments), None
+        while True:
+            with self._changed:
+                if self._stopped:
+                    return
+                target, self._target = self._target, None
+                if target is None:
+                    at_moment = self._position in stops
+                    at_end = self._position >= len(self._items)
+                    if at_end or (at_moment and not self._playing and not self._single):
+                        reason = "end of the recording" if at_end else ""
+                        if told != (self._position, reason):
+                            told = (self._position, reason)
+                            self.tell(Paused(reason))
+                        self._changed.wait()
+                        continue
+                    if told is not None:
+                        told = None
+                        self.tell(Resumed())
+                    if at_moment and self._single:
+                        self._single = False
+                    elif at_moment and self._delay > 0 and self._changed.wait(self._delay * self._at_moment):
+                        continue
+            if target is not None:
+                told = None
+                view = self.view_at(target)
+                self._position = target
+                self.put(view)
+                continue
+            item = self._items[self._position]
+            self.before(item)
+            self._position += 1
+            self.put(item)
+            if self._playing and self._delay > 0 and self.rests(item):
+                with self._changed:
+                    self._changed.wait(self._delay / 2)
+
+
+class ReplaySource(RecordingPlayer):
+    """Plays the events of a session back. Moments are after each decision, and the end.
 
     Args:
         read: Returns the recorded (time, event) pairs, oldest first. Called in the thread.
@@ -38,87 +183,38 @@ class ReplaySource(RecordingPlayer):
         self.path = path
         self._from_episode = from_episode
         self._read = read
-        self._events: list[Event] = []
-        self._moments: list[int] = []
-        self._stops: frozenset[int] = frozenset()
+        self._at_moment = 0.5
         self._episodes: list[int] = []
         self._checkpoints: dict[int, RunView] = {}
-        self._position = 0
-        self._single = False
-
-    # ------------------------------------------------------------------------------------- commands
-
-    def step_once(self) -> None:
-        """Go to the next decision and pause."""
-        self._change(_playing=False, _single=True)
 
     def fast_forward(self, episodes: int) -> None:
         """Jump to the end of this episode (0), or of the episode that is `episodes` further on."""
         with self._changed:
             here = bisect.bisect_right(self._episodes, self._position) - 1
             wanted = here + max(1, episodes)
-            self._target = self._episodes[wanted] if wanted < len(self._episodes) else len(self._events)
-            self._changed.notify()
-
-    def seek(self, moments: int) -> None:
-        """Go `moments` decisions forward, or back if negative."""
-        with self._changed:
-            if not self._moments:
-                return
-            position = self._position if self._target is None else self._target
-            if moments > 0:
-                index = bisect.bisect_right(self._moments, position) + moments - 1
-            else:
-                index = bisect.bisect_left(self._moments, position) + moments
-            self._target = self._moments[min(max(index, 0), len(self._moments) - 1)]
+            self._target = self._episodes[wanted] if wanted < len(self._episodes) else len(self._items)
             self._changed.notify()
 
     def seek_step(self, episode: int, step: int) -> None:
         """Go to the decision of a step, the first one of the agent."""
         with self._changed:
-            for at, event in enumerate(self._events, 1):
+            for at, event in enumerate(self._items, 1):
                 if isinstance(event, Decided) and (event.episode, event.decision.step) == (episode, step):
                     self._target = at
                     self._changed.notify()
                     return
 
-    def seek_to(self, share: float) -> None:
-        """Go to the decision nearest to a share of the recording, from 0 to 1."""
-        with self._changed:
-            if not self._moments:
-                return
-            index = round(min(max(share, 0.0), 1.0) * (len(self._moments) - 1))
-            self._target = self._moments[index]
-            self._changed.notify()
-
     def seek_episode(self, by: int) -> None:
         """Go to the first decision of the episode that is `by` episodes away (0 for this one)."""
         with self._changed:
-            if not self._episodes:
-                return
-            index = bisect.bisect_right(self._episodes, self._position - 1) - 1 + by
-            start = self._episodes[min(max(index, 0), len(self._episodes) - 1)]
-            at = bisect.bisect_right(self._moments, start)
-            self._target = self._moments[min(at, len(self._moments) - 1)]
-            self._changed.notify()
+            if self._episodes:
+                index = bisect.bisect_right(self._episodes, self._position - 1) - 1 + by
+                start = self._episodes[min(max(index, 0), len(self._episodes) - 1)]
+                self._go_to_moment(bisect.bisect_right(self._moments, start))
 
-    @property
-    def progress(self) -> tuple[int, int]:
-        """Number of moments reached, and number of all moments."""
-        return bisect.bisect_right(self._moments, self._position), len(self._moments)
-
-    # --------------------------------------------------------------------------------------- thread
-
-    def work(self) -> None:
-        """Load the recording and play it."""
+    def load(self) -> None:
+        """Read the recording."""
         self.put(Thinking("loading the recording"))
-        self._load()
-        if self._events:
-            self._play()
-        else:
-            self.put(Notice("error", "The recording is empty; there is nothing to replay."))
-
-    def _load(self) -> None:
         wanted: int | None = None
         for _, event in self._read():
             if self._stopped:
@@ -126,67 +222,38 @@ class ReplaySource(RecordingPlayer):
             if event is None or isinstance(event, (Paused, Resumed)):
                 continue
             if isinstance(event, EpisodeStarted):
-                self._episodes.append(len(self._events))
+                self._episodes.append(len(self._items))
                 if self._from_episode and event.uid == self._from_episode:
-                    wanted = len(self._events)
-            self._events.append(event)
+                    wanted = len(self._items)
+            self._items.append(event)
             if isinstance(event, Decided):
-                self._moments.append(len(self._events))
-        if not self._moments or self._moments[-1] != len(self._events):
-            self._moments.append(len(self._events))
-        self._stops = frozenset(self._moments)
+                self._moments.append(len(self._items))
+        if not self._items:
+            self.put(Notice("error", "The recording is empty; there is nothing to replay."))
+        if not self._moments or self._moments[-1] != len(self._items):
+            self._moments.append(len(self._items))
         if wanted is not None:
-            self._target = self._moments[min(bisect.bisect_right(self._moments, wanted), len(self._moments) - 1)]
+            self._go_to_moment(bisect.bisect_right(self._moments, wanted))
 
-    def _play(self) -> None:
-        told = None
-        while True:
-            with self._changed:
-                if self._stopped:
-                    return
-                target, self._target = self._target, None
-                if target is None:
-                    at_moment = self._position in self._stops
-                    at_end = self._position >= len(self._events)
-                    waiting = at_end or (at_moment and not self._playing and not self._single)
-                    if waiting:
-                        reason = "end of the recording" if at_end else ""
-                        if told != (self._position, reason):
-                            told = (self._position, reason)
-                            self.put(Paused(reason))
-                        self._changed.wait()
-                        continue
-                    if told is not None:
-                        told = None
-                        self.put(Resumed())
-                    if at_moment and self._single:
-                        self._single = False
-                    elif at_moment and self._delay > 0 and self._changed.wait(self._delay / 2):
-                        continue
-            if target is not None:
-                told = None
-                self.put(self._view_at(target))
-                continue
-            event = self._events[self._position]
-            if isinstance(event, EpisodeStarted):
-                self._checkpoint()
-            self._position += 1
-            self.put(event)
-            if isinstance(event, Stepped) and self._playing and self._delay > 0:
-                with self._changed:
-                    self._changed.wait(self._delay / 2)
+    def before(self, item: Event) -> None:
+        """Keep the view at the beginning of an episode, to seek from there."""
+        if isinstance(item, EpisodeStarted) and self._position not in self._checkpoints:
+            self.view_at(self._position)
 
-    def _view_at(self, position: int) -> RunView:
+    def tell(self, event: Paused | Resumed) -> None:
+        """Tell that the playback waits, or goes on."""
+        self.put(event)
+
+    def rests(self, item: Event) -> bool:
+        """Return whether it is a step, whose answer is read for half of the delay."""
+        return isinstance(item, Stepped)
+
+    def view_at(self, position: int) -> RunView:
         """Return the view after the first `position` events, computed from the nearest earlier checkpoint."""
         start = max((at for at in self._checkpoints if at <= position), default=0)
         view = self._checkpoints[start].copy() if start in self._checkpoints else RunView()
         for at in range(start, position):
-            if isinstance(self._events[at], EpisodeStarted) and at not in self._checkpoints:
+            if isinstance(self._items[at], EpisodeStarted) and at not in self._checkpoints:
                 self._checkpoints[at] = view.copy()
-            view.fold(self._events[at])
-        self._position = position
+            view.fold(self._items[at])
         return view
-
-    def _checkpoint(self) -> None:
-        if self._position not in self._checkpoints:
-            self._view_at(self._position)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,7 @@ class Inbox:
         return len(self._items)
 
 
-class InThread:
+class InThread(ABC):
     """Work in a thread of its own. Its commands do not block.
 
     Args:
@@ -89,13 +90,13 @@ class InThread:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
+    @abstractmethod
     def work(self) -> None:
         """Do the work."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop(self) -> None:
         """End it properly. What was stored is kept."""
-        raise NotImplementedError
 
     def failed(self) -> None:
         """Tell of the failure."""
@@ -161,44 +162,6 @@ class Source(InThread):
         """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
 
 
-class RecordingPlayer(Source):
-    """Plays a recording.
-
-    Args:
-        name: Name of the thread.
-        delay: Seconds between steps.
-        paused: Whether it waits at the first step.
-    """
-
-    def __init__(self, name: str, delay: float, paused: bool) -> None:
-        super().__init__(name)
-        self._delay, self._playing, self._stopped = delay, not paused, False
-        self._target: int | None = None
-        self._changed = threading.Condition()
-
-    def _change(self, **fields: Any) -> None:
-        """Change fields, and tell the thread."""
-        with self._changed:
-            vars(self).update(fields)
-            self._changed.notify()
-
-    def pause(self) -> None:
-        """Pause at the next step."""
-        self._change(_playing=False)
-
-    def resume(self) -> None:
-        """Continue."""
-        self._change(_playing=True)
-
-    def set_delay(self, seconds: float) -> None:
-        """Leave this much time between steps."""
-        self._change(_delay=seconds)
-
-    def stop(self) -> None:
-        """End the playback."""
-        self._change(_stopped=True)
-
-
 class LiveSource(Source):
     """A live session in its own thread.
 
@@ -227,7 +190,7 @@ class LiveSource(Source):
         self.again = again
         self._session = session = open_session(self.put)
         control = self.control = session.control
-        self.pause, self.resume, self.stop = control.pause, control.resume, control.stop
+        self.pause, self.resume = control.pause, control.resume
         self.step_once, self.take_back, self.reread = control.step_once, control.take_back, control.reread
         self.set_delay, self.fast_forward = control.set_delay, session.fast_forward
 
@@ -239,6 +202,10 @@ class LiveSource(Source):
             return self.control.answer(question, PersonSaid.INSTEAD, action)
         self.control.override(action)
         return True
+
+    def stop(self) -> None:
+        """Stop the session. What was played is kept."""
+        self.control.stop()
 
     def work(self) -> None:
         """Play the session. It tells of its own errors itself."""

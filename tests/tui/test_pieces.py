@@ -135,14 +135,9 @@ def test_the_view_is_bounded():
 def test_any_position_of_a_replay_shows_what_folding_so_far_shows():
     events = stream.run(3, 6)
     source = ReplaySource(lambda: stream.recorded(events), delay=0.0)
-    inbox = Inbox(lambda: None)
-    source.start(inbox)
-    source.stop()
-    source.wait(60)
-    source._load() if not source._events else None
-    source._events = list(events)
+    source.load()
     for position in (len(events), 5, 30, 12, 1, 44, 0):
-        seen = source._view_at(position)
+        seen = source.view_at(position)
         wanted = RunView()
         wanted.fold_all(events[:position])
         for spec in dataclasses.fields(RunView):
