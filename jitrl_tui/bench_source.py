@@ -97,7 +97,11 @@ class LiveBench(BenchSource):
     ) -> None:
         super().__init__(info, saves)
         self._runner = open_run(self.put)
-        self.finish_running, self.stop = self._runner.finish_running, self._runner.stop
+        self.finish_running = self._runner.finish_running
+
+    def stop(self) -> None:
+        """Stop the cells after their present step."""
+        self._runner.stop()
 
     def work(self) -> None:
         """Play the run."""

@@ -19,7 +19,7 @@ from engine.records import Decision, ModelCall
 from jitrl_tui import crash, logs
 from jitrl_tui.amounts import dollars
 from jitrl_tui.view import Choice, Paragraph
-from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, Lines, fit, wrap
 from jitrl_tui.widgets.options import Entry, Options
 
 Result = TypeVar("Result")
@@ -297,49 +297,86 @@ def places_of(wanted: str, paragraphs: Sequence[Paragraph]) -> Iterator[int]:
             yield index
 
 
-class _CallsPane(LinePane):
-    def __init__(self, calls: Sequence[ModelCall]) -> None:
-        super().__init__("calls")
-        self._calls = calls
-
-    def build(self, width: int, height: int) -> list[Content]:
-        lines: list[Content] = []
-        for number, call in enumerate(self._calls, 1):
-            cost = f", {dollars(call.cost_usd)}" if call.cost_usd != 0 else ""
-            head = (
-                f"call {number}: {call.purpose}, {call.model}, {call.prompt_tokens:,} tokens in, "
-                f"{call.completion_tokens:,} out, {call.latency_s:.2f} s{cost}"
-                f"{', tokens estimated' if call.estimated else ''}{', from the cache' if call.cached else ''}"
-            )
-            lines += [Content.styled(line, ACCENT) for line in wrap(head, width)]
-            for name, text in (("prompt", call.prompt), ("reply", call.reply)):
-                lines += [
-                    Content(""),
-                    Content.styled(f"── {name} " + "─" * max(0, width - len(name) - 4), MUTED),
-                ]
-                lines += [Content(line) for line in wrap(text, width)]
-            lines.append(Content(""))
-        return lines or [Content.styled("No model was called for this choice.", MUTED)]
-
-
-class CallsDialog(Dialog[None]):
-    """The raw prompts and replies behind a choice.
+class PageDialog(Dialog[None]):
+    """Lines to read, which scroll.
 
     Args:
-        calls: The calls for this choice, in order.
+        title: Title of the box.
+        build: Returns the lines for a width.
+        keys: Keys that close it, besides Esc.
     """
 
-    BINDINGS: ClassVar = [Binding("p,q", "dismiss(None)", show=False)]
-
-    def __init__(self, choice: Choice, calls: Sequence[ModelCall]) -> None:
+    def __init__(self, title: str, build: Callable[[int], Sequence[Content]], keys: str = "q") -> None:
         super().__init__(classes="-page")
-        self._choice, self._calls = choice, calls
+        self._title, self._build = title, build
+        self._bindings.bind(keys, "dismiss(None)", show=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
-        choice = self._choice
-        with self.box(f"model calls: episode {choice.episode}, step {choice.decision.step + 1}"):
-            yield _CallsPane(self._calls)
+        with self.box(self._title):
+            yield Lines("page", self._build)
+
+
+def calls_dialog(choice: Choice, calls: Sequence[ModelCall]) -> PageDialog:
+    """Return a window with the raw prompts and replies behind a choice, in their order."""
+    title = f"model calls: episode {choice.episode}, step {choice.decision.step + 1}"
+    return PageDialog(title, lambda width: _call_lines(calls, width), "p,q")
+
+
+def _call_lines(calls: Sequence[ModelCall], width: int) -> list[Content]:
+    lines: list[Content] = []
+    for number, call in enumerate(calls, 1):
+        cost = f", {dollars(call.cost_usd)}" if call.cost_usd != 0 else ""
+        head = (
+            f"call {number}: {call.purpose}, {call.model}, {call.prompt_tokens:,} tokens in, "
+            f"{call.completion_tokens:,} out, {call.latency_s:.2f} s{cost}"
+            f"{', tokens estimated' if call.estimated else ''}{', from the cache' if call.cached else ''}"
+        )
+        lines += [Content.styled(line, ACCENT) for line in wrap(head, width)]
+        for name, text in (("prompt", call.prompt), ("reply", call.reply)):
+            lines += [Content(""), Content.styled(f"── {name} " + "─" * max(0, width - len(name) - 4), MUTED)]
+            lines += [Content(line) for line in wrap(text, width)]
+        lines.append(Content(""))
+    return lines or [Content.styled("No model was called for this choice.", MUTED)]
+
+
+class FieldDialog(Dialog[Result]):
+    """Asks for a value in one field. One that is not allowed is told, and the dialog stays.
+
+    Args:
+        title: Title of the box.
+        hint: What the value is.
+        text: The present one, as it is typed.
+        read: Returns the value of a text, and what is wrong with it, "" for nothing.
+        selected: Whether typing replaces the present one.
+    """
+
+    def __init__(
+        self, title: str, hint: str, text: str, read: Callable[[str], tuple[Result, str]], *, selected: bool = True
+    ) -> None:
+        super().__init__()
+        self._title, self._hint, self._text, self._read, self._selected = title, hint, text, read, selected
+
+    def compose(self) -> ComposeResult:
+        """Lay out hint, field and mistake."""
+        with self.box(self._title):
+            yield Static(Content(self._hint), classes="hint")
+            yield Input(self._text, select_on_focus=self._selected)
+            yield Static(id="wrong", markup=False)
+
+    def on_mount(self) -> None:
+        """Let the cursor not blink."""
+        self.query_one(Input).cursor_blink = False
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say what is wrong with the value as it is typed."""
+        self.query_one("#wrong", Static).update(Content.styled(self._read(event.value)[1], HUMAN))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer with the value, if nothing is wrong with it."""
+        value, why = self._read(event.value)
+        if not why:
+            self.dismiss(value)
 
 
 class ErrorDialog(Dialog[str]):

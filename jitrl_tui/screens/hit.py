@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.widgets import Input, Static
 
 from engine.jitrl import discounted_returns
 from engine.memory.corrections import described
@@ -18,9 +17,9 @@ from engine.memory.disk.document import FORGOTTEN
 from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
-from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.screens.dialogs import Dialog, FieldDialog
 from jitrl_tui.view import gained, points, signed
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, LinePane, fit, wrap
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
@@ -129,7 +128,7 @@ class HitDialog(Dialog[str]):
             self.notify("No recording of this episode is among the sessions.", severity="warning")
 
 
-class NumberDialog(Dialog[float]):
+class NumberDialog(FieldDialog[float]):
     """Asks for a number.
 
     Args:
@@ -140,40 +139,16 @@ class NumberDialog(Dialog[float]):
     """
 
     def __init__(self, title: str, hint: str, value: float, wrong: Callable[[float], str] = lambda number: "") -> None:
-        super().__init__()
-        self._title, self._hint, self._value, self._wrong = title, hint, value, wrong
+        def read(text: str) -> tuple[float, str]:
+            try:
+                number = float(text.strip().replace("\N{MINUS SIGN}", "-"))
+            except ValueError:
+                number = math.nan
+            if not math.isfinite(number) or abs(number) > 1e9:
+                return number, f"That is not a number: {text.strip()[:40]}"
+            return number, wrong(number)
 
-    def compose(self) -> ComposeResult:
-        """Lay out hint and input."""
-        with self.box(self._title):
-            yield Static(Content(self._hint), classes="hint")
-            yield Input(f"{self._value:.4g}")
-            yield Static(id="wrong", markup=False)
-
-    def on_mount(self) -> None:
-        """Stop the cursor from blinking."""
-        self.query_one(Input).cursor_blink = False
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Say what is wrong with the number as it is typed."""
-        _, why = self._read(event.value)
-        self.query_one("#wrong", Static).update(Content.styled(why, HUMAN))
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer with the number, if nothing is wrong with it."""
-        value, why = self._read(event.value)
-        if not why:
-            self.dismiss(value)
-
-    def _read(self, text: str) -> tuple[float, str]:
-        """Return the number, and what is wrong with it."""
-        try:
-            value = float(text.strip().replace("\N{MINUS SIGN}", "-"))
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or abs(value) > 1e9:
-            return value, f"That is not a number: {text.strip()[:40]}"
-        return value, self._wrong(value)
+        super().__init__(title, hint, f"{value:.4g}", read)
 
 
 def outcome(episode: Episode) -> str:

@@ -26,7 +26,7 @@ from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.screens import dialogs, help, home_rows
 from jitrl_tui.screens.home_actions import StoredHome
-from jitrl_tui.screens.home_dialogs import ChangeDialog, NameDialog
+from jitrl_tui.screens.home_dialogs import ChangeDialog
 from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.screens.home_rows import Preview
 from jitrl_tui.widgets.keybar import KeyBar
@@ -423,7 +423,10 @@ class HomeScreen(Screen[int]):
         """Ask for another name of the highlighted session."""
         row = self._session()
         if row is not None:
-            dialog = NameDialog("rename", "Its recording and its memory stay as they are.", row.saved.name)
+            hint = "Its recording and its memory stay as they are."
+            dialog = dialogs.FieldDialog(
+                "rename", hint, row.saved.name, lambda text: (text.strip(), ""), selected=False
+            )
             self.app.push_screen(dialog, lambda name: name and self._change(self._actions.rename, row.saved, name))
 
     def action_delete(self) -> None:

@@ -18,34 +18,6 @@ KEPT = "as before"
 """The profile that stands for the settings of the session."""
 
 
-class NameDialog(Dialog[str]):
-    """Asks for a name. Enter answers with it.
-
-    Args:
-        title: Title of the box.
-        hint: What the name is for, in a sentence.
-        name: The present name.
-    """
-
-    def __init__(self, title: str, hint: str, name: str) -> None:
-        super().__init__()
-        self._title, self._hint, self._present = title, hint, name
-
-    def compose(self) -> ComposeResult:
-        """Lay out the sentence and the field."""
-        with self.box(self._title):
-            yield Static(Content(self._hint), classes="hint")
-            yield Input(self._present, select_on_focus=False)
-
-    def on_mount(self) -> None:
-        """Let the cursor not blink."""
-        self.query_one(Input).cursor_blink = False
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer."""
-        self.dismiss(event.value.strip())
-
-
 class ChangeDialog(Dialog[tuple[str, str]]):
     """Asks for another model or profile to go on with. The answer is (model, profile), "" for an unchanged profile.
 

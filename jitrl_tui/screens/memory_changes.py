@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
@@ -19,8 +17,8 @@ from engine.memory.search import Correction, Lens
 from engine.session import whatif
 from jitrl_tui import memories
 from jitrl_tui.background import Background, Told
-from jitrl_tui.screens.dialogs import Dialog, PickDialog
-from jitrl_tui.widgets.lines import LinePane, wrap
+from jitrl_tui.screens.dialogs import PageDialog, PickDialog
+from jitrl_tui.widgets.lines import wrap
 
 if TYPE_CHECKING:
     from engine.memory import Memory
@@ -110,7 +108,7 @@ class MemoryChanges:
     def put_back(self) -> None:
         """Put back what was forgotten last."""
         if self._are_kept("before that"):
-            self._do(lambda told: f"Put back {len(upkeep.undo_last(self._memory)[0]):,} steps.")
+            self._do(lambda told: f"Put back {upkeep.undo_last(self._memory)[0]:,} steps.")
 
     def _are_kept(self, when: str) -> bool:
         """Return whether no changes wait; if some do, say so."""
@@ -173,7 +171,7 @@ class MemoryChanges:
             def finished(lines: list[str]) -> None:
                 titles = [one.title for one in memories.known(self._saves, memory.folder) if one.folder == path]
                 title = f"here: this memory, there: {titles[0] if titles else path}"
-                self._screen.app.push_screen(TextDialog(title, lines or ["Both are empty."]))
+                self._screen.app.push_screen(PageDialog(title, lambda width: _wrapped(lines, width)))
 
             self.work.begin(work, finished, self.failed, what="Comparing")
 
@@ -261,30 +259,5 @@ def _is_there(typed: str) -> bool:
         return False
 
 
-class _Text(LinePane):
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("text")
-        self._lines = lines
-
-    def build(self, width: int, height: int) -> list[Content]:
-        return [Content(line) for text in self._lines for line in wrap(text, width)]
-
-
-class TextDialog(Dialog[None]):
-    """Shows lines of text.
-
-    Args:
-        title: Title of the box.
-        lines: The text.
-    """
-
-    BINDINGS: ClassVar = [Binding("q", "dismiss(None)", show=False)]
-
-    def __init__(self, title: str, lines: Sequence[str]) -> None:
-        super().__init__(classes="-page")
-        self._title, self._lines = title, lines
-
-    def compose(self) -> ComposeResult:
-        """Lay out the text."""
-        with self.box(self._title):
-            yield _Text(self._lines)
+def _wrapped(lines: Sequence[str], width: int) -> list[Content]:
+    return [Content(line) for text in lines or ["Both are empty."] for line in wrap(text, width)]

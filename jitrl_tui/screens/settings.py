@@ -98,49 +98,16 @@ def rows() -> Iterator[SettingRow]:
             )  # fmt: skip
 
 
-class ValueDialog(dialogs.Dialog[str]):
-    """Asks for a value. A value that is not allowed is told, and the dialog stays."""
-
-    def __init__(self, row: SettingRow) -> None:
-        super().__init__()
-        self._row = row
-
-    def compose(self) -> ComposeResult:
-        """Lay out meaning, field and mistake."""
-        with self.box(self._row.key):
-            yield Static(Content(f"{self._row.meaning} ({self._row.allowed})"), classes="hint")
-            yield Input(self._row.value)
-            yield Static(id="wrong", markup=False)
-
-    def on_mount(self) -> None:
-        """Let the cursor not blink."""
-        self.query_one(Input).cursor_blink = False
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Say what is wrong with the value as it is typed."""
-        self.query_one("#wrong", Static).update(Content.styled(mistake(self._row.key, event.value), HUMAN))
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer, if the value is allowed."""
-        if not mistake(self._row.key, event.value):
-            self.dismiss(event.value)
-
-
-class ChoiceDialog(dialogs.PickDialog):
-    """Asks for one of a few values."""
-
-    def __init__(self, row: SettingRow) -> None:
-        super().__init__(row.key, row.meaning, "type to filter")
-        self._row = row
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the values that have the typed text."""
-        marks = {self._row.value: "now", self._row.usual: "default"}
-        return [
-            (one, Content.assemble(f"  {one or 'nothing':<16}", (marks.get(one, ""), MUTED)))
-            for one in self._row.choices
-            if typed.casefold() in one.casefold()
-        ]
+def ask(row: SettingRow) -> dialogs.Dialog[str]:
+    """Return a window that asks for another value of a setting."""
+    if not row.choices:
+        hint = f"{row.meaning} ({row.allowed})"
+        return dialogs.FieldDialog(row.key, hint, row.value, lambda text: (text, mistake(row.key, text)))
+    marks = {row.value: "now", row.usual: "default"}
+    rows = [
+        (one, Content.assemble(f"  {one or 'nothing':<16}", (marks.get(one, ""), MUTED))) for one in row.choices
+    ]
+    return dialogs.PickDialog(row.key, row.meaning, "type to filter", rows=rows)
 
 
 def reached(key: str) -> str:
@@ -293,8 +260,7 @@ class SettingsScreen(Screen[None]):
         """Ask for another value."""
         row = self.row
         if row is not None:
-            dialog = ChoiceDialog(row) if row.choices else ValueDialog(row)
-            self.app.push_screen(dialog, lambda text: self._set(row, text))
+            self.app.push_screen(ask(row), lambda text: self._set(row, text))
 
     def _set(self, row: SettingRow, text: str | None) -> None:
         if text is None:

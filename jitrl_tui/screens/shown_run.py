@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from jitrl_tui.recent_events import Tape
 from jitrl_tui.replay import ReplaySource
@@ -12,6 +12,8 @@ from jitrl_tui.source import Source
 from jitrl_tui.view import DECISIONS, Choice, RunView
 
 if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
     from jitrl_tui.host import Host
@@ -30,7 +32,10 @@ class Surface(Protocol):
     app: Host
     ending: Ending
 
-    def notify(self, message: str, **how: Any) -> None:
+    def notify(
+        self, message: str, *, title: str = "", severity: SeverityLevel = "information",
+        timeout: float | None = None, markup: bool = True,
+    ) -> None:  # fmt: skip
         """Show a message for a few seconds."""
         ...
 

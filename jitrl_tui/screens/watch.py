@@ -421,7 +421,7 @@ class WatchScreen(RunningScreen):
         if self.choice is None:
             self.notify("No decision yet.", timeout=2)
         else:
-            self.app.push_screen(dialogs.CallsDialog(self.choice, self.view.calls_of(self.choice)))
+            self.app.push_screen(dialogs.calls_dialog(self.choice, self.view.calls_of(self.choice)))
 
     def explain(self) -> None:
         """Show how the numbers of the displayed choice come about."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -188,3 +188,19 @@ class LinePane(Pane):
     def plain_text(self) -> str:
         """Return everything in the pane as text."""
         return "\n".join(line.rstrip() for line in self._text)
+
+
+class Lines(LinePane):
+    """A pane of lines that stay.
+
+    Args:
+        make: Returns the lines for a width.
+    """
+
+    def __init__(self, id: str, make: Callable[[int], Sequence[Content]]) -> None:
+        super().__init__(id)
+        self._make = make
+
+    def build(self, width: int, height: int) -> Sequence[Content]:
+        """Return the lines."""
+        return self._make(width)
