@@ -12,7 +12,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
-from jitrl_tui.keymap import Key, do
+from jitrl_tui.command_table import Key, do
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.source import Source
 from jitrl_tui.widgets.lines import ACCENT

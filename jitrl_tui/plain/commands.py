@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import worked
 from engine.errors import JitrlError
-from jitrl_tui import hits, slash_commands, steer_texts
+from jitrl_tui import command_table, hits, steer_texts
+from jitrl_tui.command_table import Commands, do
 from jitrl_tui.hints import Hints
 from jitrl_tui.places import told
 from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.session_files import SessionFiles
 from jitrl_tui.transcript_files import export_as
+from jitrl_tui.view import Choice
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PAGE_WIDTH = 100
 """Width of a drawn page in cells."""
+NO_FILES = "Nothing is kept on disk here."
 HELP = "Type a command for the game, or nothing to let the agent do what it proposes. Commands of jitrl:"
 HELP_WATCHING = (
     "Enter pauses, and takes one step where it is paused. A command for the game overrules the agent. "
@@ -56,96 +58,114 @@ class PlainCommands:
         self._telling, self._play = telling, play
         self._keeper, self._pages, self._files = keeper, pages, files
         self._hints = Hints()
+        self.commands: Commands = {
+            "help": self._help, "page": self._page, "hint": self._hint, "map": self._map, "score": self._score,
+            "note": self._note, "notes": self._note, "export": self._export,
+            "save": self._save, "saves": self._saves, "load": self._load, "branch": self._branch,
+            "why": self._why, "options": self._options, "memory": self._memory, "actions": self._actions,
+        }  # fmt: skip
+        """What is answered, by the names of the typed commands; each takes what follows its name."""
 
     def answer(self, name: str, rest: str) -> None:
         """Answer a command, given by its first name and what follows it."""
         try:
-            self._answer(name, rest)
+            do(self.commands, name, rest)
         except JitrlError as error:
             self._telling.say(f"Error: {error}")
 
-    def _answer(self, name: str, rest: str) -> None:
-        view, say = self._telling.view, self._telling.say
-        match name:
-            case "help":
-                say("\n".join([HELP if self._play else HELP_WATCHING, *slash_commands.help_lines(lines=True)]))
-            case "page":
-                say(self._page())
-            case "hint":
-                say(self._hints.next(view.choice, view.pending))
-            case "note" | "notes" | "export" if self._files is None:
-                say("Nothing is kept on disk here.")
-            case "note" if rest and self._files is not None:
-                self._files.notes.add(rest, view.episode, view.step)
-                say("Noted. /notes tells the notes.")
-            case ("note" | "notes") if self._files is not None:
-                for note in self._files.notes.all():
-                    say(f"Note, episode {note.episode}, step {note.step}: {note.text}")
-                if not self._files.notes.all():
-                    say("There are no notes yet; /note TEXT makes one.")
-            case "export" if self._files is not None:
-                self._export(self._files.recording, rest)
-            case "map":
-                self._map()
-            case "score":
-                say(self._telling.score())
-            case "save" | "load" | "saves" | "branch":
-                self._keep(name, rest)
-            case _:
-                self._of_decision(name)
+    def _help(self, _: str) -> None:
+        first = HELP if self._play else HELP_WATCHING
+        self._telling.say("\n".join([first, *command_table.help_lines(lines=True)]))
 
-    def _of_decision(self, name: str) -> None:
-        """Answer what asks about the latest decision."""
-        view, say = self._telling.view, self._telling.say
-        choice = view.choice
-        if choice is None:
-            say("There is no decision yet.")
-            return
-        decision = choice.decision
-        match name:
-            case "why":
-                say(f"Why: {decision.why}")
-                if equation := worked.update(decision):
-                    say(equation)
-                self._telling.say_more(choice)
-            case "options":
-                for line in candidate_lines(choice):
-                    say(line)
-            case "memory":
-                for line in hits.told(choice, view.memory_entries):
-                    say(line)
-            case "actions":
-                say(steer_texts.all_actions(decision))
-            case _:
-                pass
+    def _hint(self, _: str) -> None:
+        view = self._telling.view
+        self._telling.say(self._hints.next(view.choice, view.pending))
 
-    def _keep(self, name: str, rest: str) -> None:
-        """Save, or name the session to go on with."""
-        say = self._telling.say
-        if self._keeper is None:
-            say("Here is nothing to save.")
-        elif name == "save":
-            self._keeper.keep(rest)
-            say(f"Saved as {rest}. /load {rest} goes on from here.")
-        elif name == "saves":
-            say(", ".join(self._keeper.names()) or "There are no saves; /save NAME makes one.")
-        elif name == "load":
-            self.then = self._keeper.load(rest)
+    def _score(self, _: str) -> None:
+        self._telling.say(self._telling.score())
+
+    # ----------------------------------------------------------------------------------------- keeping
+
+    def _note(self, text: str) -> None:
+        """Keep a note; without a text, tell all."""
+        view, say = self._telling.view, self._telling.say
+        if self._files is None:
+            say(NO_FILES)
+        elif text:
+            self._files.notes.add(text, view.episode, view.step)
+            say("Noted. /notes tells the notes.")
         else:
-            step, _, memory = rest.partition(" ")
-            if step.isascii() and step.isdigit() and memory in ("", "shared"):
-                self.then = self._keeper.branch(self._telling.view.episode, int(step), shared=bool(memory))
-            else:
-                say("Say after which step, for instance: /branch 3")
+            notes = self._files.notes.all()
+            for note in notes:
+                say(f"Note, episode {note.episode}, step {note.step}: {note.text}")
+            if not notes:
+                say("There are no notes yet; /note TEXT makes one.")
 
-    def _export(self, recording: Path, name: str) -> None:
-        if not name:
+    def _export(self, name: str) -> None:
+        if self._files is None:
+            self._telling.say(NO_FILES)
+        elif not name:
             self._telling.say("Say to which file, for instance: /export pantry.md")
-            return
-        target = export_as(recording, name)
-        self._telling.say(f"Wrote {target}.")
+        else:
+            self._telling.say(f"Wrote {export_as(self._files.recording, name)}.")
 
-    def _map(self) -> None:
+    def _kept(self) -> Keeper | None:
+        """Return what saves and branches; None, with a sentence, where there is nothing to save."""
+        if self._keeper is None:
+            self._telling.say("Here is nothing to save.")
+        return self._keeper
+
+    def _save(self, name: str) -> None:
+        if keeper := self._kept():
+            keeper.keep(name)
+            self._telling.say(f"Saved as {name}. /load {name} goes on from here.")
+
+    def _saves(self, _: str) -> None:
+        if keeper := self._kept():
+            self._telling.say(", ".join(keeper.names()) or "There are no saves; /save NAME makes one.")
+
+    def _load(self, name: str) -> None:
+        if keeper := self._kept():
+            self.then = keeper.load(name)
+
+    def _branch(self, typed: str) -> None:
+        step, _, memory = typed.partition(" ")
+        if keeper := self._kept():
+            if step.isascii() and step.isdigit() and memory in ("", "shared"):
+                self.then = keeper.branch(self._telling.view.episode, int(step), shared=bool(memory))
+            else:
+                self._telling.say("Say after which step, for instance: /branch 3")
+
+    # ------------------------------------------------------------------------------ the latest decision
+
+    def _choice(self) -> Choice | None:
+        """Return the latest choice; None, with a sentence, before the first."""
+        if self._telling.view.choice is None:
+            self._telling.say("There is no decision yet.")
+        return self._telling.view.choice
+
+    def _why(self, _: str) -> None:
+        if choice := self._choice():
+            self._telling.say(f"Why: {choice.decision.why}")
+            if equation := worked.update(choice.decision):
+                self._telling.say(equation)
+            self._telling.say_more(choice)
+
+    def _options(self, _: str) -> None:
+        for line in candidate_lines(choice) if (choice := self._choice()) else ():
+            self._telling.say(line)
+
+    def _memory(self, _: str) -> None:
+        for line in hits.told(choice, self._telling.view.memory_entries) if (choice := self._choice()) else ():
+            self._telling.say(line)
+
+    def _actions(self, _: str) -> None:
+        if choice := self._choice():
+            self._telling.say(steer_texts.all_actions(choice.decision))
+
+    # -------------------------------------------------------------------------------- places and pages
+
+    def _map(self, _: str) -> None:
         view = self._telling.view
         known = view.places.map.copy()
         remembered = self._files.remembered if self._files is not None else None
@@ -157,12 +177,13 @@ class PlainCommands:
         for line in told(known, view.places.here, decision):
             self._telling.say(line)
 
-    def _page(self) -> str:
-        """Return the page as it is now, drawn in text."""
+    def _page(self, _: str) -> None:
+        """Tell the page as it is now, drawn in text."""
         shown = self._telling.view.page_at(None)
         page = self._pages.page(shown) if shown is not None and self._pages is not None else None
         if shown is None or page is None:
-            return "There is no page to show."
+            self._telling.say("There is no page to show.")
+            return
         from engine.web.drawing.wireframe import draw
 
-        return draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text
+        self._telling.say(draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 from engine import waits
 from engine.errors import UsageError
 from engine.session.orders import Orders, kept
-from jitrl_tui import shutdown, slash_commands
+from jitrl_tui import command_table, shutdown
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.plain.commands import PlainCommands
 from jitrl_tui.plain.event_lines import EventLines
@@ -72,7 +72,7 @@ class PlainRun:
         self._inbox = Inbox(self._arrived.set)
         self._auto = 0
         self._asked: set[str] = set()
-        """Words of `slash_commands.OURS` about which was asked."""
+        """Words of `command_table.OURS` about which was asked."""
 
     @property
     def view(self) -> RunView:
@@ -171,7 +171,7 @@ class PlainRun:
     def _is_ours(self, line: str) -> bool:
         """Say, the first time, that a word may mean one of our commands. Typed again, it is for the game."""
         word = line.casefold()
-        if word not in slash_commands.OURS or word in self._asked:
+        if word not in command_table.OURS or word in self._asked:
             return False
         self._asked.add(word)
         self._telling.say(f"Did you mean /{word}? '{line}' typed once more goes to the game.")
@@ -184,51 +184,56 @@ class PlainRun:
     def _command(self, text: str) -> bool | None:
         """Run a typed command; return None to ask for another line, False to leave."""
         word, _, rest = text.partition(" ")
-        name, rest = slash_commands.found(word), rest.strip()
-        match name:
-            case "":
-                self._telling.say(f"There is no command /{word}; /help lists them.")
-            case "quit":
-                return False
-            case "forward" | "undo" | "go" | "step":
-                act = {
-                    "forward": partial(self._source.fast_forward, 0),
-                    "undo": self._source.take_back,
-                    "go": self._source.resume,
-                    "step": self._source.step_once,
-                }[name]
-                act()
-                self.view.activity = "running"
-                return True
-            case "auto":
-                self._auto = max(0, int(rest) - 1) if rest.isascii() and rest.isdigit() else 0
-                self._step()
-                return True
-            case "redo" | "end" | "break" if self._source.control is None:
-                self._telling.say("This is a recording: what happened cannot be changed.")
-            case "redo" if self._source.control is not None:
-                self._source.control.redo()
-                self.view.activity = "running"
-                return True
-            case "end" if self._source.control is not None:
-                self._source.control.end_episode(self.view.episode)
-                self.view.activity = "running"
-                return True
-            case "break" if self._source.control is not None:
-                self._break(self._source.control, rest)
-            case "pause":
-                self._source.pause()
-            case "speed":
-                self._set_speed(rest)
-            case _:
-                self._commands.answer(name, rest)
-                return False if self.then is not None else None
-        return None
+        name, source = command_table.found(word), self._source
+        acts: dict[str, Callable[[str], object]] = {
+            "forward": lambda _: source.fast_forward(0), "undo": lambda _: source.take_back(),
+            "go": lambda _: source.resume(), "step": lambda _: source.step_once(), "auto": self._hand_over,
+            "redo": self._redo, "end": self._end,
+        }  # fmt: skip
+        if name == "quit":
+            return False
+        if name in acts:
+            if acts[name](rest.strip()) is False:
+                return None
+            self.view.activity = "running"
+            return True
+        others = {"pause": lambda _: source.pause(), "speed": self._set_speed, "break": self._break}
+        if not command_table.do(others, name, rest.strip()):
+            self._commands.answer(name, rest.strip())
+        if not name:
+            self._telling.say(f"There is no command /{word}; /help lists them.")
+        return False if self.then is not None else None
 
-    def _break(self, control: Control, text: str) -> None:
+    def _hand_over(self, steps: str) -> None:
+        """Let the agent take some steps by itself."""
+        self._auto = max(0, int(steps) - 1) if steps.isascii() and steps.isdigit() else 0
+        self._source.step_once()
+
+    def _control(self) -> Control | None:
+        """Return what takes commands; None, with a sentence, for a recording."""
+        if self._source.control is None:
+            self._telling.say("This is a recording: what happened cannot be changed.")
+        return self._source.control
+
+    def _redo(self, _: str) -> bool:
+        control = self._control()
+        if control is not None:
+            control.redo()
+        return control is not None
+
+    def _end(self, _: str) -> bool:
+        control = self._control()
+        if control is not None:
+            control.end_episode(self.view.episode)
+        return control is not None
+
+    def _break(self, text: str) -> None:
         """Add a breakpoint, remove all, or list them."""
         from engine.session.rules import parse
 
+        control = self._control()
+        if control is None:
+            return
         orders = control.orders
         try:
             if text == "off":
@@ -352,7 +357,7 @@ def _run(
 
     def valid() -> list[str]:
         actions = run.view.choice.decision.possible if run.view.choice else ()
-        return [*map(one_line, actions), *slash_commands.words()]
+        return [*map(one_line, actions), *command_table.words()]
 
     terminal = sys.stdin if not play and sys.stdin.isatty() else None
     history = files.typed if files is not None else TypedHistory()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from jitrl_tui import keymap
+from jitrl_tui import command_table, keymap
 from jitrl_tui.follower import FollowSource, Reach
 from jitrl_tui.preferences import used
 from jitrl_tui.screens import help
@@ -52,7 +52,7 @@ class FollowScreen(WatchScreen):
         source.changed = lambda: self.app.call_later(self.redraw)
         source.told = lambda text, good: self.app.call_later(self._tell, text, good)
 
-    def keys_of_screen(self) -> tuple[keymap.Key, ...]:
+    def keys_of_screen(self) -> tuple[command_table.Key, ...]:
         """Return the keys."""
         return keymap.follow(self._kinds)
 
@@ -96,7 +96,7 @@ class FollowScreen(WatchScreen):
             return f"Its process is gone ({sign.place.told()}); what was played is kept, and it can be taken up again."
         return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
 
-    def keys_now(self) -> Sequence[keymap.Key]:
+    def keys_now(self) -> Sequence[command_table.Key]:
         """Return the keys that do something now."""
         steers = ("toggle_pause", "step_once", "stop_session", "overrule")
         return [key for key in self.key_table if self._held.source.lives or key.action not in steers]

@@ -13,8 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from jitrl_tui import keymap
+from jitrl_tui.command_table import Key
 from jitrl_tui.help import page, pane_page
-from jitrl_tui.keymap import Key
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.widgets.lines import ACCENT, STRONG
 from jitrl_tui.widgets.pane import PaneKind

@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
-from jitrl_tui import keymap
+from jitrl_tui import command_table, keymap
 from jitrl_tui.background import Background
 from jitrl_tui.help import page
 from jitrl_tui.home_contents import HomeContents, SessionRow
@@ -300,7 +300,7 @@ class HomeScreen(Screen[int]):
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
         self.query_one(KeyBar).show([(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys])
 
-    def _fits(self, key: keymap.Key) -> bool:
+    def _fits(self, key: command_table.Key) -> bool:
         """Return whether a key is in the footer of the open section."""
         if key.action == "change":
             return self._section == "resume"

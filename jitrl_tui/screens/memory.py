@@ -19,7 +19,7 @@ from engine.memory import report
 from engine.memory.search import Correction
 from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
 from engine.session import whatif
-from jitrl_tui import keymap
+from jitrl_tui import command_table, keymap
 from jitrl_tui.background import STORING
 from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
@@ -77,7 +77,7 @@ class MemoryScreen(Screen[int]):
         self.rows: Sequence[int] = ()
         self.changes = MemoryChanges(memory, saves, self, lambda: self._scope, self._after_change)
         self.edits, self.work = self.changes.edits, self.changes.work
-        self.commands: keymap.Commands = {
+        self.commands: command_table.Commands = {
             "keep": self.changes.keep, "put_back": self.changes.put_back, "merge": self.changes.merge,
             "diff": self.changes.compare, "export": self.changes.export,
         }  # fmt: skip

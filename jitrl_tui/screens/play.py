@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.errors import JitrlError
-from jitrl_tui import slash_commands, steer_texts
+from jitrl_tui import command_table, steer_texts
+from jitrl_tui.command_table import Commands, do
 from jitrl_tui.hints import Hints
-from jitrl_tui.keymap import Commands, do
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.run_dialogs import ExportDialog, NotesDialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
@@ -97,7 +97,7 @@ class TypedCommands(Service):
             self._do(text[1:])
         elif run.over:
             self._warn("The session is over; q leaves.")
-        elif (word := text.casefold()) in slash_commands.OURS:
+        elif (word := text.casefold()) in command_table.OURS:
             self._ask_whose(word, lambda: run.source.overrule(0, text))
         elif text:
             run.source.overrule(0, meant(text, run.view, run.pages))
@@ -107,7 +107,7 @@ class TypedCommands(Service):
     def _do(self, text: str) -> None:
         """Run a command, given without its slash."""
         word, _, rest = text.partition(" ")
-        one = slash_commands.command(word)
+        one = command_table.command(word)
         if one is not None and one.action:
             do(self._commands, one.action, *filter(None, [one.takes and rest.strip()]))
         else:

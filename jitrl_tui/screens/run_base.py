@@ -11,8 +11,8 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from engine import waits
+from jitrl_tui.command_table import Key
 from jitrl_tui.host import Host
-from jitrl_tui.keymap import Key
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.source import Inbox, InThread
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from jitrl_tui import keymap
+from jitrl_tui.command_table import Key, help_list
 from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.registry import kinds
@@ -32,7 +33,6 @@ from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
 from jitrl_tui.screens.steer import Steering
 from jitrl_tui.session_files import SessionFiles
-from jitrl_tui.slash_commands import help_list
 from jitrl_tui.source import Item, Source
 from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
@@ -150,7 +150,7 @@ class WatchScreen(RunningScreen):
     following = ""
     """How a session of another process is shown, in a few words; "" for one of this process."""
 
-    def keys_of_screen(self) -> tuple[keymap.Key, ...]:
+    def keys_of_screen(self) -> tuple[Key, ...]:
         """Return the keys."""
         return keymap.watch(self._kinds)
 
@@ -314,7 +314,7 @@ class WatchScreen(RunningScreen):
             ),
         )
 
-    def keys_now(self) -> Sequence[keymap.Key]:
+    def keys_now(self) -> Sequence[Key]:
         """Return the keys that do something now."""
         useless = {"toggle_pause"} if self.run.person_plays else set()
         over = self.view.activity == "ended"

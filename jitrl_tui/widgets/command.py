@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.suggester import SuggestFromList
 
 from engine.records import Decision
-from jitrl_tui import slash_commands
+from jitrl_tui import command_table
 from jitrl_tui.output import clean, one_line
 from jitrl_tui.session_files import TypedHistory
 from jitrl_tui.widgets.options import Entry
@@ -78,7 +78,7 @@ class CommandLine(Entry):
             at = self._completions.index(self.value) + by
         else:
             valid = self._offered.possible if self._offered is not None else ()
-            known = dict.fromkeys([*map(one_line, valid), *slash_commands.words(), *reversed(self._history.lines)])
+            known = dict.fromkeys([*map(one_line, valid), *command_table.words(), *reversed(self._history.lines)])
             given = self.value.casefold()
             self._completions = [line for line in known if line.casefold().startswith(given)]
             at = 0 if by > 0 else -1

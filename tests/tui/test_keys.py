@@ -10,9 +10,13 @@ import pytest
 from textual.widget import Widget
 
 import jitrl_tui.screens
-from jitrl_tui import keymap
+from jitrl_tui import command_table, keymap
+from jitrl_tui.follower import FollowSource
 from jitrl_tui.panes.registry import kinds
+from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog, places_of
+from jitrl_tui.screens.follow import FollowScreen
+from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.options import Options
@@ -48,7 +52,7 @@ def doubled(found: dict[str, list[tuple[str, str]]]) -> list[str]:
     uses: dict[str, set[tuple[bool, str]]] = {}
     for mode, pairs in found.items():
         for key, action in pairs:
-            costs = action in keymap.COSTS or (mode == CommandLine.__name__ and action in SENDS)
+            costs = action in command_table.COSTS or (mode == CommandLine.__name__ and action in SENDS)
             uses.setdefault(key, set()).add((costs, f"{action} in {mode}"))
     return [f"{key}: {sorted(of)}" for key, of in uses.items() if len({costs for costs, _ in of}) > 1]
 
@@ -67,13 +71,28 @@ def test_all_screens_with_a_table_are_looked_at():
     actions = {key.action for table in keymap.tables(kinds()).values() for key in table} | {
         action for kind in kinds() for _, action in bindings(type(kind.make()))
     }
-    assert {*keymap.COSTS} <= actions
+    assert {*command_table.COSTS} <= actions
+
+
+@pytest.mark.parametrize("screen", ["watch", "follow"])
+def test_each_command_of_the_tables_is_one_that_the_watch_screen_does(screen):
+    table = keymap.follow(kinds()) if screen == "follow" else keymap.tables(kinds())[screen]
+    typed = [one.action for one in command_table.TYPED if one.action] if screen == "watch" else []
+    missing = {action.partition("(")[0] for action in [*(key.action for key in table), *typed]}
+    assert {one for one in missing - known(screen) if not one.startswith("app.")} == set()
+
+
+def known(screen: str) -> set[str]:
+    """Return the names of the commands of a screen of a run."""
+    if screen == "watch":
+        return {*WatchScreen(ReplaySource(lambda: [])).commands}
+    return {*FollowScreen(FollowSource(lambda: None, 1.0)).commands}
 
 
 def test_a_key_that_closes_a_window_costs_nothing_on_the_watch_screen_below():
     for module in pkgutil.iter_modules(jitrl_tui.screens.__path__):
         importlib.import_module(f"jitrl_tui.screens.{module.name}")
-    costing = {key for key, action in modes("watch")["the screen"] if action in keymap.COSTS}
+    costing = {key for key, action in modes("watch")["the screen"] if action in command_table.COSTS}
     windows, found = [Dialog], []
     for window in windows:
         windows += window.__subclasses__()

@@ -32,7 +32,7 @@ from engine.session.notes import Notes
 from engine.session.store import open_memory
 from engine.session.transcript import Part, Transcript, TranscriptStep, written
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import hits, slash_commands, transcript_files
+from jitrl_tui import command_table, hits, transcript_files
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.hints import NOTHING_YET, Hints, best
@@ -218,10 +218,10 @@ def test_completion_has_valid_actions_first_then_our_commands():
             await app.screen.mount(line)
             line.offer(made().decision)
             found = []
-            for _ in range(len(stream.ACTIONS) + len(slash_commands.words()) + 1):
+            for _ in range(len(stream.ACTIONS) + len(command_table.words()) + 1):
                 line.action_complete(1)
                 found.append(line.value)
-            assert found == [*stream.ACTIONS, *slash_commands.words(), "open sesame"]
+            assert found == [*stream.ACTIONS, *command_table.words(), "open sesame"]
 
     drive(go())
 
@@ -471,7 +471,7 @@ def test_a_replay_seeks_with_its_map():
 
 def test_every_command_of_the_table_that_asks_something_answers_in_plain_lines(tmp_path, monkeypatch, capsys):
     acting = ("quit", "load", "branch", "forward", "auto", "step", "go", "undo", "speed")
-    asking = [command.usage for command in slash_commands.COMMANDS if command.name not in acting]
+    asking = [command.usage for command in command_table.TYPED if command.name not in acting]
     lines = [usage.replace("TEXT", "x").replace("FILE", str(tmp_path / "x.txt")) for usage in asking]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, "/exit"]) + "\n"))
     assert main(["play", "pantry", "--plain", "--model", "prior/uniform", "--saves", str(tmp_path)]) == 0
