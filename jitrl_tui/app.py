@@ -30,7 +30,7 @@ from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.plain.terminal import wants_plain
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import used, usual_delay
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.run_base import RunningScreen
@@ -337,12 +337,6 @@ def _begun(config: SessionConfig, saves: Path, kind: str, standing: Orders) -> S
     saved = sessions.create(saves, config, kind)
     orders.give(saved.folder, standing)
     return saved
-
-
-def usual_delay() -> float:
-    """Return the seconds between two steps that the user has set."""
-    speed = used().value("app.speed")
-    return 1.0 / speed if speed > 0 else 0.0
 
 
 def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False, paced: bool = False) -> int:

@@ -165,3 +165,9 @@ def used() -> Preferences:
 
 
 __all__ = ["FoundValue", "Preference", "Preferences", "load", "schema", "use", "used"]
+
+
+def usual_delay() -> float:
+    """Return the seconds between two steps that the user has set."""
+    speed = used().value("app.speed")
+    return 1.0 / speed if speed > 0 else 0.0

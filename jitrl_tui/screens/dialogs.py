@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -18,11 +17,15 @@ from engine.errors import cause_and_remedy
 from engine.records import Decision, ModelCall
 from jitrl_tui import crash, logs
 from jitrl_tui.amounts import dollars
-from jitrl_tui.view import Choice, Paragraph
+from jitrl_tui.view import Choice
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, Lines, fit, wrap
 from jitrl_tui.widgets.options import Entry, Options
 
 Result = TypeVar("Result")
+Row = tuple[str, Content]
+"""A line of a list, with the answer that it stands for."""
+UNTIL_BREAKPOINT, STEPS = "breakpoint", "steps "
+"""Answers of the dialog that hands over: until a breakpoint, or for a number of steps."""
 OWN = "Ctrl-O"
 """The key that answers with the typed text, as people write it."""
 
@@ -50,7 +53,8 @@ class PickDialog(Dialog[str]):
         title: Title of the box.
         hint: What is asked, in a sentence.
         placeholder: What can be typed.
-        rows: (answer, line) pairs, where `options` does not make them.
+        rows: (answer, line) pairs, or what returns them for the typed text, best first; pairs are shown if their line
+            has that text. A subclass may have `options` in place of them.
         typed: A text to begin with.
     """
 
@@ -63,8 +67,9 @@ class PickDialog(Dialog[str]):
     ]
 
     def __init__(
-        self, title: str, hint: str, placeholder: str, *, rows: Sequence[tuple[str, Content]] = (), typed: str = ""
-    ) -> None:
+        self, title: str, hint: str, placeholder: str, *, rows: Sequence[Row] | Callable[[str], list[Row]] = (),
+        typed: str = "",
+    ) -> None:  # fmt: skip
         super().__init__()
         self._rows = rows
         self._title, self._hint, self._placeholder, self._typed = title, hint, placeholder, typed
@@ -89,7 +94,9 @@ class PickDialog(Dialog[str]):
             self.query_one(Input).cursor_position = len(self._typed) - 2
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return (answer, line) pairs for the typed text, best first: those whose line has it."""
+        """Return (answer, line) pairs for the typed text, best first."""
+        if callable(self._rows):
+            return self._rows(typed)
         return [row for row in self._rows if typed.casefold() in row[1].plain.casefold()]
 
     def fill(self, typed: str) -> None:
@@ -209,8 +216,8 @@ def _about(decision: Decision | None) -> str:
     return f"{wants} What shall it do instead? ↑↓ choose, Enter does it; memory learns from it as yours."
 
 
-class ForwardDialog(PickDialog):
-    """Asks how far to fast-forward. Answers are numbers of episodes; 0 is the end of this one.
+def forward_dialog(left: int, *, live: bool = False, stops: bool = False) -> PickDialog:
+    """Return a window that asks how far to fast-forward. Answers are numbers of episodes; 0 is the end of this one.
 
     Args:
         left: Number of episodes after this one.
@@ -218,83 +225,29 @@ class ForwardDialog(PickDialog):
         stops: Whether there are breakpoints.
     """
 
-    def __init__(self, left: int, *, live: bool = False, stops: bool = False) -> None:
-        super().__init__(
-            "fast-forward: hand over" if live else "fast-forward",
-            "Without pause, delay or question. A breakpoint or space stops it."
-            if live
-            else "Without pause or delay; space stops it at any moment.",
-            "a number of episodes or steps" if live else "a number of episodes",
-        )
-        self._left = max(0, left)
-        self._live, self._stops = live, stops
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
+    def rows(typed: str) -> list[Row]:
         """Return the usual numbers of episodes, or the typed one."""
         if typed:
             if not typed.isascii() or not typed.isdigit() or int(typed) > 1_000_000:
                 return []
             count = int(typed)
-            episodes = (typed, Content(f"  {count} more episode{'s' if count != 1 else ''}"))
-            if not self._live or not count:
-                return [episodes]
-            steps = f"  {count} step{'s' if count != 1 else ''}, then wait for me"
-            return [episodes, (f"steps {count}", Content(steps))]
-        rows = [("0", "to the end of this episode")]
-        if self._live:
-            rows.append(("steps 10", "10 steps, then wait for me"))
-        if self._stops:
-            rows.append(("breakpoint", "until a breakpoint stops it"))
-        rows += [
-            (str(n), f"and {n} more episode{'s' if n > 1 else ''}") for n in (1, 5, 10) if n < self._left
-        ]
-        if self._left:
-            rows.append((str(self._left), f"all {self._left} episodes that are left"))
-        return [(answer, Content("  " + text)) for answer, text in rows]
+            plural = "s" if count != 1 else ""
+            found = [(typed, f"{count} more episode{plural}")]
+            if live and count:
+                found.append((f"{STEPS}{count}", f"{count} step{plural}, then wait for me"))
+        else:
+            found = [("0", "to the end of this episode")]
+            found += [(f"{STEPS}10", "10 steps, then wait for me")] if live else []
+            found += [(UNTIL_BREAKPOINT, "until a breakpoint stops it")] if stops else []
+            found += [(str(n), f"and {n} more episode{'s' if n > 1 else ''}") for n in (1, 5, 10) if n < left]
+            found += [(str(left), f"all {left} episodes that are left")] if left > 0 else []
+        return [(answer, Content("  " + text)) for answer, text in found]
 
-
-class SaveDialog(PickDialog):
-    """Asks for the name of a save, new or existing. An existing save is replaced."""
-
-    def __init__(self, names: Sequence[str], suggested: str) -> None:
-        super().__init__("save", "Enter saves the game as it stands; load it with g.", "a name")
-        self._names, self._suggested = names, suggested
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the typed name, then the existing saves."""
-        name = typed or self._suggested
-        rows = [] if name in self._names else [(name, Content(f"  {name}"))]
-        found = [known for known in self._names if typed.casefold() in known.casefold()]
-        return rows + [(known, Content(f"  {known}  (replace it)")) for known in found]
-
-
-class FindDialog(PickDialog):
-    """Search the transcript. Answers are indices of paragraphs, latest first."""
-
-    def __init__(self, paragraphs: Sequence[Paragraph]) -> None:
-        super().__init__("find", "Every place in the transcript; Enter goes there.", "what to look for")
-        self._paragraphs = paragraphs
-        self.wanted = ""
-        """What is looked for."""
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
-        """Return the latest hundred paragraphs that contain the typed text."""
-        self.wanted = typed
-        rows: list[tuple[str, Content]] = []
-        for index in islice(places_of(typed, self._paragraphs), 100):
-            paragraph = self._paragraphs[index]
-            text = paragraph.text.replace("\n", " ")
-            start = max(0, text.casefold().find(typed.casefold()) - 16)
-            where = Content.styled(f"episode {paragraph.episode:<5} ", MUTED)
-            rows.append((str(index), Content.assemble(where, fit(text[start : start + 52], 52))))
-        return rows
-
-
-def places_of(wanted: str, paragraphs: Sequence[Paragraph]) -> Iterator[int]:
-    """Yield the indices of the paragraphs that contain a text, the latest first; none for an empty text."""
-    for index in range(len(paragraphs) - 1, -1, -1):
-        if wanted and wanted.casefold() in paragraphs[index].text.casefold():
-            yield index
+    if live:
+        hint = "Without pause, delay or question. A breakpoint or space stops it."
+        return PickDialog("fast-forward: hand over", hint, "a number of episodes or steps", rows=rows)
+    hint = "Without pause or delay; space stops it at any moment."
+    return PickDialog("fast-forward", hint, "a number of episodes", rows=rows)
 
 
 class PageDialog(Dialog[None]):

@@ -19,11 +19,16 @@ from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.screens.dialogs import Dialog, FieldDialog
 from jitrl_tui.view import gained, points, signed
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, Lines, fit, wrap
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
 
+HINTS = {
+    "g": "Its return G, in place of the computed one. Other steps keep theirs.",
+    "gain": "The points that plans expect of it, in place of those that the game gave.",
+}
+"""By field of a correction, what a person is asked for."""
 AROUND = 8
 """Steps of the episode that are shown before the step and after it."""
 
@@ -60,29 +65,24 @@ def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> Hit
     return HitDetails(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(told))
 
 
-class _Around(LinePane):
-    def __init__(self, about: HitDetails) -> None:
-        super().__init__("around")
-        self._episode, self._step, self._returns = about.episode, about.step, about.returns
-        self._about = about.told
-
-    def build(self, width: int, height: int) -> list[Content]:
-        lines = [Content.styled(line, MUTED) for text in self._about for line in wrap(text, width)]
-        lines += [Content(""), Content.styled(fit("  step  points       G  action", width), MUTED)]
-        steps = self._episode.steps
-        for at in range(max(0, self._step - AROUND), min(len(steps), self._step + AROUND + 1)):
-            step = steps[at]
-            action = "(forgotten)" if step.provenance == FORGOTTEN else step.action
-            mark = "▸" if at == self._step else " "
-            gain = gained(step.env_reward) if step.env_reward else "·"
-            head = f"{mark} {at + 1:>4}  {gain:>6}  {signed(self._returns[at]):>6}  {action}"
-            tone = GOOD if step.env_reward > 0 else BAD if step.env_reward < 0 else ""
-            lines.append(Content.styled(fit(head, width), ACCENT if at == self._step else tone))
-            if at == self._step or step.state.place:
-                text = step.state.text if at == self._step else step.state.place
-                shown = wrap(text, max(10, width - 24)) if at == self._step else [fit(text, max(10, width - 24))]
-                lines += [Content.styled(" " * 24 + line, MUTED) for line in shown]
-        return lines
+def _around(about: HitDetails, width: int) -> list[Content]:
+    """Return what is told of a step, and the episode around it."""
+    lines = [Content.styled(line, MUTED) for text in about.told for line in wrap(text, width)]
+    lines += [Content(""), Content.styled(fit("  step  points       G  action", width), MUTED)]
+    steps, here = about.episode.steps, about.step
+    for at in range(max(0, here - AROUND), min(len(steps), here + AROUND + 1)):
+        step = steps[at]
+        action = "(forgotten)" if step.provenance == FORGOTTEN else step.action
+        mark = "▸" if at == here else " "
+        gain = gained(step.env_reward) if step.env_reward else "·"
+        head = f"{mark} {at + 1:>4}  {gain:>6}  {signed(about.returns[at]):>6}  {action}"
+        tone = GOOD if step.env_reward > 0 else BAD if step.env_reward < 0 else ""
+        lines.append(Content.styled(fit(head, width), ACCENT if at == here else tone))
+        if at == here or step.state.place:
+            text = step.state.text if at == here else step.state.place
+            shown = wrap(text, max(10, width - 24)) if at == here else [fit(text, max(10, width - 24))]
+            lines += [Content.styled(" " * 24 + line, MUTED) for line in shown]
+    return lines
 
 
 class HitDialog(Dialog[str]):
@@ -112,11 +112,11 @@ class HitDialog(Dialog[str]):
         box = self.box(f"remembered: episode {episode.number}, step {step + 1} of {len(episode.steps)}")
         box.border_subtitle = Content(keys + "Esc closes")
         with box:
-            yield _Around(self._about)
+            yield Lines("around", lambda width: _around(self._about, width))
 
     def on_mount(self) -> None:
         """Put the step in sight."""
-        pane = self.query_one(_Around)
+        pane = self.query_one(Lines)
         pane.focus()
         self.call_after_refresh(lambda: pane.scroll_to(y=max(0, pane.virtual_size.height // 3 - 4), animate=False))
 

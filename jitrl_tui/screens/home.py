@@ -26,8 +26,7 @@ from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.screens import dialogs, help, home_rows
 from jitrl_tui.screens.home_actions import StoredHome
-from jitrl_tui.screens.home_dialogs import ChangeDialog
-from jitrl_tui.screens.home_form import HowForm
+from jitrl_tui.screens.home_form import ChangeDialog, HowForm
 from jitrl_tui.screens.home_rows import Preview
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED

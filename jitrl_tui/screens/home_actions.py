@@ -22,7 +22,7 @@ from jitrl_tui.home_contents import (
     find_sessions,
     find_web,
 )
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import used, usual_delay
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -89,7 +89,7 @@ class StoredHome:
         agents = ("static", config.agent if config.agent != "static" else "jitrl")
         arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in agents]
         race = races.create(self.saves, arms)
-        return RaceScreen(LiveRace(race, self.saves), race, self.saves, delay=_delay(), from_home=True)
+        return RaceScreen(LiveRace(race, self.saves), race, self.saves, delay=usual_delay(), from_home=True)
 
     def raced(self, row: RaceRow) -> RaceScreen:
         """Return the screen of a race that was run: it goes on, or is shown again if it is finished."""
@@ -99,7 +99,7 @@ class StoredHome:
 
         race = races.load(self.saves, row.name)
         source = RecordedRace(race) if row.finished else LiveRace(race, self.saves)
-        return RaceScreen(source, race, self.saves, delay=_delay(), from_home=True)
+        return RaceScreen(source, race, self.saves, delay=usual_delay(), from_home=True)
 
     def go_on(self, saved: SavedSession) -> WatchScreen:
         """Return the screen of a saved session."""
@@ -135,9 +135,3 @@ class StoredHome:
         plan = folders.planned(row.folder)
         info = BenchInfo(row.folder.name, plan.suite.title, plan.cells, folder=row.folder)
         return BenchScreen(StoredBench(info), over=True)
-
-
-def _delay() -> float:
-    """Return the seconds between two steps that the user has set."""
-    speed = used().value("app.speed")
-    return 1.0 / speed if speed > 0 else 0.0

@@ -24,7 +24,7 @@ from jitrl_tui.background import STORING
 from jitrl_tui.host import Host
 from jitrl_tui.output import one_line
 from jitrl_tui.screens import dialogs, help
-from jitrl_tui.screens.hit import HitDialog, NumberDialog, about_step
+from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step
 from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
 from jitrl_tui.view import gained, signed
 from jitrl_tui.widgets.keybar import KeyBar
@@ -278,15 +278,13 @@ class MemoryScreen(Screen[int]):
 
     def action_edit(self) -> None:
         """Ask for another return of the step under the cursor."""
-        self._ask_number("return", "Its return G, in place of the computed one. Other steps keep theirs.", "g")
+        self._ask_number("return", "g")
 
     def action_points(self) -> None:
         """Ask for other points of the step under the cursor, for plans."""
-        self._ask_number(
-            "points", "The points that plans expect of it, in place of those that the game gave.", "gain"
-        )
+        self._ask_number("points", "gain")
 
-    def _ask_number(self, what: str, hint: str, field: str) -> None:
+    def _ask_number(self, what: str, field: str) -> None:
         """Ask for another number of the step under the cursor, which is a field of its correction."""
         entry = self.entry
         if entry is None or self.table is None:
@@ -299,7 +297,7 @@ class MemoryScreen(Screen[int]):
             if value is not None:
                 self._edit(entry, dataclasses.replace(known, **{field: value}))
 
-        self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", hint, value), given)
+        self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", HINTS[field], value), given)
 
     def action_undo(self) -> None:
         """Undo the last change that was not kept."""

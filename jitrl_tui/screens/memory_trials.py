@@ -169,25 +169,17 @@ class Hands(Service):
             self._ask_number(hit, known, name)
 
     def _ask_number(self, hit: Neighbour, known: Correction, name: str) -> None:
-        from jitrl_tui.screens.hit import NumberDialog
+        from jitrl_tui.screens.hit import HINTS, NumberDialog
 
-        plan = hit.ahead >= 0
-        before = hit.gain if plan else hit.g
-        hint = (
-            "The points that plans expect of it, in place of those that the game gave."
-            if plan
-            else "Its return G, in place of the computed one. Other steps keep theirs."
-        )
+        plan = ("gain", "points", "points", hit.gain)
+        field, what, title, before = plan if hit.ahead >= 0 else ("g", "G", "return", hit.g)
 
         def given(value: float | None) -> None:
-            if value is None:
-                return
-            made = dataclasses.replace(known, **{"gain" if plan else "g": value})
-            what = "points" if plan else "G"
-            self._add(Edit(hit, "correct", made, f"= {what} {signed(before)} → {signed(value)} of {name}"))
+            if value is not None:
+                made = dataclasses.replace(known, **{field: value})
+                self._add(Edit(hit, "correct", made, f"= {what} {signed(before)} → {signed(value)} of {name}"))
 
-        title = f"edit the {'points' if plan else 'return'} of {name}"
-        self._screen.app.push_screen(NumberDialog(title, hint, before), given)
+        self._screen.app.push_screen(NumberDialog(f"edit the {title} of {name}", HINTS[field], before), given)
 
     def _add(self, edit: Edit) -> None:
         choice = self._run.choice

@@ -9,7 +9,7 @@ from jitrl_tui import command_table, steer_texts
 from jitrl_tui.command_table import Commands, do
 from jitrl_tui.hints import Hints
 from jitrl_tui.screens.dialogs import ConfirmDialog
-from jitrl_tui.screens.run_dialogs import ExportDialog, NotesDialog
+from jitrl_tui.screens.run_dialogs import NotesDialog, export_dialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 from jitrl_tui.transcript_files import export_as
 from jitrl_tui.view import meant, points
@@ -65,7 +65,7 @@ class PlayHelp(Service):
         elif name == "":
             recording = files.recording
             stem = recording.name if recording.is_dir() else recording.parent.name
-            self._screen.app.push_screen(ExportDialog(stem or "transcript"), self.export)
+            self._screen.app.push_screen(export_dialog(stem or "transcript"), self.export)
         elif name is not None:
             try:
                 target = export_as(files.recording, name)

@@ -6,16 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from engine.records import EpisodeEnded, Event, Paused, SessionEnded
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import used, usual_delay
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.dialogs import ForwardDialog
+from jitrl_tui.screens.dialogs import STEPS, UNTIL_BREAKPOINT, forward_dialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 FAR_BACK = "That step is too far back for the screen: open the recording with jitrl replay."
-UNTIL_BREAKPOINT, STEPS = "breakpoint", "steps "
-"""Answers of the dialog that hands over: until a breakpoint, or for a number of steps."""
 
 
 class Player(Service):
@@ -109,9 +107,8 @@ class Player(Service):
 
     def follow_speed(self) -> None:
         """Take the speed of the settings, if it was changed on another screen."""
-        speed = used().value("app.speed")
-        if speed != self._speed:
-            self._take_delay(1 / speed if speed else 0.0)
+        if used().value("app.speed") != self._speed:
+            self._take_delay(usual_delay())
 
     # ----------------------------------------------------------------------------------- fast-forward
 
@@ -123,7 +120,7 @@ class Player(Service):
         self._run.present()
         left = (view.started.episodes if view.started else 0) - view.episode
         stops = control is not None and bool(control.orders.rules)
-        self._screen.app.push_screen(ForwardDialog(left, live=control is not None, stops=stops), self._forwarded)
+        self._screen.app.push_screen(forward_dialog(left, live=control is not None, stops=stops), self._forwarded)
 
     def _forwarded(self, answer: str | None) -> None:
         from engine.session.control import FOREVER

@@ -17,26 +17,19 @@ from engine.session.notes import LONGEST, Note
 from engine.session.orders import Orders
 from engine.session.rules import KINDS, MOST, Rule, parse
 from engine.session.transcript import FORMATS
-from jitrl_tui.screens.dialogs import Dialog, PickDialog
+from jitrl_tui.screens.dialogs import Dialog, PickDialog, Row
 from jitrl_tui.transcript_files import THOUGHTS
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, NAME, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, NAME, STRONG, Lines, fit, wrap
 
 
-class _NotesPane(LinePane):
-    """All notes, each under the place in the session where it was made."""
-
-    def __init__(self, notes: Sequence[Note]) -> None:
-        super().__init__("notes")
-        self._notes = notes
-
-    def build(self, width: int, height: int) -> list[Content]:
-        """Return the wrapped notes."""
-        lines: list[Content] = []
-        for note in self._notes:
-            where = f"episode {note.episode}, step {note.step}" if note.episode else "before the first episode"
-            lines.append(Content.styled(where, NAME))
-            lines.extend(Content("  " + line) for line in wrap(note.text, width - 2))
-        return lines or [Content.styled("There are no notes yet.", MUTED)]
+def _note_lines(notes: Sequence[Note], width: int) -> list[Content]:
+    """Return all notes, each under the place in the session where it was made."""
+    lines: list[Content] = []
+    for note in notes:
+        where = f"episode {note.episode}, step {note.step}" if note.episode else "before the first episode"
+        lines.append(Content.styled(where, NAME))
+        lines.extend(Content("  " + line) for line in wrap(note.text, width - 2))
+    return lines or [Content.styled("There are no notes yet.", MUTED)]
 
 
 class NotesDialog(Dialog[str]):
@@ -60,7 +53,7 @@ class NotesDialog(Dialog[str]):
         """Lay out the notes, and the line below them."""
         box = self.box(f"notes ({len(self._notes)})")
         with box:
-            yield _NotesPane(self._notes)
+            yield Lines("notes", lambda width: _note_lines(self._notes, width))
             if self._writable:
                 box.border_subtitle = Content("Enter keeps the note, Esc closes")
                 yield Input(placeholder="a new note", max_length=LONGEST, select_on_focus=False)
@@ -70,7 +63,7 @@ class NotesDialog(Dialog[str]):
         for field in self.query(Input):
             field.cursor_blink = False
             field.focus()
-        self.call_after_refresh(self.query_one(_NotesPane).scroll_end, animate=False)
+        self.call_after_refresh(self.query_one(Lines).scroll_end, animate=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer with the note; nothing typed closes the window."""
@@ -78,36 +71,33 @@ class NotesDialog(Dialog[str]):
 
     def action_scroll(self, by: int) -> None:
         """Scroll the notes."""
-        self.query_one(_NotesPane).scroll_relative(y=3 * by, animate=False)
+        self.query_one(Lines).scroll_relative(y=3 * by, animate=False)
 
 
 _MEANINGS = {"txt": "plain text", "md": "Markdown", "html": "a page to share", "json": "for programs"}
 
 
-class ExportDialog(PickDialog):
-    """Asks for the file of a transcript, with or without the agent's reasons. `export_as` takes the answer.
+def export_dialog(stem: str) -> PickDialog:
+    """Return a window that asks for the file of a transcript, with or without reasons. `export_as` takes the answer.
 
     Args:
         stem: The suggested name, without its ending.
     """
 
-    def __init__(self, stem: str) -> None:
-        super().__init__("transcript", "What was read and typed, with the notes, as a file.", "another name or folder")
-        self._stem = stem
-
-    def options(self, typed: str) -> list[tuple[str, Content]]:
+    def rows(typed: str) -> list[Row]:
         """Return a file for each format; a typed name that has an ending is the only one."""
-        name = typed or self._stem
+        name, found = typed or stem, list[Row]()
         ending = Path(name).suffix.lstrip(".").lower()
         files = {ending: name} if ending in FORMATS else {form: f"{name}.{form}" for form in FORMATS}
-        rows = []
         for form, file in files.items():
             told = f"{_MEANINGS[form]}{_there(file)}"
-            rows.append((file, Content(f"  {file}  ({told})")))
+            found.append((file, Content(f"  {file}  ({told})")))
             if form in ("md", "html"):
-                text = f"  {file}  (with the agent's reasons; {told})"
-                rows.append((f"{THOUGHTS} {file}", Content(text)))
-        return rows
+                found.append((f"{THOUGHTS} {file}", Content(f"  {file}  (with the agent's reasons; {told})")))
+        return found
+
+    hint = "What was read and typed, with the notes, as a file."
+    return PickDialog("transcript", hint, "another name or folder", rows=rows)
 
 
 def _there(file: str) -> str:

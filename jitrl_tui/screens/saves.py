@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from engine.errors import JitrlError
-from jitrl_tui.screens.dialogs import PickDialog, SaveDialog
+from jitrl_tui.screens.dialogs import PickDialog, Row
 from jitrl_tui.screens.run_dialogs import OWN, SHARED, BranchDialog
 from jitrl_tui.screens.shown_run import Service
 
@@ -46,7 +46,18 @@ class Saves(Service):
         elif keeper is not None:
             place = view.seen.place if view.seen else ""
             here = f"{place or 'episode'} {view.episode}-{view.step}"
-            self._screen.app.push_screen(SaveDialog(keeper.names(), here), self._save)
+            names = keeper.names()
+
+            def rows(typed: str) -> list[Row]:
+                """Return the typed name, then the existing saves."""
+                name = typed or here
+                found = [one for one in names if typed.casefold() in one.casefold()]
+                return [(name, Content(f"  {name}"))] * (name not in names) + [
+                    (one, Content(f"  {one}  (replace it)")) for one in found
+                ]
+
+            hint = "Enter saves the game as it stands; load it with g."
+            self._screen.app.push_screen(PickDialog("save", hint, "a name", rows=rows), self._save)
 
     def _save(self, name: str | None) -> None:
         keeper = self._keeper()

@@ -111,9 +111,7 @@ class WatchScreen(RunningScreen):
 
     def all_commands(self) -> dict[str, Callable[..., object]]:
         """Return what the keys and the typed commands do, by the names in their tables."""
-        player, steering, saves, hands, play_help = (
-            self.player, self.steering, self.saves, self.hands, self.play_help,
-        )  # fmt: skip
+        player, steering, saves, hands = self.player, self.steering, self.saves, self.hands
         return {
             "toggle_pause": player.toggle_pause, "step_once": player.step_once, "approve": player.approve,
             "forward": player.forward, "hand_over": player.hand_over, "look": player.look,
@@ -124,8 +122,8 @@ class WatchScreen(RunningScreen):
             "undo_trial": hands.undo, "keep_trial": hands.keep, "memories": hands.open_memory,
             "what_if": lambda: hands.what_if(player.go_to_step, self._go_on_with),
             "episode": self._change_episode, "lever": self.levers.choose, "curves": self.earlier.open_curves,
-            "hint": play_help.hint, "notes": play_help.notes, "export": play_help.export,
-            "all_actions": play_help.all_actions, "score": play_help.score,
+            "hint": self.play_help.hint, "notes": self.play_help.notes, "export": self.play_help.export,
+            "all_actions": self.play_help.all_actions, "score": self.play_help.score,
             "find": self.find.ask, "find_next": self.find.next, "calls": self.show_calls, "explain": self.explain,
             "help": self.show_help, "pane_help": self.show_pane_help, "copy": self.copy,
             "pane": self.show_pane, "zoom": self.toggle_zoom, "present": self.show_present,

@@ -14,7 +14,8 @@ from jitrl_tui import command_table, keymap
 from jitrl_tui.follower import FollowSource
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog, places_of
+from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog
+from jitrl_tui.screens.find import places_of
 from jitrl_tui.screens.follow import FollowScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.cells import CellList
