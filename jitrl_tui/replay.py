@@ -233,7 +233,8 @@ class ReplaySource(RecordingPlayer):
         if not self._moments or self._moments[-1] != len(self._items):
             self._moments.append(len(self._items))
         if wanted is not None:
-            self._go_to_moment(bisect.bisect_right(self._moments, wanted))
+            with self._changed:
+                self._go_to_moment(bisect.bisect_right(self._moments, wanted))
 
     def before(self, item: Event) -> None:
         """Keep the view at the beginning of an episode, to seek from there."""
