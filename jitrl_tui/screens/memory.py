@@ -415,7 +415,7 @@ class MemoryScreen(Screen[int]):
             if what == "replay" and folder is not None:
                 self.app.replay(folder, found.episode.uid)
             elif what is not None:
-                getattr(self, f"action_{what}")()
+                {"edit": self.action_edit, "pin": self.action_pin, "forget": self.action_forget}[what]()
 
         self.app.push_screen(HitDialog(found, replayable=at_hand), answered)
 
