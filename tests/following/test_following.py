@@ -127,7 +127,7 @@ def test_a_session_whose_process_was_killed_is_said_to_be_gone(session, capsys):
     here = PlayedAt.here()
     presence.write(session, Presence(PlayedAt(here.host, here.pid, here.born + 1), time.time()))
     assert main(["watch", "--follow", str(session), "--plain"]) == 1
-    assert f"Its process is gone: {here.told()}" in capsys.readouterr().out
+    assert f"Its process is gone: {here.as_text()}" in capsys.readouterr().out
 
 
 # -------------------------------------------------------------------------------------------------- source
@@ -145,7 +145,7 @@ def test_what_is_not_recorded_comes_from_the_signs_of_life(session):
     written(session, list(stream.run(1, 3))[:4])
     told: list[str] = []
     source = FollowSource(lambda: FolderSession(session), 60.0)
-    source.told = lambda text, good: told.append(text)
+    source.as_text = lambda text, good: told.append(text)
     inbox = Inbox(lambda: None)
     source.start(inbox)
     seen: list = []
@@ -175,7 +175,7 @@ def test_a_refusal_is_told_and_a_session_without_commands_says_why(session):
     presence.write(session, sign(steerable=False))
     told: list[tuple[str, bool]] = []
     source = FollowSource(lambda: FolderSession(session), 60.0)
-    source.told = lambda text, good: told.append((text, good))
+    source.as_text = lambda text, good: told.append((text, good))
     source.start(Inbox(lambda: None))
     source.pause()
     end = time.monotonic() + 60
@@ -236,7 +236,7 @@ def test_a_run_of_before_is_read_from_its_rows(tmp_path):
     found = FollowedRun(RunFolder(folder)).new()
     progress = BenchProgress(cells)
     for message in found[:-1]:
-        progress.tell(message)
+        progress.apply(message)
     assert progress.cells[cells[0].name].scores == (5.0, 6.0)
     assert isinstance(found[-1], RunOver)
 
