@@ -45,7 +45,7 @@ class FollowScreen(WatchScreen):
         self._over = over
         self.overruling = FollowOverruling(self, cell)
         source.changed = lambda: self.app.call_later(self._draw)
-        source.as_text = lambda text, good: self.app.call_later(self._tell, text, good)
+        source.told = lambda text, good: self.app.call_later(self._tell, text, good)
 
     def keys_of_screen(self) -> tuple[keymap.Key, ...]:
         """Return the keys."""
