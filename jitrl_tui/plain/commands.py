@@ -9,7 +9,7 @@ from engine.errors import JitrlError
 from jitrl_tui import command_table, hits, steer_texts
 from jitrl_tui.command_table import Commands, do
 from jitrl_tui.hints import Hints
-from jitrl_tui.places import told
+from jitrl_tui.places import map_lines
 from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.session_files import SessionFiles
@@ -156,7 +156,7 @@ class PlainCommands:
             self._telling.say(line)
 
     def _memory(self, _: str) -> None:
-        for line in hits.told(choice, self._telling.view.memory_entries) if (choice := self._choice()) else ():
+        for line in hits.basis_lines(choice, self._telling.view.memory_entries) if (choice := self._choice()) else ():
             self._telling.say(line)
 
     def _actions(self, _: str) -> None:
@@ -174,7 +174,7 @@ class PlainCommands:
             before.merge(known)
             known = before
         decision = view.choice.decision if view.choice is not None and view.pending else None
-        for line in told(known, view.places.here, decision):
+        for line in map_lines(known, view.places.here, decision):
             self._telling.say(line)
 
     def _page(self, _: str) -> None:

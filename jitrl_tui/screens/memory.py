@@ -249,7 +249,7 @@ class MemoryScreen(Screen[int]):
         work = self.work
         said.display = work.busy
         if work.busy:
-            said.update(Content(work.told))
+            said.update(Content(work.progress_text))
 
     # ----------------------------------------------------------------------------------- one step
 

@@ -24,7 +24,7 @@ from jitrl_tui.screens import dialogs, explain, help
 from jitrl_tui.screens.curves import EarlierSessions
 from jitrl_tui.screens.find import Find
 from jitrl_tui.screens.levers import Levers
-from jitrl_tui.screens.memory_trials import Hands
+from jitrl_tui.screens.memory_trials import MemoryTrial
 from jitrl_tui.screens.overrule import Overruling
 from jitrl_tui.screens.play import PlayHelp, TypedCommands
 from jitrl_tui.screens.player import Player
@@ -95,7 +95,7 @@ class WatchScreen(RunningScreen):
         self.overruling = Overruling(run, self)
         self.saves = Saves(run, self)
         self.levers = Levers(run, self)
-        self.hands = Hands(run, self)
+        self.hands = MemoryTrial(run, self)
         self.earlier = EarlierSessions(run, self)
         self.play_help = PlayHelp(run, self)
         self.find = Find(self, lambda: self.panes.transcript, lambda: self.show_pane("transcript"))
