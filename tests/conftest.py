@@ -14,8 +14,10 @@ import pytest
 from textual._compositor import Compositor
 from textual.pilot import Pilot
 
+from engine import children, forks
 from jitrl_tui import preferences
 from jitrl_tui.preferences.schema import OPTIONS
+from tests import commands
 from tests.tui.driving import press
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
@@ -23,6 +25,10 @@ _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
 os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(_USER / "config"), str(_USER / "state")
 for _name in ("JITRL_CONFIG", "TEXTUAL_THEME", *(option.variable for option in OPTIONS)):
     os.environ.pop(_name, None)
+
+# Workers that the product starts are forked from a process that has imported what they need.
+commands.find_warm()
+children.start = commands.start
 
 # The same examples in every run. `make soak` tries others.
 hypothesis.settings.register_profile("same", derandomize=True)
@@ -65,6 +71,13 @@ def no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def frames() -> None:
     """Draw every frame after all."""
+
+
+@pytest.fixture
+def own_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the product start each worker as it does for people, with an interpreter of its own."""
+    monkeypatch.setattr(commands, "_place", "")
+    forks.forget()
 
 
 def _games_folder() -> Path | None:
