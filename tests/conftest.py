@@ -8,10 +8,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 from textual._compositor import Compositor
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from engine import children, forks
@@ -33,6 +36,21 @@ children.start = commands.start
 # The same examples in every run. `make soak` tries others.
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.load_profile("same")
+
+
+_parse = Stylesheet._parse_rules
+_rules: dict[Any, list[RuleSet]] = {}
+
+
+def _parsed_once(sheet: Stylesheet, *given: Any, **named: Any) -> list[RuleSet]:
+    key = given, *sorted(named.items()), *sorted(sheet._variables.items())
+    if key not in _rules:
+        _rules[key] = _parse(sheet, *given, **named)
+    return _rules[key]
+
+
+# Each app of a test has the same styles, and parsing them is a sixth of its start.
+Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
 
 
 def pytest_collection_finish() -> None:

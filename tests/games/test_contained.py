@@ -75,6 +75,7 @@ def test_a_confined_process_that_is_killed_is_replaced_by_another_confined_one(g
     game.reset(1)
     first = game._worker.pid
     game._worker._process.kill()
+    game._worker._process.wait(60)
     assert game.step("look").text
     assert game._worker.pid != first
     assert fields(game)["NoNewPrivs"].strip() == "1"
