@@ -102,16 +102,16 @@ class Registry(Generic[T]):
 
 
 def entry_points(*, group: str) -> EntryPoints:
-    """Return the entry points of a group. Those of all packages are read once, as it takes long.
+    """Return the entry points of a group. All packages are read for it once, as that takes long.
 
     They are read again when a place where Python looks for packages has changed.
     """
-    return _installed(tuple((place, _changed(place)) for place in sys.path)).select(group=group)
+    return _installed(group, tuple((place, _changed(place)) for place in sys.path))
 
 
-@functools.lru_cache(maxsize=4)
-def _installed(places: tuple[tuple[str, int], ...]) -> EntryPoints:
-    return metadata.entry_points()
+@functools.lru_cache(maxsize=32)
+def _installed(group: str, places: tuple[tuple[str, int], ...]) -> EntryPoints:
+    return metadata.entry_points(group=group)
 
 
 def _changed(place: str) -> int:
