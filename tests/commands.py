@@ -6,11 +6,13 @@ ask `tests.warm` for a fork. What a test says of the start of the interpreter it
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import io
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -72,9 +74,11 @@ def find_warm(place: str = "") -> None:
     """Choose where the process that forks is found. The first program that calls this is the one with which it ends."""
     global _place
     if sys.platform.startswith("linux"):
-        place = (
-            place or os.environ.get(PLACE, "") or f"{tempfile.mkdtemp(prefix='jitrl-warm-')}:{os.getpid()}"
-        )
+        place = place or os.environ.get(PLACE, "")
+        if not place:
+            folder = tempfile.mkdtemp(prefix="jitrl-warm-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            place = f"{folder}:{os.getpid()}"
         _place = os.environ[PLACE] = place
 
 
