@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib import metadata
+from importlib.metadata import EntryPoint, EntryPoints
 from typing import Generic, Protocol, TypeVar
 
 from engine.errors import UsageError, meant
@@ -95,3 +99,24 @@ class Registry(Generic[T]):
                 f"the {self.what} {entry.name!r} of {entry.value} is no {self.kind.__name__} of that name"
             )
         return thing
+
+
+def entry_points(*, group: str) -> EntryPoints:
+    """Return the entry points of a group. All packages are read for it once, as that takes long.
+
+    They are read again when a place where Python looks for packages has changed.
+    """
+    return _installed(group, tuple((place, _changed(place)) for place in sys.path))
+
+
+@functools.lru_cache(maxsize=32)
+def _installed(group: str, places: tuple[tuple[str, int], ...]) -> EntryPoints:
+    return metadata.entry_points(group=group)
+
+
+def _changed(place: str) -> int:
+    """Return when a folder or file was last changed, 0 if it is not there."""
+    try:
+        return os.stat(place or os.curdir).st_mtime_ns
+    except OSError:
+        return 0

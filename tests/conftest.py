@@ -8,14 +8,19 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 from textual._compositor import Compositor
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
+from engine import children, forks
 from jitrl_tui import preferences
 from jitrl_tui.preferences.schema import OPTIONS
+from tests import commands
 from tests.tui.driving import press
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
@@ -24,9 +29,28 @@ os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(_USER / "confi
 for _name in ("JITRL_CONFIG", "TEXTUAL_THEME", *(option.variable for option in OPTIONS)):
     os.environ.pop(_name, None)
 
+# Workers that the product starts are forked from a process that has imported what they need.
+commands.find_warm()
+children.start = commands.start
+
 # The same examples in every run. `make soak` tries others.
 hypothesis.settings.register_profile("same", derandomize=True)
 hypothesis.settings.load_profile("same")
+
+
+_parse = Stylesheet._parse_rules
+_rules: dict[Any, list[RuleSet]] = {}
+
+
+def _parsed_once(sheet: Stylesheet, *given: Any, **named: Any) -> list[RuleSet]:
+    key = given, *sorted(named.items()), *sorted(sheet._variables.items())
+    if key not in _rules:
+        _rules[key] = _parse(sheet, *given, **named)
+    return _rules[key]
+
+
+# Each app of a test has the same styles, and parsing them is a sixth of its start.
+Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
 
 
 def pytest_collection_finish() -> None:
@@ -65,6 +89,13 @@ def no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def frames() -> None:
     """Draw every frame after all."""
+
+
+@pytest.fixture
+def own_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the product start each worker as it does for people, with an interpreter of its own."""
+    monkeypatch.setattr(commands, "_place", "")
+    forks.forget()
 
 
 def _games_folder() -> Path | None:

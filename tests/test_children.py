@@ -30,6 +30,8 @@ from engine.web.sites.site import ServerCommand
 from engine.web.tasks import verdict
 from tests.arena.running import SMALL, play
 
+pytestmark = pytest.mark.usefixtures("own_interpreters")
+
 ROOT = Path(__file__).resolve().parents[1]
 GYM_PATH = str(ROOT / "tests" / "gym")
 SECRET = "sk-for-the-model-alone-0123456789"
@@ -63,7 +65,9 @@ def starts(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             of, name = node.value.id, node.attr
             spawns = of == "os" and name.startswith(("exec", "spawn"))
-            starting = name in STARTING.get(of, ()) and (name != "Popen" or node in called)  # it is a type as well
+            starting = name in STARTING.get(of, ()) and (
+                name != "Popen" or node in called
+            )  # it is a type as well
             if spawns or starting or (of, name) == ("sys", "executable"):
                 found.add(f"{of}.{name}")
         elif isinstance(node, ast.ImportFrom) and node.module in (*STARTING, "sys"):
@@ -163,7 +167,9 @@ def a_site(folder):
 
 def the_shop(folder):
     command = shop.Shop().command(folder, 1, folder)
-    done = children.run("the shop", [sys.executable, *command.argv[1:]], children.environment(command.env), timeout=60)
+    done = children.run(
+        "the shop", [sys.executable, *command.argv[1:]], children.environment(command.env), timeout=60
+    )
     assert done.returncode != 0  # it is not installed
 
 
@@ -180,7 +186,9 @@ def an_installer(folder):
 @pytest.mark.parametrize("accelerate", [None, Path("one.yaml")])
 def test_training_imports_nothing_of_the_folder_one_works_in(traps, tmp_path, accelerate):
     command = trainers.command(Path(sys.executable), tmp_path / "job", accelerate)
-    children.run("training", command, trainers.environment(accelerate=accelerate), timeout=60, capture_output=True)
+    children.run(
+        "training", command, trainers.environment(accelerate=accelerate), timeout=60, capture_output=True
+    )
     assert not (traps / "sprung").exists()
 
 
@@ -199,7 +207,9 @@ def test_a_child_imports_nothing_of_the_folder_one_works_in(kind, traps, tmp_pat
 
 
 def test_the_traps_are_traps(traps):
-    subprocess.run([sys.executable, "-m", "engine.bench.worker"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "engine.bench.worker"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     assert (traps / "sprung").exists()
 
 

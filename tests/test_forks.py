@@ -14,7 +14,10 @@ import pytest
 from engine import forks
 from engine.games.catalogue import open_game
 
-pytestmark = pytest.mark.skipif(not forks.available(), reason="forks are of Linux")
+pytestmark = [
+    pytest.mark.skipif(not forks.available(), reason="forks are of Linux"),
+    pytest.mark.usefixtures("own_interpreters"),
+]
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -82,7 +85,11 @@ game.reset(1)
 
 def program(code: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", PROGRAM + code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     )
 
 

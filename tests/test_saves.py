@@ -14,6 +14,7 @@ from engine.paths import saves_folder
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
+from tests import commands
 from tests.journeys.terminal import COMMAND
 
 
@@ -39,7 +40,7 @@ def test_a_file_in_the_place_of_the_saves_folder_ends_a_session_with_a_sentence(
 
 def run(*args: str | bytes, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    return subprocess.run([*COMMAND, *args], cwd=cwd, env=env, capture_output=True, timeout=240, check=False)
+    return commands.run([*COMMAND, *args], cwd=cwd, env=env, capture_output=True, timeout=240)
 
 
 def test_a_saves_folder_whose_name_is_no_utf8_is_as_good_as_any(tmp_path):

@@ -17,6 +17,8 @@ from jitrl_tui import cli
 from jitrl_tui.screens.home_rows import when
 from tests.arena.running import SMALL
 
+pytestmark = pytest.mark.usefixtures("own_interpreters")
+
 RUN = ("run", "pantry", "--model", "prior/verbs", "--steps", "1", "--episodes", "1")
 
 

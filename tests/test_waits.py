@@ -18,11 +18,11 @@ from engine.bench.on_ray import ray_cluster
 from engine.errors import MissingError
 from engine.session.control import Control, StopRequested
 from engine.wait import signals_in_threads
+from tests import commands
 from tests.llm.server import Server
 from tests.proxy import Proxy
 
 ROOT = Path(__file__).parent.parent
-JITRL = str(Path(sys.executable).with_name("jitrl"))
 LONG_S = 60.0
 """Nobody waits so long for what hangs, on the slowest machine."""
 
@@ -94,8 +94,8 @@ def playing(tmp_path: Path):
     """A run whose model lies behind a proxy that forwards nothing any more, and what it tells."""
     with Server().running() as server, Proxy(("127.0.0.1", int(server.base.split(":")[2].split("/")[0]))) as proxy:
         variables = {"OPENAI_API_KEY": "sk-test", "OPENAI_API_BASE": f"http://127.0.0.1:{proxy.port}/v1"}
-        command = [JITRL, "run", "pantry", "--model", "openai/test", "--saves", str(tmp_path), "--quiet"]
-        with subprocess.Popen(
+        command = [commands.JITRL, "run", "pantry", "--model", "openai/test", "--saves", str(tmp_path), "--quiet"]
+        with commands.Popen(
             [*command, "--episodes", "50", "--set", "deadline_s=5"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **variables},
         ) as run:  # fmt: skip

@@ -15,6 +15,7 @@ import pytest
 
 from engine.records import Decided, EpisodeEnded, ModelCalled
 from engine.session import recording
+from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
 
@@ -47,8 +48,8 @@ def server() -> Iterator[Server]:
 def jitrl(place: Path, server: Server, *arguments: object) -> str:
     """Run the command in a process that has the package; return its stdout."""
     code = f"import sys; sys.path.append({str(place)!r}); from jitrl_tui.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
+    done = run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120,
         env={**os.environ, "OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "none"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

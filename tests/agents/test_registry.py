@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from engine.agents import AGENTS, BUILT_IN
 from engine.errors import UsageError
+from tests.commands import run
 
 AGENT = """
     from engine.agents import Method
@@ -56,7 +56,7 @@ def test_a_package_brings_a_method_and_it_plays(tmp_path):
         "--saves", str(tmp_path / "saves"), "run", "pantry", "--agent", "first", "--episodes", "1", "--steps", "4",
         "--fresh", "--quiet", "--json", str(result),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=Path.cwd())
+    done = run(command, capture_output=True, text=True, timeout=120, cwd=Path.cwd())
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(result.read_text())
     assert (told["agent"], told["episodes"][0]["steps"]) == ("first", 4)

@@ -24,6 +24,7 @@ from engine.bench.worker import CellJob
 from engine.kinds import Places
 from engine.session.control import Control
 from jitrl_tui.cli import main
+from tests.commands import run
 
 SMALL = """
 title = "Small"
@@ -120,4 +121,4 @@ def bench(*words: str, saves: Path) -> subprocess.CompletedProcess[str]:
 def command(*words: str, saves: Path) -> subprocess.CompletedProcess[str]:
     """Run `jitrl bench` as a process of its own."""
     started = [sys.executable, "-m", "jitrl_tui.cli", "bench", *words, "--saves", str(saves)]
-    return subprocess.run(started, capture_output=True, text=True, timeout=120, check=False)
+    return run(started, capture_output=True, text=True, timeout=120)

@@ -27,7 +27,7 @@ from tests.arena.running import runner as local_runner
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: jitrl up ray")
 
 HERE = "worked-in"
-TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes = 30")
+TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes = 12")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_run_that_was_stopped_on_ray_goes_on_with_the_local_pool(ray, whole, t
 
     first = runner(ray, plan, folder, tmp_path, tell)
     assert first.run() == 130
-    assert 1 <= len(rows(folder)) < 60
+    assert 1 <= len(rows(folder)) < 24
     assert local_runner(folder, plan.cells, tmp_path).run() == 0
     assert (folder / "episodes.jsonl").read_bytes() == whole
     assert {read_manifest(folder)["cells"][cell.name]["node"] for cell in plan.cells} <= {"", os.uname().nodename}

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.commands import run
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
 FEW = ("--seeds", "2", "--episodes", "2")
@@ -50,9 +52,9 @@ def given(line: str, folder: Path, saves: Path) -> str:
     program, *words = shlex.split(line)
     assert program == "jitrl"
     path = os.pathsep.join(filter(None, (str(folder / "site"), str(ROOT), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "jitrl_tui.cli", *words, "--saves", str(saves), *(FEW if "run" in words else ())],
-        cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr

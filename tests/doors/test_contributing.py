@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
 
@@ -40,9 +41,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(place: Path, code: str, *arguments: object, **variables: str) -> str:
     """Run code in a process that has the package; return what it prints."""
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-c", f"import sys; sys.path.append({str(place)!r})\n{code}", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **variables},
+        capture_output=True, text=True, timeout=120, env={**os.environ, **variables},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

@@ -15,6 +15,7 @@ import pytest
 from engine.llm.prompts import TEXT
 from engine.records import Decided, SessionStarted
 from engine.session import recording
+from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
 
@@ -36,9 +37,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def jitrl(place: Path | None, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process that has the package, or has it not for None."""
     code = f"import sys; sys.path += {[str(place)] if place else []}; from jitrl_tui.cli import main; sys.exit(main())"
-    return subprocess.run(
+    return run(
         [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **variables},
+        capture_output=True, text=True, timeout=120, env={**os.environ, **variables},
     )  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def test_a_broken_package_stops_nobody_else(installed, tmp_path):
     assert result["game"] == "pantry"
     code = "from engine.environments import ENVIRONMENTS; print(list(ENVIRONMENTS.all()), list(ENVIRONMENTS.broken()))"
     asked = [sys.executable, "-c", f"import sys; sys.path.append({str(installed)!r}); {code}"]
-    told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    told = run(asked, capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout == "['game', 'web', 'gym', 'toy'] ['torn']\n"
 
 

@@ -15,7 +15,10 @@ from engine.games.catalogue import open_game
 from engine.games.zmachine.process import StoryWorkerLost, WorkerProcess
 from jitrl_tui.cli import main
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="confinement and /proc are of Linux")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="confinement and /proc are of Linux"),
+    pytest.mark.usefixtures("own_interpreters"),
+]
 
 
 @pytest.fixture
@@ -72,6 +75,7 @@ def test_a_confined_process_that_is_killed_is_replaced_by_another_confined_one(g
     game.reset(1)
     first = game._worker.pid
     game._worker._process.kill()
+    game._worker._process.wait(60)
     assert game.step("look").text
     assert game._worker.pid != first
     assert fields(game)["NoNewPrivs"].strip() == "1"
@@ -104,7 +108,8 @@ def in_place_of_the_worker(code: str):
 
 
 @pytest.mark.parametrize(
-    "frame", ["b'\\xff' * 8", "struct.pack('<II', 400_000, 0) + b'[' * 400_000", "struct.pack('<II', 3, 0) + b'{]}'"]
+    "frame",
+    ["b'\\xff' * 8", "struct.pack('<II', 400_000, 0) + b'[' * 400_000", "struct.pack('<II', 3, 0) + b'{]}'"],
 )
 def test_a_process_that_answers_with_no_frame_of_sane_size_has_crashed(frame):
     patch = in_place_of_the_worker(f"""

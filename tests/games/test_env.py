@@ -19,6 +19,7 @@ from engine.games.catalogue import find_game, open_game, read_story
 from engine.games.env import sanitise
 from engine.games.zmachine.commands import Controls
 from jitrl_tui.cli import main
+from tests.commands import Popen
 
 OPENING = ["open mailbox", "take leaflet", "north", "east", "open window", "west"]
 
@@ -253,7 +254,7 @@ def test_no_worker_outlives_its_parent(games_folder, how):
         f"e = open_game('zork1', games={str(games_folder)!r})\ne.reset(1)\n"
         "print(e._worker.pid, flush=True)\nsys.stdin.read()\n"
     )
-    parent = subprocess.Popen(
+    parent = Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         cwd=Path(__file__).resolve().parents[2],
     )  # fmt: skip

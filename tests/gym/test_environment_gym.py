@@ -16,6 +16,7 @@ from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.gym import environment, open_gym
 from engine.gym.kind import GYM
 from engine.kinds import Places
+from tests.commands import Popen
 
 
 def gone(pid):
@@ -286,7 +287,7 @@ def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([root, with_gymnasium["PYTHONPATH"]])
     variables = {**with_gymnasium, "PYTHONPATH": path, "TMPDIR": str(tmp_path)}
-    parent = subprocess.Popen(
+    parent = Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, env=variables
     )
     pid = int(parent.stdout.readline())

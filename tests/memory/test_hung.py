@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +17,12 @@ import pytest
 from engine import waits
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
+from tests import commands
 from tests.memory.lives import make_episode
 from tests.memory.postgres import Cluster
 from tests.proxy import Proxy
 
 NAME = "game/test"
-JITRL = str(Path(sys.executable).with_name("jitrl"))
 LONG_S = 60.0
 """Nobody waits so long for a server that hangs, on the slowest machine."""
 
@@ -92,8 +91,8 @@ def test_a_run_goes_on_and_can_be_interrupted(
 ) -> None:
     arguments = ["--model", "prior/verbs", "--steps", "5", "--quiet", "--memory", through, "--saves", str(tmp_path)]
     episodes = 1000 if interrupted else 8
-    with subprocess.Popen(
-        [JITRL, "run", "pantry", "--episodes", str(episodes), *arguments],
+    with commands.Popen(
+        [commands.JITRL, "run", "pantry", "--episodes", str(episodes), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as run:  # fmt: skip
         try:
@@ -132,7 +131,7 @@ def test_a_name_that_nobody_looks_up_is_interrupted(tmp_path: Path) -> None:
     source.write_text(LOOKUP)
     subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"], check=True, timeout=LONG_S)
     with subprocess.Popen(
-        [JITRL, "run", "pantry", "--model", "prior/verbs", "--saves", str(tmp_path), "--memory",
+        [commands.JITRL, "run", "pantry", "--model", "prior/verbs", "--saves", str(tmp_path), "--memory",
          "postgresql://hangs.invalid/jitrl"],
         stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(library)},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell's background ignores it

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import random
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from engine.memory.kept import TABLE
 from engine.memory.scope import SNAPSHOT
 from engine.records import Kept
 from jitrl_tui import cli
+from tests import commands
 from tests.memory.lives import make_episode, make_state
 
 NAME = "game/zork1-abc"
@@ -73,7 +73,7 @@ def test_what_is_kept_comes_back_in_order_from_another_process(tmp_path):
     code = (f"from engine.memory import Memory\nfrom engine.codec import to_plain\nimport json\n"
             f"found = Memory({str(tmp_path)!r}).scope({NAME!r}).records.all()\n"
             f"print(json.dumps(to_plain(found)))")  # fmt: skip
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    said = commands.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert [Kept(**one) for one in json.loads(said.stdout)] == kept
 
 
@@ -90,7 +90,7 @@ def test_several_processes_keep_at_once_and_nothing_is_lost(tmp_path):
     code = (f"import sys\nfrom engine.memory import Memory\nfrom engine.records import Kept\n"
             f"scope = Memory({str(tmp_path)!r}).scope({NAME!r})\n"
             f"for n in range(30): scope.records.add(Kept('k', f'{{sys.argv[1]}} {{n}}'))")  # fmt: skip
-    running = [subprocess.Popen([sys.executable, "-c", code, who]) for who in "abc"]
+    running = [commands.Popen([sys.executable, "-c", code, who]) for who in "abc"]
     assert [one.wait(120) for one in running] == [0, 0, 0]
     with Memory(tmp_path) as memory:
         found = texts(memory.scope(NAME))

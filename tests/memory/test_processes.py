@@ -16,11 +16,12 @@ from engine.memory.disk import files
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.files import FileLock
 from engine.memory.upkeep import verify
+from tests.commands import Popen, run
 from tests.memory.crowd import NAME, STEPS
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return Popen(
         [sys.executable, "-m", "tests.memory.crowd", *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -60,7 +61,7 @@ def test_updates_do_not_overwrite_each_other(tmp_path: Path) -> None:
 
 
 def test_killed_writers_lose_nothing() -> None:
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "tests.memory.killing", "60"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -20,6 +20,7 @@ from PIL import Image
 from engine.memory import Memory
 from engine.web.browser import chromium
 from jitrl_tui import cli
+from tests.commands import Popen
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "0123456789abcdefghij"
@@ -38,7 +39,7 @@ def children(pid):
 def served(saves, *command):
     """Run `jitrl serve`; yield the address that it prints, and the process."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb", "JITRL_SERVE_TOKEN": TOKEN}
-    process = subprocess.Popen(
+    process = Popen(
         [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(saves), "serve", "--visitors", "2", *command],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, env=environment,
     )  # fmt: skip

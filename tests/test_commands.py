@@ -1,0 +1,61 @@
+"""A command that is forked for a test is what the same command is when an interpreter starts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests import commands
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks are of Linux")
+
+SHOWN = """
+import os, sys
+print(sys.argv, sys.path, os.getcwd(), __name__, os.environ.get("A_VARIABLE"), sys.stdin.isatty(), sys.stdout.encoding)
+print(sorted(os.listdir("/proc/self/fd"))[:3], os.getpgrp() == os.getsid(0), os.umask(0))
+print(input(), file=sys.stderr)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [sys.executable, "-c", SHOWN, "3", "ünd"],
+        [sys.executable, "-P", "-c", SHOWN, "0"],
+        [sys.executable, "-m", "jitrl_tui.cli", "run", "no-such-game"],
+        [sys.executable, "-m", "tests.memory.crowd"],
+        [commands.JITRL, "--version"],
+    ],
+    ids=["code", "safe code", "module", "other module", "program"],
+)
+def test_a_fork_says_and_ends_as_a_process_that_was_started(words, tmp_path):
+    how = {"input": "a line\n", "capture_output": True, "text": True, "cwd": tmp_path, "start_new_session": True,
+           "env": {**os.environ, "A_VARIABLE": "ä", "PYTHONPATH": "/nowhere"}}  # fmt: skip
+    started = subprocess.run(words, check=False, **how)
+    forked = commands.run(words, **how)
+    assert (forked.returncode, forked.stdout) == (started.returncode, started.stdout)
+    assert forked.stderr.splitlines()[-1:] == started.stderr.splitlines()[-1:]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_a_fork_as_it_ends_any_process(number):
+    code = "import time; print(flush=True); time.sleep(600)"
+    command = [sys.executable, "-c", code]
+    with commands.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout.readline() == "\n"
+        assert running.poll() is None
+        running.send_signal(number)
+        assert running.wait(60) == -number
+    assert running.poll() == -number
+
+
+def test_what_an_interpreter_reads_at_its_start_gets_an_interpreter():
+    parent = [sys.executable, "-c", "import os; print(os.getppid())"]
+    assert int(commands.run(parent, capture_output=True).stdout) != os.getpid()
+    fixed = {**os.environ, "PYTHONHASHSEED": "1"}
+    assert int(commands.run(parent, capture_output=True, env=fixed).stdout) == os.getpid()
