@@ -59,28 +59,26 @@ def hostile(name, length):
 
 
 def cost(text):
-    """Return the least processor time of two readings."""
-    took = []
-    for _ in range(2):
-        start = time.process_time()
-        parse.json_object(text)
-        took.append(time.process_time() - start)
-    return min(took)
+    """Return the processor time of a reading."""
+    start = time.process_time()
+    parse.json_object(text)
+    return time.process_time() - start
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_grows_with_the_length_alone(name):
     # Ten times the length may take forty times as long; were it quadratic, it would be a hundred times.
-    assert cost(hostile(name, 500_000)) < 40 * max(cost(hostile(name, 50_000)), 0.02)
+    most = 40 * max(min(cost(hostile(name, 20_000)) for _ in range(2)), 0.003)
+    assert any(cost(hostile(name, 200_000)) < most for _ in range(3))
 
 
 @pytest.mark.parametrize("name", ["objects that open", "lists as deep as may be"])
 def test_memory_is_bounded(name):
-    text = hostile(name, lenient.LONGEST_REPLY)
+    text = hostile(name, 100_000)
     tracemalloc.start()
     try:
         parse.json_object(text)
-        assert tracemalloc.get_traced_memory()[1] < 200e6
+        assert tracemalloc.get_traced_memory()[1] < 200 * len(text)
     finally:
         tracemalloc.stop()
 
