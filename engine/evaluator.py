@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from engine import texts
 from engine.errors import JitrlError, TooLong
 from engine.llm import prompts
-from engine.llm.model import Model, Question, writes_here
+from engine.llm.model import Model, Question, runs_in_process
 from engine.llm.reading import parse
 from engine.records import ModelCall, Step, Trajectory
 from engine.settings import JudgingSettings, Settings
@@ -118,8 +118,8 @@ class _Asking:
         self.calls: list[ModelCall] = []
         self.problem = ""
         self._model, self._steps, self._widest = model, trajectory.steps, widest
-        self._told = [_told(t, trajectory) for t in range(len(trajectory.steps))] + [_ending(trajectory)]
-        self._here = writes_here(model)
+        self._told = [_step_text(t, trajectory) for t in range(len(trajectory.steps))] + [_ending(trajectory)]
+        self._here = runs_in_process(model)
         self._settings = settings
         self._shown = settings.judged_context
         self.batch = settings.judged_steps_here if self._here else settings.judged_steps
@@ -198,7 +198,7 @@ def _note(steps: int, judged: int, problem: str) -> str:
     return f"judged {share} by the game's score: {why}"
 
 
-def _told(t: int, trajectory: Trajectory) -> str:
+def _step_text(t: int, trajectory: Trajectory) -> str:
     """Return one step as a paragraph: the output before it, the action, and the reward."""
     step = trajectory.steps[t]
     changed = "" if step.changed else " (nothing in the world changed)"

@@ -116,7 +116,7 @@ def outside(decision: Decision) -> list[float]:
     return [mean - update.valuation.v for action, mean in means.items() if action not in named]
 
 
-def told_terms(seen: Shown, index: int) -> list[str]:
+def shown_terms(seen: Shown, index: int) -> list[str]:
     """Return the terms of a candidate's Q with their names, written so that they add up to it; none that is 0."""
     terms = {name: values[index] for name, values in seen.terms.items() if values[index]}
     _, *amounts = worked.sum_of(seen.q[index], list(terms.values()))
@@ -236,7 +236,7 @@ def _planned(
     """Return why an action with a value from a plan was chosen: the parts of its value, and what it beat."""
     action, first = candidates[chosen].action, first_of_plan(valuation)
     seen = in_one_unit(valuation, (0.0,) * len(candidates))
-    parts = told_terms(seen, chosen)
+    parts = shown_terms(seen, chosen)
     how = f"tried here {valuation.n[chosen]}×" if valuation.n[chosen] else "never tried here"
     if chosen == first and explores(valuation):
         sentence = (

@@ -54,7 +54,7 @@ def named_by(by: str, *places: str) -> None:
         _named.setdefault(place, by)
 
 
-def made_here(*places: str) -> None:
+def trust_new(*places: str) -> None:
     """Note places of something that the user makes now. Places that data named before stay unconfirmed."""
     confirm(*(place for place in places if place not in _named))
 

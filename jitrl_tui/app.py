@@ -238,7 +238,7 @@ class JitrlApp(Host):
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]
         fixed = used().fixed("app.theme")
-        lasts = f" until you leave: it is set by the {fixed.told}" if fixed else ""
+        lasts = f" until you leave: it is set by the {fixed.source_text}" if fixed else ""
         self.notify(f"Theme: {self.theme}{lasts}", timeout=6 if fixed else 2)
 
     def remember(self, key: str, value: object) -> None:

@@ -72,7 +72,7 @@ class Background:
             if number == self._number:  # what was cancelled may have lost its screen, and what it worked on
                 call(self._end, number, then)
 
-        def told(done: int, total: int) -> None:
+        def report_progress(done: int, total: int) -> None:
             if number != self._number:
                 raise Cancelled
             self._progress = done, total
@@ -80,8 +80,8 @@ class Background:
         def run() -> None:
             with self._turn:
                 try:
-                    told(0, 0)
-                    result = work(told)
+                    report_progress(0, 0)
+                    result = work(report_progress)
                 except Cancelled:
                     return
                 except Exception as error:
@@ -99,7 +99,7 @@ class Background:
         return self.busy and self._must_end
 
     @property
-    def told(self) -> str:
+    def progress_text(self) -> str:
         """What is going on, how far it is, and the key that cancels it; "" if nothing is."""
         if not self.busy:
             return ""

@@ -87,7 +87,7 @@ class BenchLines:
         from engine.bench.records import Failed, Finished, Said, Stopped
 
         before = self.progress.cells[message.cell].said
-        self.progress.tell(message)
+        self.progress.apply(message)
         one = self.progress.cells[message.cell]
         match message:
             case Said() if message.message != before:

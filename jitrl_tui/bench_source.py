@@ -161,7 +161,7 @@ class FollowedBench(BenchSource):
         run = self._run_followed.run
         if run is None:
             return "◉ following: nobody plays it yet"
-        where = run.place.told()
+        where = run.place.as_text()
         return f"◉ following, read-only: {where}" if self.lives else f"■ its process is gone: {where}"
 
     def session(self, cell: str) -> Reach | None:

@@ -194,7 +194,7 @@ def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
     from engine.values.plans import Terms
 
     seen, prior = explain.shown(update), choice.decision.prior
-    parts = explain.told_terms(seen, index)
+    parts = explain.shown_terms(seen, index)
     lines = [f"Q̂ = {' '.join(parts) or '0'} = {signed(seen.q[index])} {hits.unit(seen)}"]
     if seen.left is not None:
         lines.append(

@@ -228,7 +228,7 @@ def gain(neighbour: Neighbour) -> str:
     return gained(neighbour.gain) if neighbour.gain else ""
 
 
-def told(choice: Choice, entries: int) -> list[str]:
+def basis_lines(choice: Choice, entries: int) -> list[str]:
     """Return the basis of a choice, with a line for each remembered step and each text."""
     decision = choice.decision
     lines = [line for basis in texts(decision) for line in _basis(basis)]

@@ -143,7 +143,7 @@ def exits(known: GameMap, here: str, decision: Decision | None) -> str:
     return f"{one_line(here)}: " + ", ".join(f"{one_line(way)} → {one_line(then)}" for way, then in ways.items()) + "."
 
 
-def told(known: GameMap, here: str, decision: Decision | None) -> list[str]:
+def map_lines(known: GameMap, here: str, decision: Decision | None) -> list[str]:
     """Return the map as lines that can be read aloud: a sentence for each place, the present one first."""
     if not known.places:
         return [NO_MAP]

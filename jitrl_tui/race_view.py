@@ -111,7 +111,7 @@ def done(event: Stepped) -> str:
     return one_line(event.action) + (f" {gained(event.reward)}" if event.reward else "")
 
 
-def facts(racer: RacerView) -> list[str]:
+def racer_facts(racer: RacerView) -> list[str]:
     """Return a racer's place, scores and costs, each in a few words."""
     view = racer.view
     total = f"/{view.started.episodes}" if view.started is not None else ""
@@ -141,7 +141,7 @@ class RaceLines:
         self._view = view
         self._parted = False
 
-    def told(self, told: RacerEvent) -> Iterator[str]:
+    def lines_of(self, told: RacerEvent) -> Iterator[str]:
         """Take in what a racer tells; yield the lines to print."""
         view, racer, event = self._view, self._view.racers[told.racer], told.event
         view.fold(told)
@@ -164,7 +164,8 @@ class RaceLines:
         yield self._view.parted
         for racer in self._view.racers:
             state = f", {racer.state}" if racer.state != "finished" else ""
-            yield f"{racer.letter} {one_line(racer.name)}: {', '.join(facts(racer))}{state}; session {racer.session}"
+            facts = ", ".join(racer_facts(racer))
+            yield f"{racer.letter} {one_line(racer.name)}: {facts}{state}; session {racer.session}"
 
 
 def as_json(view: RaceView) -> dict[str, Any]:

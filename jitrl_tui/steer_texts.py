@@ -21,7 +21,7 @@ def drawn_at_random(decision: Decision) -> str:
     return f"'{decision.action}' was drawn at random from the valid actions: {why}."
 
 
-def told_at_once(decision: Decision) -> str:
+def early_text(decision: Decision) -> str:
     """Return what the transcript says of a decision before it is carried out, "" for most decisions."""
     if decision.by == "agent":
         return drawn_at_random(decision)

@@ -334,7 +334,7 @@ class RunView:
         self.choices.append(self.choice)
         self.pending = True
         self.step = event.decision.step
-        self._write("notice", steer_texts.told_at_once(event.decision))
+        self._write("notice", steer_texts.early_text(event.decision))
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
@@ -429,7 +429,7 @@ class RunView:
     def _settings_changed(self, event: SettingsChanged) -> None:
         if self.started is not None:
             self.started = replace(self.started, settings={**self.started.settings, **event.settings})
-        self._write("notice", levers.told(event))
+        self._write("notice", levers.change_text(event))
 
     def _session_ended(self, event: SessionEnded) -> None:
         self.ended, self.pending = event, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -23,6 +24,24 @@ def test_no_module_is_named_after_an_activity():
     """Such names do not say what is in a module: `opening.py` may have what is opened, or what opens it."""
     found = [str(file.relative_to(ROOT)) for file in modules() if file.stem.endswith("ing")]
     assert [name for name in found if Path(name).stem not in NOUNS] == []
+
+
+PRIVATE = frozenset(("hands", "life", "lifted", "lifting", "lived", "lives", "offer", "reliving", "retold", "strips",
+                     "taking", "teller", "told"))  # fmt: skip
+"""Words that once meant something in this project alone."""
+USUAL = {"LiftedMemory", "Offer", "_lifted", "_lifting", "_render_strips", "action_offer", "lifted", "lives", "offer"}
+"""Names with such a word in its usual meaning: a terminal's strips, lifting as relational learning has it, an offer."""
+
+
+def test_names_are_made_of_words_that_a_stranger_knows():
+    found = set()
+    for file in modules():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                words = {word.lower() for word in re.findall("[A-Z]?[a-z]+", node.name)}
+                if words & PRIVATE and node.name not in USUAL:
+                    found.add(f"{file.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert found == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

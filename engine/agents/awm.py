@@ -85,7 +85,7 @@ class WorkflowAgent(LearningAgent):
             self._read,
             SCHEMA,
             known="\n".join(goals) or "none",
-            transcript="\n\n".join(self.told(episode, steps)),
+            transcript="\n\n".join(self.paragraphs(episode, steps)),
             count=str(self.settings.lessons_an_episode),
         )
         told = "\n\n".join(Workflow(row["goal"], tuple(row["steps"]), NOBODY).text for row in found)

@@ -67,7 +67,7 @@ class LearningAgent(StaticAgent):
 
     # ------------------------------------------------------------------------------------ for methods
 
-    def told(self, episode: Episode, steps: int | None = None, most: int | None = None) -> list[str]:
+    def paragraphs(self, episode: Episode, steps: int | None = None, most: int | None = None) -> list[str]:
         """Return the episode as paragraphs: where it began, each step with its points and its answer, how it ended.
 
         Args:

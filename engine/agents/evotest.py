@@ -132,7 +132,7 @@ class EvoTestAgent(LearningAgent):
             "parent": self._parent,
             "score": episode.score,
             "max_score": episode.max_score,
-            "transcript": last_lines("\n\n".join(self.told(episode)), self.settings.learning_tokens),
+            "transcript": last_lines("\n\n".join(self.paragraphs(episode)), self.settings.learning_tokens),
             "gains": self._gained(episode),
             "failure": [step.action for step in stuck[-self.settings.stuck_steps :]] if failed else [],
         }

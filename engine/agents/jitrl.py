@@ -56,7 +56,7 @@ class JitrlAgent(StaticAgent):
         self._searched = searched
         self._failure: EstimatorError | None = None
         """Why the estimator has nothing to say to the decision that is being made, or comes next."""
-        self.rest_on(estimator)
+        self.use_estimator(estimator)
 
     @property
     def replayed(self) -> bool:
@@ -85,7 +85,7 @@ class JitrlAgent(StaticAgent):
         failure, self._failure = self._failure, None
         return decision if failure is None else _without_memory(decision, failure)
 
-    def rest_on(self, estimator: Estimator) -> None:
+    def use_estimator(self, estimator: Estimator) -> None:
         """Take values from another estimator from now on. It has been told what happened so far."""
         self._estimator, self._failure = estimator, None
 

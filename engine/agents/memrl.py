@@ -64,13 +64,14 @@ class MemrlAgent(LearningAgent):
             BasisItem(one.record.text, f"{origin(one.record)}, similarity {one.similarity:.2f}", one.q, one.record.uid)
             for one in self._found
         )
-        return Recalled("\n\n".join([HEAD, *map(_told, self._found)]), (Basis(self.kind, "Experiences", items),))
+        text = "\n\n".join([HEAD, *map(_experience_text, self._found)])
+        return Recalled(text, (Basis(self.kind, "Experiences", items),))
 
     def learn(self, episode: Episode) -> None:
         """Ask for a script or a reflection, and keep it with the new Q of what was retrieved; one call."""
         scores = [number(one, "score") for one in self.known]
         success = succeeded(episode, scores)
-        r, a = worth(episode, scores), self.settings.q_rate
+        r, a = scaled_return(episode, scores), self.settings.q_rate
         lesson = self.ask(
             "experience",
             PROMPTS,
@@ -78,7 +79,7 @@ class MemrlAgent(LearningAgent):
             lambda answer: self.short(answer.get("lesson")) or None,
             SCHEMA,
             ended=ended(episode),
-            transcript="\n\n".join(self.told(episode)),
+            transcript="\n\n".join(self.paragraphs(episode)),
         )
         taken = episode.steps[: last_gain(episode)] if success else episode.steps
         done = brief("; ".join(map(act, taken)), self.settings.lesson_tokens)
@@ -103,7 +104,7 @@ class MemrlAgent(LearningAgent):
         near = [one for one in near if one.similarity >= s.experience_similarity]
         pool = sorted(near, key=lambda one: (-one.similarity, -one.q))[: s.experience_pool]
         pool.sort(key=lambda one: -((1 - s.q_weight) * one.similarity + s.q_weight * one.q))
-        return fitting(pool[: s.experiences], s.memory_tokens, _told)
+        return fitting(pool[: s.experiences], s.memory_tokens, _experience_text)
 
 
 def values(records: Sequence[Kept], start: float) -> dict[str, float]:
@@ -116,7 +117,7 @@ def values(records: Sequence[Kept], start: float) -> dict[str, float]:
     return q
 
 
-def worth(episode: Episode, scores: Sequence[float]) -> float:
+def scaled_return(episode: Episode, scores: Sequence[float]) -> float:
     """Return r of an episode, in [-1, 1]: 1 for a win, else how far its score is from the mean before it.
 
     Args:
@@ -129,5 +130,5 @@ def worth(episode: Episode, scores: Sequence[float]) -> float:
     return max(-1.0, min(1.0, (episode.score - usual) / largest)) if largest else 0.0
 
 
-def _told(found: RetrievedExperience) -> str:
+def _experience_text(found: RetrievedExperience) -> str:
     return f"{origin(found.record)} (value {found.q:+.2f}):\n{found.record.text}"

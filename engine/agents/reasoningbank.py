@@ -42,7 +42,7 @@ class ReasoningBankAgent(LearningAgent):
         scored = [(likeness(record, turn.state), record) for record in reversed(self.known)]
         best = sorted(scored, key=lambda each: -each[0])
         found = [
-            BasisItem(_told(item), f"{origin(record)}, {_how(record.data)}", similarity, record.uid)
+            BasisItem(_item_text(item), f"{origin(record)}, {_how(record.data)}", similarity, record.uid)
             for similarity, record in best[: self.settings.strategy_records]
             for item in rows(record, "items")
         ]
@@ -62,12 +62,12 @@ class ReasoningBankAgent(LearningAgent):
             self._read,
             SCHEMA,
             ended=ended(episode),
-            transcript="\n\n".join(self.told(episode)),
+            transcript="\n\n".join(self.paragraphs(episode)),
             count=str(self.settings.lessons_an_episode),
         )
         self.context.kept.add(
             self.kind,
-            "\n\n".join(map(_told, items)),
+            "\n\n".join(map(_item_text, items)),
             {
                 "items": items,
                 "success": success,
@@ -87,7 +87,7 @@ class ReasoningBankAgent(LearningAgent):
         return [item for item in found if item["title"] and item["content"]][: self.settings.lessons_an_episode] or None
 
 
-def _told(item: Mapping[str, Any]) -> str:
+def _item_text(item: Mapping[str, Any]) -> str:
     title, description, content = (str(item.get(name, "")) for name in FIELDS)
     return "\n".join(filter(None, [title, description, content]))
 

@@ -31,7 +31,7 @@ class ReflexionAgent(LearningAgent):
         items = tuple(
             BasisItem(one.text, f"{origin(one)}, score {number(one, 'score'):g}", uid=one.uid) for one in shown
         )
-        return Recalled("\n\n".join([HEAD, *map(_told, shown)]), (Basis(self.kind, "Reflections", items),))
+        return Recalled("\n\n".join([HEAD, *map(_reflection_text, shown)]), (Basis(self.kind, "Reflections", items),))
 
     def learn(self, episode: Episode) -> None:
         """Ask for a reflection, with the earlier ones that the prompt had; one call, none after a win."""
@@ -43,15 +43,15 @@ class ReflexionAgent(LearningAgent):
             "reflection",
             self._read,
             SCHEMA,
-            earlier="\n\n".join(map(_told, self._latest(self.settings.learning_tokens // 2))) or "none",
+            earlier="\n\n".join(map(_reflection_text, self._latest(self.settings.learning_tokens // 2))) or "none",
             ended=ended(episode),
-            transcript="\n\n".join(self.told(episode)),
+            transcript="\n\n".join(self.paragraphs(episode)),
         )
         self.context.kept.add(self.kind, reflection, {"score": episode.score, "outcome": episode.outcome})
 
     def _latest(self, budget: int) -> list[Kept]:
         """Return the reflections of the window that fit into a budget of tokens, oldest first."""
-        return fitting(self.known[::-1][: self.settings.reflections], budget, _told)[::-1]
+        return fitting(self.known[::-1][: self.settings.reflections], budget, _reflection_text)[::-1]
 
     def _read(self, answer: dict[str, Any]) -> str | None:
         diagnosis, plan = self.short(answer.get("diagnosis")), self.short(answer.get("plan"))
@@ -60,5 +60,5 @@ class ReflexionAgent(LearningAgent):
         return "\n".join(filter(None, [diagnosis and f"What went wrong: {diagnosis}", f"Next time: {plan}"]))
 
 
-def _told(record: Kept) -> str:
+def _reflection_text(record: Kept) -> str:
     return f"After {origin(record)} (score {number(record, 'score'):g}):\n{record.text}"

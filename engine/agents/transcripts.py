@@ -38,7 +38,7 @@ class TranscriptAgent(LearningAgent):
 
     def learn(self, episode: Episode) -> None:
         """Keep the whole transcript; no call."""
-        self.context.kept.add(self.kind, "\n".join(self.told(episode, most=TEXT)), {"score": episode.score})
+        self.context.kept.add(self.kind, "\n".join(self.paragraphs(episode, most=TEXT)), {"score": episode.score})
 
     def _shown(self) -> list[tuple[Kept, str]]:
         """Return the latest transcripts that fit, oldest first; of the latest one at least its last lines."""

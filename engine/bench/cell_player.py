@@ -33,7 +33,7 @@ from engine.session.turns import play_in_turn
 from engine.settings.address import in_space, is_address
 
 
-def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control) -> None:
+def play(cell: Cell, folder: Path, saves: Path, send: Callable[[Message], None], control: Control) -> None:
     """Play what is left of a cell. How it ended is told, not raised.
 
     Args:
@@ -43,21 +43,21 @@ def play(cell: Cell, folder: Path, saves: Path, tell: Callable[[Message], None],
         tell: Called with each message.
         control: Its `stop` ends the cell after the running step.
     """
-    tell(Began(cell.name))
+    send(Began(cell.name))
     try:
         ensure_folder(folder)
         for number in range(0, len(cell.legs), cell.workers):
-            if not _legs(cell, number, folder, saves, tell, control):
+            if not _legs(cell, number, folder, saves, send, control):
                 rows.write(cell, folder, done=False)
-                tell(Stopped(cell.name))
+                send(Stopped(cell.name))
                 return
         rows.write(cell, folder, done=True)
     except JitrlError as error:
         with contextlib.suppress(JitrlError):
             rows.write(cell, folder, done=False)
-        tell(Failed(cell.name, str(error), error.exit_code, everywhere=isinstance(error, StorageError)))
+        send(Failed(cell.name, str(error), error.exit_code, everywhere=isinstance(error, StorageError)))
         return
-    tell(Finished(cell.name))
+    send(Finished(cell.name))
 
 
 def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
@@ -93,26 +93,26 @@ def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
 
 
 def _legs(
-    cell: Cell, number: int, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control
+    cell: Cell, number: int, folder: Path, saves: Path, send: Callable[[Message], None], control: Control
 ) -> bool:
     """Play what is left of a leg, or of those that its workers play in turn; return whether all are finished."""
     if cell.workers == 1:
-        return _leg(cell, number, folder, saves, tell, control)
+        return _leg(cell, number, folder, saves, send, control)
     taken = [rows.steps(opened(cell, number + who, folder)) for who in range(cell.workers)]
     lock = threading.Lock()
 
-    def tell_alone(message: Message) -> None:
+    def send_locked(message: Message) -> None:
         with lock:  # workers that are stopped end at the same time
-            tell(message)
+            send(message)
 
     def play_one(who: int, its_control: Control) -> bool:
-        return _leg(cell, number + who, folder, saves, tell_alone, its_control)
+        return _leg(cell, number + who, folder, saves, send_locked, its_control)
 
     return play_in_turn(taken, play_one, control)
 
 
 def _leg(
-    cell: Cell, number: int, folder: Path, saves: Path, tell: Callable[[Message], None], control: Control
+    cell: Cell, number: int, folder: Path, saves: Path, send: Callable[[Message], None], control: Control
 ) -> bool:
     """Play what is left of a leg; return whether it is finished."""
     saved = opened(cell, number, folder)
@@ -120,16 +120,16 @@ def _leg(
         _adopt(cell, number, saved, saves)
     played = rows.ended(saved)
     for event in played:
-        tell(_ended(cell.name, number, event, again=True))
+        send(_ended(cell.name, number, event, again=True))
     if saved.finished() and len(played) >= saved.config.episodes:
         return True
-    session = _session(cell.name, number, saved, saves, tell, control, len(played))
+    session = _session(cell.name, number, saved, saves, send, control, len(played))
     finished = session.run().finished
     if isinstance(session.error, recording.OnceOnly):
         # The torn episode cannot be taken up, and it taught nothing yet. It is set apart and played anew.
-        tell(Said(cell.name, f"{session.error} The episode is played anew."))
+        send(Said(cell.name, f"{session.error} The episode is played anew."))
         recording.set_torn_apart(saved.recording)
-        session = _session(cell.name, number, saved, saves, tell, control, len(played))
+        session = _session(cell.name, number, saved, saves, send, control, len(played))
         finished = session.run().finished
     if session.error is not None:
         raise session.error
@@ -152,7 +152,7 @@ def _session(
     number: int,
     saved: SavedSession,
     saves: Path,
-    tell: Callable[[Message], None],
+    send: Callable[[Message], None],
     control: Control,
     known: int,
 ) -> Session:
@@ -160,21 +160,21 @@ def _session(
 
     def emit(event: Event) -> None:
         if isinstance(event, EpisodeEnded) and event.episode > known:
-            tell(_ended(name, number, event))
+            send(_ended(name, number, event))
         elif isinstance(event, StepTaken) and event.episode > known:
-            tell(
+            send(
                 CellStepped(
                     name, number, event.episode, event.step + 1, event.observation.score, event.action,
                     event.tokens, event.cost_usd,
                 )
             )  # fmt: skip
         elif isinstance(event, Notice) and event.level == "warning":
-            tell(Said(name, event.message))
+            send(Said(name, event.message))
         elif isinstance(event, Steered) and event.accepted and event.command != STEP:
             limits = "; the limits of the run go on" if event.command == HOLD else ""
-            tell(Said(name, f"{event.message}{limits}"))
+            send(Said(name, f"{event.message}{limits}"))
         elif isinstance(event, Waiting) and event.seconds > 1:
-            tell(Said(name, f"{event.reason}: next try in {event.seconds:.0f} s"))
+            send(Said(name, f"{event.reason}: next try in {event.seconds:.0f} s"))
 
     return Session(saved, saves, emit, control=control)
 

@@ -96,7 +96,7 @@ def create(saves: Path, plan: BenchPlan, name: str, command: str) -> Path:
         "spent": dict(NOTHING),
         "stopped": "",
     }
-    trust.made_here(*named_in(suite, plan.games, plan.memory))
+    trust.trust_new(*named_in(suite, plan.games, plan.memory))
     write_manifest(folder, manifest)
     return folder
 

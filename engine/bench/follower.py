@@ -22,7 +22,7 @@ from engine.session import store as sessions
 from engine.session.remote import presence
 from engine.session.remote.followed import FolderSession, Followed
 from engine.session.remote.lines import GrowingLines
-from engine.session.remote.presence import Life
+from engine.session.remote.presence import Liveness
 from engine.session.remote.relayed import RelayedLines, RelayedSession, newest_of
 
 _LINE = 1 << 20
@@ -222,7 +222,7 @@ class FollowedRun:
         self.name, self.title = files.name, plan.suite.title
         self.cells: Sequence[Cell] = plan.cells
         self._by_name = {cell.name: cell for cell in plan.cells}
-        self._life = Life()
+        self._liveness = Liveness()
         self._now: Now | None = None
         self._steps: dict[str, CellStepped] = {}
         self._run: RunBegan | None = None
@@ -266,7 +266,8 @@ class FollowedRun:
         if self._over or self._run is None:
             return False
         if not self.files.away:
-            self._lived = self._life.lives(now.place if now else self._run.place, now.at if now else self._run.began)
+            place, at = (now.place, now.at) if now else (self._run.place, self._run.began)
+            self._lived = self._liveness.lives(place, at)
         return self._lived
 
     # ------------------------------------------------------------------------------------- details
@@ -294,7 +295,7 @@ class FollowedRun:
                 raise BadFile(f"{self._where}: {TOLD} was written by a newer jitrl; update jitrl")
             self._run, self._over, self._now = told, False, None
             self._steps.clear()
-            self._life = Life()
+            self._liveness = Liveness()
         elif isinstance(told, RunOver):
             self._over = True
         else:

@@ -179,7 +179,7 @@ class BenchProgress:
                 left[_key(cell, leg.task)] += leg.config.episodes
             self._todo.update(left)
 
-    def tell(self, message: Message) -> None:
+    def apply(self, message: Message) -> None:
         """Take a message in.
 
         Raises:

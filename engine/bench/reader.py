@@ -105,7 +105,7 @@ def _of_cell(place: Path, cell: Cell | None) -> PlayedEpisodes:
     return PlayedEpisodes(list(records(place / EPISODES, EpisodeRow)), list(records(place / TIMINGS, TimingRow)))
 
 
-def told_before(folder: Path) -> Iterator[Ended]:
+def messages_before(folder: Path) -> Iterator[Ended]:
     """Yield the episodes in a folder, that of a run or of a cell, as messages.
 
     Raises:
@@ -130,10 +130,10 @@ def messages(folder: Path, manifest: Mapping[str, Any], cells: Sequence[Cell]) -
         BadFile: A file cannot be read, or has an episode that the plan does not have.
     """
     whole: dict[str, list[Ended]] = {}
-    for ended in told_before(folder):
+    for ended in messages_before(folder):
         whole.setdefault(ended.cell, []).append(ended)
     for cell in cells:
-        played = list(told_before(folder / "cells" / cell.name)) or whole.get(cell.name, [])
+        played = list(messages_before(folder / "cells" / cell.name)) or whole.get(cell.name, [])
         now = manifest["cells"].get(cell.name, {})
         state = now.get("state", WAITING)
         if not played and state == WAITING:

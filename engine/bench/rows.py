@@ -89,7 +89,7 @@ def played(cell: Cell, folder: Path) -> tuple[list[EpisodeRow], list[TimingRow],
                 about = about or manifest(event)
                 about.setdefault("stories", {})[leg.task] = event.environment.digest
                 continue
-            told = _Told(lived)
+            told = _RecordedEpisode(lived)
             other = told.hits_of_others(owners.get(_scope(saved), {}), leg.task)
             row = _row(cell, number, leg, event, told, other)
             # Workers that play at the same time play one task, and so have one scope with its numbers.
@@ -133,7 +133,7 @@ def lines(records: Sequence[EpisodeRow] | Sequence[TimingRow]) -> str:
     )
 
 
-class _Told:
+class _RecordedEpisode:
     """What a recording says of one episode.
 
     Args:
@@ -180,7 +180,7 @@ class _Told:
         return sum(owners.get(episode, task) != task for episode in self.hits)
 
 
-def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Told, other: int) -> EpisodeRow:
+def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _RecordedEpisode, other: int) -> EpisodeRow:
     answers = {name: count for name, count in counts(event.tally).items() if name not in _NOT_IN_ROWS}
     return EpisodeRow(
         cell=cell.name,
@@ -220,7 +220,7 @@ def _rounded(usd: float | None) -> float | None:
     return None if usd is None else round(usd, 9)
 
 
-def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _Told) -> TimingRow:
+def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _RecordedEpisode) -> TimingRow:
     return TimingRow(
         cell=cell.name,
         leg=number,

@@ -14,7 +14,7 @@ from engine.bench import rows
 from engine.bench.executor import Executor
 from engine.bench.manifest import FAILED, FINISHED, RUNNING, STOPPED, read_manifest, write_manifest
 from engine.bench.progress import BenchProgress, RunLimits
-from engine.bench.reader import told_before
+from engine.bench.reader import messages_before
 from engine.bench.records import (
     Began,
     Cell,
@@ -131,10 +131,10 @@ class Runner:
         for name in self._cells:
             if folders.finished(self._folder, name):
                 self._about(name, FINISHED)
-                self._tell(Began(name))
-                for message in told_before(folders.cell_folder(self._folder, name)):
-                    self._tell(message)
-                self._tell(Finished(name))
+                self._pass_on(Began(name))
+                for message in messages_before(folders.cell_folder(self._folder, name)):
+                    self._pass_on(message)
+                self._pass_on(Finished(name))
             else:
                 self._waiting.append(name)
 
@@ -177,9 +177,9 @@ class Runner:
         if isinstance(message, Failed) and message.lost and not self._ending and self._tries[name] < TRIES:
             self._running.discard(name)
             self._waiting.appendleft(name)
-            self._tell(Said(name, f"{message.message}; it is taken up again"))
+            self._pass_on(Said(name, f"{message.message}; it is taken up again"))
             return
-        self._tell(message)
+        self._pass_on(message)
         if isinstance(message, Began):
             self._manifest["cells"][name]["node"] = message.node
         elif isinstance(message, Finished):
@@ -234,10 +234,10 @@ class Runner:
         elif time.monotonic() - self._stopping_since > PATIENCE_S:
             self._executor.close()
             for name in sorted(self._running):
-                self._tell(Stopped(name))
+                self._pass_on(Stopped(name))
                 self._end(name, STOPPED)
 
-    def _tell(self, message: Message) -> None:
-        self._progress.tell(message)
+    def _pass_on(self, message: Message) -> None:
+        self._progress.apply(message)
         self._telling.note(message)
         self._show(message)

@@ -72,7 +72,7 @@ def main() -> int:
     threading.Thread(target=_stop_at_end, args=(sys.stdin, control), daemon=True).start()
     code = 0
 
-    def tell(message: Message) -> None:
+    def send(message: Message) -> None:
         nonlocal code
         if isinstance(message, Failed):
             code = message.code
@@ -82,7 +82,7 @@ def main() -> int:
             control.stop()
 
     with signals_in_threads({signal.SIGTERM: control.stop}):
-        play(job.cell, Path(job.folder), Path(job.saves), tell, control)
+        play(job.cell, Path(job.folder), Path(job.saves), send, control)
     return code
 
 

@@ -83,7 +83,7 @@ def fetch(name: str, saves: Path, tell: Callable[[str], None], base: str = BASE)
             f"only {' and '.join(RELEASES)} can be fetched, not {name!r}; others: jitrl games add FILE"
         )
     target = ensure_folder(saves / "games", private=False) / f"{name}.z5"
-    if _is_there(target, release):
+    if _exists(target, release):
         tell(f"{name} is already there: {target}")
         return target
     address = f"{base}/{release.path}"
@@ -115,7 +115,7 @@ def keep(data: bytes, target: Path) -> None:
         raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
 
 
-def _is_there(target: Path, release: Release) -> bool:
+def _exists(target: Path, release: Release) -> bool:
     try:
         return _md5(read_bytes(target, _LARGEST)) == release.md5
     except OSError:

@@ -31,7 +31,7 @@ def _sees(text: str) -> bool:
     return 2 * sum(noun in nouns for noun in _NOUNS) > len(_NOUNS)
 
 
-def _tells(text: str) -> bool:
+def _gives_away(text: str) -> bool:
     with contextlib.suppress(ModelError):
         return bool(read_history(text, ""))
     return False
@@ -51,7 +51,7 @@ def _judges(text: str) -> bool:
 
 TESTS = {
     "state": WritingTest(TEXT, "state", {"trajectory": _ROOM}, _sees, compared=_nouns),
-    "history": WritingTest(TEXT, "history", {"trajectory": _STEPS + _END}, _tells, compared=_facts),
+    "history": WritingTest(TEXT, "history", {"trajectory": _STEPS + _END}, _gives_away, compared=_facts),
     "rewards": WritingTest(
         TEXT, "rewards",
         {"trajectory": _STEPS + _END, "total": "3", "final_score": "35", "steps": "0, 1, 2"}, _judges, SCHEMA,

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from typing import Any
 
 
-class NotHere(Exception):
+class ModuleMissing(Exception):
     """A module cannot be imported.
 
     Attributes:
@@ -55,12 +55,12 @@ def imported(module: str) -> Any:
     """Import a module and return it.
 
     Raises:
-        NotHere: The module, or one that it imports, is missing.
+        ModuleMissing: The module, or one that it imports, is missing.
     """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise NotHere(error.name or module) from None
+        raise ModuleMissing(error.name or module) from None
 
 
 def versions(*modules: str) -> str:
@@ -80,7 +80,7 @@ def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
     """Make an environment that its package has registered with Gymnasium, or with its predecessor Gym.
 
     Raises:
-        NotHere: Gymnasium is missing.
+        ModuleMissing: Gymnasium is missing.
         NoSuch: There is no such environment.
     """
     from engine.gym.older import adapting

@@ -34,7 +34,7 @@ def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> Ma
     """Import a package and make one of its environments.
 
     Raises:
-        NotHere: A module is missing.
+        ModuleMissing: A module is missing.
         NoSuch: The package has no such environment.
         Unfit: The id or an argument is invalid.
     """

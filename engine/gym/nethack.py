@@ -45,19 +45,19 @@ class NetHack:
         """Begin an episode. The same seed and actions give the same game."""
         with contextlib.suppress(RuntimeError):  # one task allows no seeds
             self.unwrapped.seed(core=seed, disp=seed, reseed=False)
-        return self._told(*self._env.reset())
+        return self._screen_and_info(*self._env.reset())
 
     def step(self, action: int) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take an action."""
         seen, reward, terminated, truncated, info = self._env.step(action)
-        text, told = self._told(seen, info)
+        text, told = self._screen_and_info(seen, info)
         return text, reward, terminated, truncated, told
 
     def close(self) -> None:
         """End the game."""
         self._env.close()
 
-    def _told(self, seen: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def _screen_and_info(self, seen: Mapping[str, Any], info: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         screen = [_line(row) for row in seen["tty_chars"]]
         stats = seen["blstats"]
         carried = [

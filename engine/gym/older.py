@@ -73,12 +73,12 @@ class _Adapted:
         self._batch = isinstance(observation, (list, tuple)) and all(isinstance(one, str) for one in observation)
         if self._batch and len(observation) != 1:
             raise Unfit(f"it plays {len(observation)} games at once; needed is one that plays a single game")
-        return self._single(observation), self._told(info)
+        return self._single(observation), self._game_info(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take an action."""
         observation, reward, *ends, info = self._env.step([action] if self._batch else action)
-        told = self._told(info)
+        told = self._game_info(info)
         done = bool(self._single(ends[0]))
         if len(ends) == 1:
             truncated = done and bool(told.get("TimeLimit.truncated"))
@@ -98,7 +98,7 @@ class _Adapted:
         """Return what holds for the single game of a batch."""
         return value[0] if self._batch and isinstance(value, (list, tuple)) and len(value) == 1 else value
 
-    def _told(self, info: Any) -> dict[str, Any]:
+    def _game_info(self, info: Any) -> dict[str, Any]:
         """Return what `info` tells of the single game. Lists of commands may be lists of one list of them."""
         told = dict(self._single(info) or {})
         for key, value in told.items():

@@ -78,7 +78,7 @@ class GymServer:
             self._actions = reader.actions_of(
                 self._env, info, request["names"], request["templates"], request["slots"]
             )
-        except maker_base.NotHere as missing:
+        except maker_base.ModuleMissing as missing:
             return {"missing": missing.module}
         except maker_base.NoSuch as unknown:
             return {"unknown": unknown.near}
@@ -119,14 +119,14 @@ class GymServer:
         score = reader.number(info.get("score"))
         moves = reader.number(info.get("moves"), 2**53)
 
-        def told(*keys: str) -> str:
+        def given(*keys: str) -> str:
             found = next((info[key] for key in keys if isinstance(info.get(key), str)), "")
             return found[: reader.LONGEST_TEXT]
 
         return {
             "text": self._read(observation)[: reader.LONGEST_TEXT],
-            "description": told(*reader.DESCRIPTIONS),
-            "inventory": told(*reader.INVENTORIES),
+            "description": given(*reader.DESCRIPTIONS),
+            "inventory": given(*reader.INVENTORIES),
             "place": reader.place(observation, info),
             "score": self._score if score is None else score,
             "max_score": reader.number(info.get("max_score")),

@@ -113,7 +113,7 @@ class LanguageModel:
             self._engine.warm([(prompt.chat(), prompt.answer) for prompt in made], folder)
 
     @property
-    def writes_here(self) -> bool:
+    def runs_in_process(self) -> bool:
         """Whether it writes in this process. Then it follows any JSON schema, and is slow, so ask for few words."""
         return self._engine is not None
 

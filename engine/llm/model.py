@@ -178,6 +178,6 @@ def continues_text(model: object) -> bool:
     return bool(getattr(model, "continues_text", False))
 
 
-def writes_here(model: object) -> bool:
+def runs_in_process(model: object) -> bool:
     """Return whether `model` writes in this process; False if it does not say."""
-    return bool(getattr(model, "writes_here", False))
+    return bool(getattr(model, "runs_in_process", False))

@@ -207,7 +207,7 @@ def _marked(one: Carried, name: str) -> Carried:
 
 # ------------------------------------------------------------------------------------------ reading
 
-Teller = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class EpisodeSource:
     """
 
     name: str
-    scopes: dict[str, Callable[[Teller], Iterator[Carried]]]
+    scopes: dict[str, Callable[[Notify], Iterator[Carried]]]
 
 
 def open_source(path: Path) -> EpisodeSource:
@@ -256,13 +256,13 @@ def open_source(path: Path) -> EpisodeSource:
 def source_of(memory: Memory, names: Iterable[str] | None = None) -> EpisodeSource:
     """Return scopes of an open memory as a source; all of them without names."""
 
-    def contents(name: str) -> Callable[[Teller], Iterator[Carried]]:
+    def contents(name: str) -> Callable[[Notify], Iterator[Carried]]:
         return lambda tell: chain(memory.scope(name).episodes(), memory.scope(name).records.all())
 
     return EpisodeSource(memory.place, {name: contents(name) for name in (memory.scopes() if names is None else names)})
 
 
-def _listed(found: list[Carried]) -> Callable[[Teller], Iterator[Carried]]:
+def _listed(found: list[Carried]) -> Callable[[Notify], Iterator[Carried]]:
     return lambda tell: iter(found)
 
 
@@ -274,8 +274,8 @@ def _journals(path: Path, journals: list[Path]) -> EpisodeSource:
     return EpisodeSource(str(path), scopes)
 
 
-def _journal(path: Path) -> Callable[[Teller], Iterator[Carried]]:
-    def contents(tell: Teller) -> Iterator[Carried]:
+def _journal(path: Path) -> Callable[[Notify], Iterator[Carried]]:
+    def contents(tell: Notify) -> Iterator[Carried]:
         with open_to_read(path, tell) as db:
             for table, made in ((TABLE, documents.to_episode), (KEPT, to_kept)):
                 for document in db.table(table):
@@ -287,7 +287,7 @@ def _journal(path: Path) -> Callable[[Teller], Iterator[Carried]]:
     return contents
 
 
-def read_export(path: Path, tell: Teller) -> Iterator[Carried]:
+def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
     """Yield the episodes and kept records of an exported file; lines that are neither are told and left out.
 
     Raises:
@@ -365,7 +365,7 @@ class Difference:
     values: tuple[ValueDifference, ...] = ()
 
 
-def compare(a: EpisodeSource, b: EpisodeSource, tell: Teller) -> list[Difference]:
+def compare(a: EpisodeSource, b: EpisodeSource, tell: Notify) -> list[Difference]:
     """Return the differences between the episodes, scope by scope. Numbers and provenance do not count."""
     found = []
     for scope in sorted(a.scopes.keys() | b.scopes.keys()):
@@ -389,7 +389,7 @@ _Episodes = dict[str, tuple[bytes, tuple[str, int, int, float]]]
 _Points = dict[tuple[str, str], list[float]]
 
 
-def _digests(source: EpisodeSource, scope: str, tell: Teller) -> tuple[_Episodes, _Points]:
+def _digests(source: EpisodeSource, scope: str, tell: Notify) -> tuple[_Episodes, _Points]:
     """Return the episodes of a scope by uid, and the points that followed each action by place and action."""
     episodes: _Episodes = {}
     points: _Points = {}

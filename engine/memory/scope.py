@@ -89,12 +89,12 @@ class Scope:
             self,
             resume=self._resume,
             about={"scope": name},
-            notice=self._tell,
+            notice=self._notify,
             clock=clock,
         )
         self._lock = self._journal.lock
         self._db = JournalDB(self._journal, default_table=TABLE)
-        self.records = self._make_records(self._db, self._redactor, name, self._tell)
+        self.records = self._make_records(self._db, self._redactor, name, self._notify)
         self._corrections = Corrections(
             self.records, self.first_entry, lambda: (self.generation, self.episode_count)
         )
@@ -279,7 +279,7 @@ class Scope:
             try:
                 document = self._db.get(doc_id=doc_id)
             except BadFile as error:
-                self._tell(str(error))
+                self._notify(str(error))
             yield document
 
     def episode(self, uid: str) -> Episode | None:
@@ -415,7 +415,7 @@ class Scope:
             self._entries.add(doc_id, document, place.offset, line, checked=own)
         except BadFile as error:
             self._unreadable += 1
-            self._tell(f"document {doc_id} of {self.path} was left out: {error}")
+            self._notify(f"document {doc_id} of {self.path} was left out: {error}")
 
     def about(self) -> Mapping[str, Any]:
         """Return what a rewritten journal must keep: the next entry and episode numbers, so none is reused."""
@@ -460,7 +460,7 @@ class Scope:
                 snapshot.save(self.folder / SNAPSHOT, self._entries, position, TABLE, KEPT)
             self._snapshot_rows = len(self._entries)
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self.notices.append(text)
         self._tell_user(text)
 

@@ -99,14 +99,14 @@ def candidate_rows(path: Path, cell: str = "") -> Iterator[CandidateRow]:
     started: SessionStarted | None = None
     latest: Event | None = None
 
-    def told() -> Iterator[Event]:
+    def read_events() -> Iterator[Event]:
         nonlocal started, latest
         for _, event in recording.read(path):
             latest = event
             started = event if isinstance(event, SessionStarted) else started
             yield event
 
-    for episode in episodes(told()):
+    for episode in episodes(read_events()):
         assert started is not None  # a recording begins with it
         ended = latest if episode.ended and isinstance(latest, EpisodeEnded) else None
         for step, taken in enumerate(episode.takes[-1].steps):

@@ -260,7 +260,7 @@ class Control:
         with self._changed:
             return self._paused
 
-    def handed(self, episode: int) -> str:
+    def handed_over(self, episode: int) -> str:
         """Return how far the person handed over, "" if the next decision of this episode is not handed over."""
         with self._changed:
             return self._handed if self._hurries(episode) else ""

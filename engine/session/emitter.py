@@ -24,7 +24,7 @@ _LOG = logging.getLogger("jitrl.session")
 _LOG.addHandler(logging.NullHandler())  # Without a log file, Python would print errors on stderr.
 
 
-class Teller:
+class EventWriter:
     """Shows and records the events of a session, without secrets.
 
     Args:
@@ -62,7 +62,7 @@ class Teller:
         self._log(event)
         self._show(event)
 
-    def tell(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Record an event, then show it. If recording fails, this is reported once and play goes on."""
         self.begun = self.begun or isinstance(event, SessionStarted)
         event = cleaned(event, self.secrets())
@@ -81,14 +81,14 @@ class Teller:
 
     def warn(self, text: str) -> None:
         """Tell a warning."""
-        self.tell(Notice("warning", text))
+        self.record(Notice("warning", text))
 
     def unvalued(self, decision: Decision) -> None:
         """Warn of a decision that was made without memory, once for each reason."""
         if decision.tally.unvalued and decision.note != self._unvalued:
             self._unvalued = decision.note
             sentence = f"deciding without memory: {decision.note}; {EstimatorError.remedy}"
-            self.tell(Notice("warning", sentence, EstimatorError.__name__))
+            self.record(Notice("warning", sentence, EstimatorError.__name__))
 
     def _log(self, event: Event) -> None:
         """Write to the log, if there is one: beginnings and ends, warnings, errors, and pauses of a model's server."""
@@ -121,7 +121,7 @@ class Teller:
         shown, trouble = self._pages.keep(environment.sight(), episode, steps)
         if trouble:
             self.warn(trouble)
-        self.tell(shown)
+        self.record(shown)
 
     def close(self) -> None:
         """Close the recording; calling this twice is safe."""

@@ -52,7 +52,7 @@ def save(source: Path, target: Path) -> int:
     if target.suffix not in FORMS:
         raise UsageError(f"a log of Inspect ends with {' or '.join(FORMS)}, not {shown(target)}")
     read = _Read()
-    samples = [_sample(read, past, *read.ends[past.started.episode]) for past in episodes(_told(source, read))
+    samples = [_sample(read, past, *read.ends[past.started.episode]) for past in episodes(_session_events(source, read))
                if past.ended]  # fmt: skip
     if read.started is None or not samples:
         raise UsageError(f"no episode of {shown(source)} has ended, so there is nothing to write")
@@ -62,7 +62,7 @@ def save(source: Path, target: Path) -> int:
     return len(samples)
 
 
-def _told(source: Path, read: _Read) -> Iterator[Event]:
+def _session_events(source: Path, read: _Read) -> Iterator[Event]:
     """Yield the events, and keep what is not in the episodes."""
     for at, event in recording.read(source):
         read.first, read.last = read.first or at, at

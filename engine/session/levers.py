@@ -33,7 +33,7 @@ def changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     return dataclasses.replace(settings, **{name: changes[name] for name in levers(settings) if name in changes})
 
 
-def told(event: SettingsChanged) -> str:
+def change_text(event: SettingsChanged) -> str:
     """Return what a person changed, as a sentence with both values of each setting."""
     pairs = [f"{name} {_plain(old)} → {_plain(event.settings.get(name))}" for name, old in event.before.items()]
     return f"You changed settings here: {', '.join(pairs)}."

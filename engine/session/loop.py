@@ -40,7 +40,7 @@ from engine.session import levers, orders, recording
 from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.control import Control, EndEpisode, StopRequested, TakeBack
-from engine.session.emitter import Teller
+from engine.session.emitter import EventWriter
 from engine.session.episode_start import Beginnings
 from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
 from engine.session.lookahead import Lookahead, open_ahead
@@ -93,8 +93,8 @@ class Session:
         self._clock = clock
         self._model = model
         self._host = SessionHost.of(saved, self.control, interactive=interactive)
-        self._teller = Teller(emit, saved.folder, clock, see=self._host.see)
-        self._emit, self._tell, self._warn = self._teller.emit, self._teller.tell, self._teller.warn
+        self._events = EventWriter(emit, saved.folder, clock, see=self._host.see)
+        self._emit, self._tell, self._warn = self._events.emit, self._events.record, self._events.warn
         self._accounts = Accounts(self._tell)
         self._processor = Stopwatch()
         self._ahead: Lookahead | None = None
@@ -118,7 +118,7 @@ class Session:
         finished = False
         try:
             past = self._past()
-            self._teller.recorder = recording.Recorder(self._saved.recording)
+            self._events.recorder = recording.Recorder(self._saved.recording)
             self._host.start()
             self._steering = self._steered(past)
             parts = self._open(past)
@@ -141,7 +141,7 @@ class Session:
                 self._tell(event)
             ended = summary(self.results, finished, others)
             self._tell(ended)
-            self._teller.close()
+            self._events.close()
             self._host.gone()
         return ended
 
@@ -171,7 +171,7 @@ class Session:
         self._changes = levers.Changes(parts.settings)
         self.control.on_stop(parts.memory.hurry)
         if isinstance(parts.environment, Discreet):
-            self._teller.secrets = parts.environment.secrets
+            self._events.secrets = parts.environment.secrets
         if isinstance(parts.environment, Slow):
             parts.environment.on_wait(self._warn)
         for sentence in parts.replaced:
@@ -209,7 +209,7 @@ class Session:
         """Return what lets a person steer this session."""
         return Steering(
             self.control,
-            self._teller,
+            self._events,
             self._saved.folder,
             self._config,
             self._settings.selection != "sample",
@@ -232,7 +232,7 @@ class Session:
             self._tell(started)
             return None
         self._emit(started)
-        self._teller.begun = True
+        self._events.begun = True
         for _, event in past:
             if isinstance(event, EpisodeEnded):
                 self.results.append(event)
@@ -250,7 +250,7 @@ class Session:
         for episode in lived:
             self.control.check()
             whole = episode is not left
-            self._replay.tell(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
+            self._replay.replay_episode(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
         live = None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
         self._changes.follow(parts.agent, levers.in_force(told), 0, 0)
         return live
@@ -284,7 +284,7 @@ class Session:
             if live is None:
                 live = self._begin(parts, Account(number, uuid.uuid4().hex), anew=True)
                 if not live.observation.broken:
-                    self._teller.page(parts.environment, live.number, len(live.steps))
+                    self._events.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
                 with self._processor.paused():
@@ -293,7 +293,7 @@ class Session:
                     decision = self._decide(parts, live)
                 except TakeBack:
                     live = self._taken_back(parts, live)
-                    self._teller.page(parts.environment, live.number, len(live.steps))
+                    self._events.page(parts.environment, live.number, len(live.steps))
                     continue
                 except EndEpisode:
                     live.ended_by = "person"
@@ -306,7 +306,7 @@ class Session:
                 ))  # fmt: skip
                 self._steering.stepped(before, live.observation)
                 if not live.observation.broken:
-                    self._teller.page(parts.environment, live.number, len(live.steps))
+                    self._events.page(parts.environment, live.number, len(live.steps))
             if not live.observation.over and isinstance(parts.environment, Concluding):
                 live.observation = parts.environment.conclude()
             self._end(parts, live)
@@ -368,7 +368,7 @@ class Session:
             self._warn(f"the agent could not {what}: {error}")
 
     def _decide(self, parts: Parts, live: Live) -> Decision:
-        parts.scope.hide(self._teller.secrets())
+        parts.scope.hide(self._events.secrets())
         environment = parts.environment
         words = environment.fallback if isinstance(environment, Worded) else ()
         valid = environment.valid_actions() or words or parts.kind.fallback
@@ -399,7 +399,7 @@ class Session:
                 self.control.check()
                 self._pause_for(error)
         live.account.decided(decision)
-        self._teller.unvalued(decision)
+        self._events.unvalued(decision)
         return self._steering.settle(
             live,
             dataclasses.replace(decision, looking=looking),
@@ -469,7 +469,7 @@ class Session:
         self._tell(ended)
 
     def _remember(self, parts: Parts, episode: Episode) -> None:
-        parts.scope.hide(self._teller.secrets())
+        parts.scope.hide(self._events.secrets())
         while True:
             try:
                 parts.scope.append(episode)

@@ -66,7 +66,7 @@ class Replay:
         self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
         self._begin = self._since = started.next_entry or 0
 
-    def tell(self, past: Past) -> None:
+    def replay_episode(self, past: Past) -> None:
         """Tell the agent an episode with its own decisions, if it has to know of it.
 
         What memory has lost steps of is not learnt again. What memory had when the session began was read there.

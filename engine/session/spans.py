@@ -52,12 +52,12 @@ def _spans(source: Path) -> Iterator[dict[str, Any]]:
             started = started or event
         elif isinstance(event, EpisodeStarted) and started is not None:
             if episode is not None:
-                yield episode.whole()
+                yield episode.episode_span()
             episode = _Trace(started, event, at)
         elif episode is not None:
-            yield from episode.told(at, event)
+            yield from episode.spans_of(at, event)
     if episode is not None:
-        yield episode.whole()
+        yield episode.episode_span()
 
 
 class _Trace:
@@ -71,7 +71,7 @@ class _Trace:
         self._shown = started.observation.text
         self._ended: EpisodeEnded | None = None
 
-    def told(self, at: float, event: object) -> Iterator[dict[str, Any]]:
+    def spans_of(self, at: float, event: object) -> Iterator[dict[str, Any]]:
         """Yield the spans that end with an event."""
         if isinstance(event, ModelCalled):
             yield self._call(event.call, at, self._root)
@@ -102,7 +102,7 @@ class _Trace:
         if not isinstance(event, (Decided, ModelCalled)):
             self._last = at
 
-    def whole(self) -> dict[str, Any]:
+    def episode_span(self) -> dict[str, Any]:
         """Return the span of the episode."""
         session, ended = self._session, self._ended
         said: dict[str, Any] = {

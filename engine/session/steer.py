@@ -38,7 +38,7 @@ from engine.session.replay import draws
 from engine.session.shared import place
 
 if TYPE_CHECKING:
-    from engine.session.emitter import Teller
+    from engine.session.emitter import EventWriter
     from engine.session.live import Live
     from engine.session.lookahead import Lookahead
     from engine.settings import SessionConfig
@@ -143,7 +143,7 @@ class Steering:
 
     Args:
         control: Commands of the person.
-        teller: Tells events, and records them.
+        events: Tells events, and records them.
         folder: Folder of the session; the orders are kept there.
         config: Configuration of the session.
         greedy: Whether the most probable candidate is taken after a veto, instead of a drawn one.
@@ -151,10 +151,16 @@ class Steering:
     """
 
     def __init__(
-        self, control: Control, teller: Teller, folder: Path, config: SessionConfig, greedy: bool, past: Iterable[Event]
+        self,
+        control: Control,
+        events: EventWriter,
+        folder: Path,
+        config: SessionConfig,
+        greedy: bool,
+        past: Iterable[Event],
     ) -> None:
         self._control = control
-        self._teller = teller
+        self._events = events
         self._config = config
         self._greedy = greedy
         past = list(past)
@@ -175,13 +181,13 @@ class Steering:
             try:
                 orders.store(folder, new)
             except StorageError as error:
-                self._teller.emit(Notice("warning", str(error)))
+                self._events.emit(Notice("warning", str(error)))
 
         self._control.on_order(keep)
         try:
             kept = orders.load(folder)
         except BadFile as error:
-            self._teller.emit(Notice("warning", str(error)))
+            self._events.emit(Notice("warning", str(error)))
             kept = orders.Orders()
         if (ordered := self._control.orders) != kept:  # something was ordered since the session was opened
             keep(ordered)
@@ -214,10 +220,10 @@ class Steering:
             TakeBack: The person undid the last step, and it can be undone.
             EndEpisode: The person ended the episode, and it has steps.
         """
-        decision = dataclasses.replace(decision, reason=self._control.handed(live.number))
+        decision = dataclasses.replace(decision, reason=self._control.handed_over(live.number))
         if search is not None:
             decision = _with_more(decision, search)
-        self._tell(live, decision)
+        self._record_decision(live, decision)
         decision, hold = self._forewarned(live, decision)
 
         def look() -> bool:
@@ -226,7 +232,7 @@ class Steering:
                 more = _with_more(decision, search)
                 if not more.looking:
                     decision = more
-                    self._tell(live, decision)
+                    self._record_decision(live, decision)
             return decision.looking
 
         while True:
@@ -241,7 +247,7 @@ class Steering:
                 made = again(decision)
                 if made is not decision:
                     made = dataclasses.replace(made, looking=decision.looking, found_later=decision.found_later)
-                    self._tell(live, made)
+                    self._record_decision(live, made)
                     decision, _ = self._forewarned(live, made)
                 continue
             except EndEpisode:
@@ -251,7 +257,7 @@ class Steering:
                 continue
             settled = self._answered(live, decision, answer, resolve, hold.names)
             if settled is not None and settled is not decision:
-                self._tell(live, settled)
+                self._record_decision(live, settled)
             if answer.said is PersonSaid.VETOED:
                 decision = settled or decision
             elif settled is not None:
@@ -267,7 +273,7 @@ class Steering:
                 hold = Hold("", ALL_VETOED)
             else:
                 decision = dataclasses.replace(other, by="rule", reason="vetoed before")
-                self._tell(live, decision)
+                self._record_decision(live, decision)
         for rule in self._control.orders.rules:
             why = rules.before(rule, decision, live.observation, live.number)
             hold = _joined(hold, str(rule), why) if why else hold
@@ -276,10 +282,10 @@ class Steering:
     def _gate(self, live: Live, decision: Decision, hold: str, ahead: Lookahead | None) -> Answer:
         """Let the person see the decision; return what they say."""
         if ahead is None or not self._control.waits(live.number, hold):
-            return self._control.gate(live.number, self._told, hold)
+            return self._control.gate(live.number, self._record_gate, hold)
         shown = [*(past.action for past in live.decisions), decision.action]
         with ahead.beyond(shown) as decided:
-            answer = self._control.gate(live.number, self._told, hold)
+            answer = self._control.gate(live.number, self._record_gate, hold)
             decided(
                 answer.said in (PersonSaid.NOTHING, PersonSaid.APPROVED, PersonSaid.HANDED_OVER)
                 or (answer.said is PersonSaid.INSTEAD and answer.action == decision.action)
@@ -344,7 +350,7 @@ class Steering:
         if not live.steps:
             self._inform("There is no step to take back: the episode has just begun.")
         elif not repeatable:
-            self._teller.emit(Notice("warning", ONCE_ONLY))
+            self._events.emit(Notice("warning", ONCE_ONLY))
         return bool(live.steps) and repeatable
 
     # ------------------------------------------------------------------------------------ after a step
@@ -380,18 +386,18 @@ class Steering:
 
     # ------------------------------------------------------------------------------------------ telling
 
-    def _tell(self, live: Live, decision: Decision) -> None:
-        self._teller.tell(Decided(live.number, decision))
+    def _record_decision(self, live: Live, decision: Decision) -> None:
+        self._events.record(Decided(live.number, decision))
 
-    def _told(self, event: Paused | Resumed | Steered | Notice) -> None:
+    def _record_gate(self, event: Paused | Resumed | Steered | Notice) -> None:
         """Tell what the gate says. That the session waits is not recorded; that another process steered it is."""
         if isinstance(event, (Paused, Resumed)):
-            self._teller.emit(event)
+            self._events.emit(event)
         else:
-            self._teller.tell(event)
+            self._events.record(event)
 
     def _inform(self, text: str) -> None:
-        self._teller.emit(Notice("info", text))
+        self._events.emit(Notice("info", text))
 
 
 def _with_more(decision: Decision, search: Searching) -> Decision:

@@ -105,7 +105,7 @@ def create_in(
         StorageError: It cannot be written.
     """
     ensure_folder(folder)
-    trust.made_here(*places(config))
+    trust.trust_new(*places(config))
     data = {"format": _FORMAT, "kind": kind, "config": to_plain(config)}
     if origin is not None:
         data["origin"] = to_plain(origin)

@@ -135,7 +135,7 @@ def transcript(events: Iterable[Event], notes: Sequence[Note] = ()) -> Transcrip
             case EpisodeEnded() if part is not None:
                 part.score, part.ended, part.outcome = event.score, True, event.outcome
             case SettingsChanged():
-                (part or made).notes.append(Note(levers.told(event), event.episode, event.step))
+                (part or made).notes.append(Note(levers.change_text(event), event.episode, event.step))
             case _:
                 pass
     by_number = {part.episode: part for part in made.episodes}

@@ -246,7 +246,7 @@ def decide_again(
         return decision
     agent, again = found
     if parts.agent.replayed and asks:  # others ask memory at every step
-        parts.agent.rest_on(agent.estimator)
+        parts.agent.use_estimator(agent.estimator)
     return dataclasses.replace(again.now, why=f"{again.now.why} You changed {changed} before this step.")
 
 

@@ -194,7 +194,7 @@ class EpisodeGroup(TrainerCallback):  # type: ignore[misc]
     def follow(self, tell: Tell) -> Callable[[int, Mapping[str, float]], None]:
         """Return what writes a line of the curve for the numbers of an update, and tells it."""
 
-        def told(step: int, logs: Mapping[str, float]) -> None:
+        def write_update(step: int, logs: Mapping[str, float]) -> None:
             if step % self._settings.epochs_of_batch:
                 return
             taken = [ProcessUsage(**one) for one in gather_object([to_plain(self._counts.now())])]
@@ -216,7 +216,7 @@ class EpisodeGroup(TrainerCallback):  # type: ignore[misc]
                 curve.write(Path(self._job.folder), self._updates)
             tell("update", to_plain(update))
 
-        return told
+        return write_update
 
     def _value(self, played: PlayedEpisode) -> float:
         return sum(played.gains if self._settings.step_reward == "score" else played.rewards)

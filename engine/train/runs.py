@@ -91,7 +91,7 @@ def begin(job: TrainingJob) -> TrainingJob:
         UsageError: A run of this name has another job.
         StorageError: It cannot be written.
     """
-    trust.made_here(*places(job))
+    trust.trust_new(*places(job))
     folder = Path(job.folder)
     if (folder / JOB).is_file():
         known = load(Path(job.saves), job.name).job

@@ -14,7 +14,7 @@ from engine.values.plans import Plan
 from engine.values.text import Key
 
 
-def retold(plan: Plan, model: WorldModel, gained: Container[Key]) -> Plan:
+def without_edits(plan: Plan, model: WorldModel, gained: Container[Key]) -> Plan:
     """Return a plan that was made without what persons say, with the points that they add to it or take from it.
 
     Args:
@@ -34,7 +34,7 @@ def held(plan: Plan, level: float, model: WorldModel, gained: Container[Key]) ->
 
     Args:
         level: What the plan without edits is worth.
-        gained: As for `retold`.
+        gained: As for `without_edits`.
     """
     said = [*(points for _, points in _on_route(plan, model, gained)), *_beside_route(plan, model, gained)]
     most = level + sum(points for points in said if points > 0.0)

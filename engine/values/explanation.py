@@ -28,7 +28,7 @@ _MOST = 32
 """Remembered steps shown of a plan."""
 
 
-class Lived(NamedTuple):
+class RememberedStep(NamedTuple):
     """One remembered step.
 
     Attributes:
@@ -69,10 +69,10 @@ class Sources:
 
     def __init__(self, gamma: float) -> None:
         self._gamma = gamma
-        self._lived: dict[Key, list[Lived]] = {}
+        self._lived: dict[Key, list[RememberedStep]] = {}
         self._texts: dict[str, str] = {}
         self._passed: list[Situation] = []
-        self._running: dict[Key, Lived] = {}
+        self._running: dict[Key, RememberedStep] = {}
         self.remembered = 0
         """Number of steps in memory that were read."""
 
@@ -90,7 +90,7 @@ class Sources:
             hit = self._hit(step, -1, 0, len(self._passed), 0.0)
             known = self._running.get((now.place, step.action))
             if known is None or known.hit.gain <= max(0.0, hit.gain):
-                self._running[(now.place, step.action)] = Lived(now, digest(step.state.tokens), hit)
+                self._running[(now.place, step.action)] = RememberedStep(now, digest(step.state.tokens), hit)
         self._passed.append(now)
 
     def remember(self, episode: Episode, first: int) -> None:
@@ -108,7 +108,7 @@ class Sources:
             if step.state.tokens:
                 now = next(passed)
                 hit = self._hit(step, first + number, episode.number, number, g)
-                self._keep((now.place, step.action), Lived(now, digest(step.state.tokens), hit))
+                self._keep((now.place, step.action), RememberedStep(now, digest(step.state.tokens), hit))
         self.remembered += len(lived)
 
     def _hit(self, step: Step, entry: int, episode: int, number: int, g: float) -> Neighbour:
@@ -127,7 +127,7 @@ class Sources:
             gain=step.env_reward,
         )
 
-    def _keep(self, key: Key, lived: Lived) -> None:
+    def _keep(self, key: Key, lived: RememberedStep) -> None:
         """Keep a step in place of an earlier one in the same situation, but never of one that gained more."""
         known = self._lived.setdefault(key, [])
         gain = lived.hit.gain
@@ -136,7 +136,7 @@ class Sources:
         if len(known) > _SHOWN:
             del known[next((n for n, other in enumerate(known[:-1]) if other.hit.gain <= 0), 0)]
 
-    def best(self, key: Key, at: Expected, *, gains: bool = False) -> Lived | None:
+    def best(self, key: Key, at: Expected, *, gains: bool = False) -> RememberedStep | None:
         """Return the step that shows best what comes of an action: in the same situation, else the latest in memory.
 
         What memory has none of is shown from the running episode.
@@ -155,7 +155,7 @@ class Sources:
         return next((lived for lived in reversed(known) if lived.now.have == at.have), known[-1])
 
 
-def alike(lived: Lived, at: Expected) -> float:
+def alike(lived: RememberedStep, at: Expected) -> float:
     """Return how similar a step's situation is to another, 0 to 1; what is not known of it is taken to be alike."""
     if lived.state_digest == at.state_digest:
         return 1.0
@@ -163,7 +163,7 @@ def alike(lived: Lived, at: Expected) -> float:
     return jaccard(lived.now.context, union(at.have, seen))
 
 
-def _shown(lived: Lived, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
+def _shown(lived: RememberedStep, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
     """Return a step as it is shown where a plan repeats it after so many steps, and expects so many points of it."""
     return replace(lived.hit, similarity=alike(lived, at), ahead=ahead, expected=expected)
 
@@ -184,10 +184,10 @@ class PlanBasis:
         self._sources = sources
         self._length = 0
         self._steps: list[_PlanStep] = []
-        self._found: dict[int, Lived | None] = {}
+        self._found: dict[int, RememberedStep | None] = {}
         """By number of a step of the plan, the one that it repeats."""
 
-    def rest_on(
+    def use_plan(
         self, plan: Plan, world: Mapping[str, Tokens], gains: Container[Key], gained: Container[Key]
     ) -> None:
         """Look at a new plan.

@@ -61,7 +61,7 @@ class GraphEstimator(Estimator):
         self._begin()
         vars(self).update(known or {})
         for first, episode in episodes:
-            self._relive(episode, first)
+            self._learn_episode(episode, first)
 
     def change(self, settings: Settings) -> None:
         """Use other values of curiosity and prior_weight from now on."""
@@ -125,9 +125,9 @@ class GraphEstimator(Estimator):
     def stored_elsewhere(self, episode: Episode, first: int) -> None:
         """Learn from an episode that another session stored, as from those that were there at first."""
         self._begin()
-        self._relive(episode, first)
+        self._learn_episode(episode, first)
 
-    def _relive(self, episode: Episode, first: int) -> None:
+    def _learn_episode(self, episode: Episode, first: int) -> None:
         """Learn from a remembered episode.
 
         Args:
@@ -255,7 +255,7 @@ class GraphEstimator(Estimator):
         trial = self._looking_on.decide(task, lambda task: self._planned(now, task))
         if trial is not None:
             self._plan, self._on_trial = trial, True
-            self._basis.rest_on(trial, task.now.world, self._model.gains, task.progress.gained)
+            self._basis.use_plan(trial, task.now.world, self._model.gains, task.progress.gained)
 
     def _current_plan(self, now: Situation, paths: Paths) -> Plan:
         """Return the plan in force if all went as expected, else a new one."""
@@ -272,7 +272,7 @@ class GraphEstimator(Estimator):
             plan, self._collected, self._on_trial = self._new_plan(now, task), 0.0, False
             if not self._progress.tried:
                 self._looking_on.expect(plan)
-            self._basis.rest_on(plan, task.now.world, self._model.gains, paths.gained)
+            self._basis.use_plan(plan, task.now.world, self._model.gains, paths.gained)
         self._plan = plan
         done = paths.do(task.now, plan.actions[0]) if plan.actions else None
         self._expected = done.at if done is not None else None

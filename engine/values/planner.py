@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from engine.settings.plan import PlanNumbers
 from engine.values.counts import Memo, TryCount
 from engine.values.detours import Explorer
-from engine.values.edited import held, retold
+from engine.values.edited import held, without_edits
 from engine.values.model import WorldModel
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, PlanTask, Reached, Ways
@@ -55,7 +55,8 @@ class Planner:
         with self._m.edits.ignored():
             known, complete = self._plans(paths, unedited)
         level, gained = self._best(known, complete).value, paths.gained
-        stay = self._best([held(retold(plan, self._m, gained), level, self._m, gained) for plan in known], complete)
+        bare = (without_edits(plan, self._m, gained) for plan in known)
+        stay = self._best([held(plan, level, self._m, gained) for plan in bare], complete)
         others, _ = self._plans(paths, trails, complete)
         plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
         return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay

@@ -182,7 +182,7 @@ class WebEnvironment:
                 if reward is not None:
                     cut = self._rules.truncated(self._driver)
                     return self._end(
-                        self._worth(reward), f"the page gave the reward {reward:.2f}", truncated=cut
+                        self._page_score(reward), f"the page gave the reward {reward:.2f}", truncated=cut
                     )
         except GameError as error:
             self._last = dataclasses.replace(
@@ -252,7 +252,7 @@ class WebEnvironment:
                     self._typed[given := f"[typed secret {len(self._typed) + 1}]"] = str(call.arguments[0])
                     self._secrets.add(str(call.arguments[0]))
                 call = Call(call.name, call.target, (given,))
-            elif self._tells_secret(call) or not self._reachable(call):
+            elif self._has_secret(call) or not self._reachable(call):
                 return None
             return normalise(call, self._seen.page)
         except UsageError:
@@ -272,7 +272,7 @@ class WebEnvironment:
             return len(given := str(call.arguments[0])) == 1 or bool(SECRET_LIKE.fullmatch(given))
         return call.name in ("fill", "keyboard_type")
 
-    def _tells_secret(self, call: Call) -> bool:
+    def _has_secret(self, call: Call) -> bool:
         """Return whether a call has a secret among its texts."""
         return any(hidden(str(given), self._secrets) != str(given) for given in call.arguments)
 
@@ -376,7 +376,7 @@ class WebEnvironment:
             return self._end(0.0, f"the answer was given and could not be judged: {why}", truncated=True)
         return self._end(score, "the task was done" if score >= 1 else f"the task was not done: {why}")
 
-    def _worth(self, reward: float) -> float:
+    def _page_score(self, reward: float) -> float:
         """Return the score for a page's reward. MiniWoB++ reduces rewards with time, which is undone here."""
         return 1.0 if reward > 0 else 0.0
 
@@ -436,7 +436,7 @@ class WebEnvironment:
             raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
         node = resolve(call.target, self._seen.page) if call.target is not None else None
         if not self._types_secret(call, node):
-            if self._tells_secret(call):
+            if self._has_secret(call):
                 raise UsageError("this text is a secret: it is typed into password boxes and told nobody else")
             return call
         given, known = str(call.arguments[0]), self._known_secrets()

@@ -147,7 +147,7 @@ def _set(args: argparse.Namespace) -> int:
     note(shown(f"{key} = {_text(value)} in {made.config.file}"))
     first = made.fixed(key) if not key.startswith("keys.") else None
     if first is not None and first.source == "environment":
-        note(f"the {first.told} comes before it")
+        note(f"the {first.source_text} comes before it")
     return 0
 
 

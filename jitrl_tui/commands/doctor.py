@@ -310,10 +310,10 @@ def _methods(args: argparse.Namespace, model: Model) -> tuple[Check, bool]:
     """
     from engine.agents import AGENTS
     from engine.games.kind import GAMES
-    from engine.llm.model import writes_here
+    from engine.llm.model import runs_in_process
     from engine.session.replaced_settings import WRITING, why_no_writer
 
-    if writes_here(model):
+    if runs_in_process(model):
         problem = f"{model.name} is small; a session with one of them tests first whether it can write"
     else:
         problem = why_no_writer(model, WRITING, cache_folder(saves_folder(args.saves)), GAMES)

@@ -143,7 +143,7 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
 
     def emit(told: RacerEvent) -> None:
         with lock:
-            for line in lines.told(told):
+            for line in lines.lines_of(told):
                 if not quiet:
                     print(clean(line), flush=True)
 

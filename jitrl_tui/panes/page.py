@@ -126,14 +126,14 @@ class TreePane(OfPage):
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return a line for each element."""
         from engine.web.drawing.items import items_of
-        from engine.web.drawing.text import told
+        from engine.web.drawing.text import node_lines
 
         if self._page is None:
             rest = [Content(line) for line in wrap(self._instead, width)]
             return [*self._missing(width), Content(""), *rest[:MOST_LINES]]
         numbers = {id(item.node): item.number for item in items_of(self._page)}
         lines = []
-        for at, text in told(self._page):
+        for at, text in node_lines(self._page):
             if at >= MOST_LINES:
                 break
             node = self._page.nodes[at]

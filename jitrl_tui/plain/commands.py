@@ -9,7 +9,7 @@ from engine import worked
 from engine.errors import JitrlError
 from jitrl_tui import hits, slash_commands, steer_texts
 from jitrl_tui.hints import Hints
-from jitrl_tui.places import told
+from jitrl_tui.places import map_lines
 from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.session_files import SessionFiles
@@ -112,7 +112,7 @@ class PlainCommands:
                 for line in candidate_lines(choice):
                     say(line)
             case "memory":
-                for line in hits.told(choice, view.memory_entries):
+                for line in hits.basis_lines(choice, view.memory_entries):
                     say(line)
             case "actions":
                 say(steer_texts.all_actions(decision))
@@ -154,7 +154,7 @@ class PlainCommands:
             before.merge(known)
             known = before
         decision = view.choice.decision if view.choice is not None and view.pending else None
-        for line in told(known, view.places.here, decision):
+        for line in map_lines(known, view.places.here, decision):
             self._telling.say(line)
 
     def _page(self) -> str:

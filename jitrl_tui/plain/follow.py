@@ -39,7 +39,7 @@ def follow_session(reach: Reach) -> int:
     code = _follow(source, take)
     sign = source.sign
     if not code and telling.view.ended is None and sign is not None:
-        telling.say(f"Its process is gone: {sign.place.told()}. What was played is kept.")
+        telling.say(f"Its process is gone: {sign.place.as_text()}. What was played is kept.")
         return 1
     return code
 
@@ -81,14 +81,14 @@ class _RunLines:
         """Take in what the run tells, and print it."""
         if isinstance(item, RunBegan):
             self._progress, self.over = BenchProgress(self._source.info.cells, item.jobs), False
-            self.say(f"played on {item.place.told()}, {item.jobs} at a time")
+            self.say(f"played on {item.place.as_text()}, {item.jobs} at a time")
             return
         if isinstance(item, RunOver):
             self.over = True
             self.say(" · ".join([item.message or "the run has ended", *totals(self._progress, self._limits, 0.0)]))
             return
         before = self._progress.cells[item.cell].said
-        self._progress.tell(item)
+        self._progress.apply(item)
         if isinstance(item, Said) and item.message != before:
             self.say(f"{item.cell}: {item.message}")
         elif isinstance(item, (Finished, Failed, Stopped)):

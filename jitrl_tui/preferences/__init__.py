@@ -37,7 +37,7 @@ class FoundValue:
     where: str = ""
 
     @property
-    def told(self) -> str:
+    def source_text(self) -> str:
         """The source in words."""
         return f"{self.source} {self.where}".strip()
 

@@ -109,7 +109,7 @@ class BenchScreen(RunningScreen):
                 self.progress, self.over = BenchProgress(self.source.info.cells, item.jobs), None
                 self._began_at = time.monotonic() - max(0.0, time.time() - item.began)
             else:
-                self.progress.tell(item)
+                self.progress.apply(item)
         self._draw()
         if self.over is not None and self.source.failure and not self.leaving:
             self.app.push_screen(dialogs.ErrorDialog(self.source.failure, self.source.failed_as), self._after_error)

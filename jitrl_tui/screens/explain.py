@@ -39,7 +39,7 @@ class _Derivation(LinePane):
         lines = [Content.styled(line, ACCENT) for line in wrap(head, width)]
         lines += [Content.styled(line, STRONG) for line in wrap(derivation.chain(decision, index), width)]
         for step in derivation.derived(self._choice, index):
-            lines += [Content(""), *_told(step, width)]
+            lines += [Content(""), *_derived_lines(step, width)]
         return lines
 
     def move(self, by: int) -> None:
@@ -49,7 +49,7 @@ class _Derivation(LinePane):
         self.scroll_home(animate=False)
 
 
-def _told(step: Derived, width: int) -> list[Content]:
+def _derived_lines(step: Derived, width: int) -> list[Content]:
     value = fit(step.value, max(4, width - len(step.symbol) - len(step.name) - 6)).rstrip()
     head = Content.assemble((f"{step.symbol:<5}", ACCENT), step.name, ("  = " if value else ""), (value, STRONG))
     rows = [("paper", step.paper), ("code", derivation.place(step.code)), *(("here", line) for line in step.worked)]

@@ -80,7 +80,7 @@ class FollowScreen(WatchScreen):
             return "Following, read-only."
         if sign is None or not source.lives:
             return f"Following, read-only. {self._not_played()}"
-        where = f"Played on {sign.place.told()}"
+        where = f"Played on {sign.place.as_text()}"
         if source.held:
             keys = ". takes one step, o overrules, space hands it back"
             return f"The session is in your hand: {keys}. {where}."
@@ -94,7 +94,8 @@ class FollowScreen(WatchScreen):
         if view.ended is not None and view.activity == "ended":
             return "The session is over." if view.ended.finished else "It was stopped, and can be taken up again."
         if sign is not None:
-            return f"Its process is gone ({sign.place.told()}); what was played is kept, and it can be taken up again."
+            gone = f"Its process is gone ({sign.place.as_text()})"
+            return f"{gone}; what was played is kept, and it can be taken up again."
         return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
 
     def keys_now(self) -> Sequence[keymap.Key]:

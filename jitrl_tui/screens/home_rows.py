@@ -232,7 +232,7 @@ class Preview(LinePane):
             lines.append(Content.styled(f"and {len(self._others) - _OTHERS} more: 4", MUTED))
         steps: list[Content] = []
         for step in reversed(self._steps):
-            told = _told(step, width)
+            told = _step_lines(step, width)
             if steps and len(lines) + 1 + len(steps) + len(told) > height:
                 break
             steps = [*told, *steps]
@@ -263,7 +263,7 @@ def _facts(row: SessionRow) -> list[str]:
     return [*found, f"{len(facts.scores)} of {config.episodes} episodes played{best}"]
 
 
-def _told(step: Stepped, width: int) -> list[Content]:
+def _step_lines(step: Stepped, width: int) -> list[Content]:
     """Return a command, its points, and the beginning of the answer."""
     gained = f"  {signed(step.reward)}" if step.reward else ""
     lines = [Content.assemble((f"> {one_line(step.action)}", ACCENT), (gained, GOOD if step.reward > 0 else BAD))]

@@ -211,7 +211,7 @@ class MemoryScreen(ChangingScreen):
         work = self.work
         said.display = work.busy
         if work.busy:
-            said.update(Content(work.told))
+            said.update(Content(work.progress_text))
 
     # ------------------------------------------------------------------------------------- the list
 

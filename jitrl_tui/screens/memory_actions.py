@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jitrl_tui.levers import Levers
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.replay import ReplaySource
-from jitrl_tui.screens.memory_trials import Hands
+from jitrl_tui.screens.memory_trials import MemoryTrial
 from jitrl_tui.screens.run_actions import KeepingScreen
 from jitrl_tui.view import Choice
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 FAR_BACK = "That step is too far back for the screen: open the recording with jitrl replay."
 
 
-class HandsScreen(KeepingScreen):
+class TrialScreen(KeepingScreen):
     """A screen of a run whose memory a person can try out changes on."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.hands = Hands(self)
+        self.hands = MemoryTrial(self)
         self.levers = Levers(source)
 
     @property

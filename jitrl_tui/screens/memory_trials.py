@@ -67,7 +67,7 @@ class Edit:
     sentence: str
 
 
-class Hands:
+class MemoryTrial:
     """The trial of a watch screen.
 
     Args:
@@ -107,7 +107,8 @@ class Hands:
         """A line about the trial, "" without one."""
         work = self.work
         if work.busy:
-            return f"TRIAL, memory is unchanged. {work.told}" if self._edits and not work.storing else work.told
+            head = "TRIAL, memory is unchanged. " if self._edits and not work.storing else ""
+            return f"{head}{work.progress_text}"
         if self._edits:
             last, number = self._edits[-1].sentence.partition(" ")[2], len(self._edits)
             keeps = f"S keeps all {number}" if number > 1 else "S keeps it"

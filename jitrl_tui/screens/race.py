@@ -18,7 +18,7 @@ from jitrl_tui.help import page
 from jitrl_tui.output import one_line
 from jitrl_tui.plot import running_average
 from jitrl_tui.race_source import LiveRace, RecordedRace
-from jitrl_tui.race_view import LETTERS, RacerView, RaceView, facts
+from jitrl_tui.race_view import LETTERS, RacerView, RaceView, racer_facts
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.run_base import KEPT, RunningScreen
@@ -264,7 +264,7 @@ class RacerColumn(LinePane):
         if racer is None:
             return []
         lines = [Content.styled(line, MUTED) for line in _who(racer, width)]
-        lines += [Content.styled(line, STRONG) for line in _flowing(facts(racer), width)]
+        lines += [Content.styled(line, STRONG) for line in _flowing(racer_facts(racer), width)]
         lines.append(Content.styled(fit(f"> {racer.last}" if racer.last else _doing(racer), width), ACCENT))
         if racer.error:
             lines += [Content.styled(line, BAD) for line in wrap(f"✗ {one_line(racer.error)}", width)]

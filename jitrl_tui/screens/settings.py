@@ -259,7 +259,7 @@ class SettingsScreen(Screen[None]):
             self.query_one("#about", Static).update(
                 Content.assemble(
                     (row.key, STRONG), f": {row.meaning}\n",
-                    (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.told}   "
+                    (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.source_text}   "
                      f"also set by: {row.ways}\na change reaches: {reached(row.key)}", MUTED),
                 )
             )  # fmt: skip
@@ -311,7 +311,7 @@ class SettingsScreen(Screen[None]):
         if row is None:
             return
         if row.found.source != "file":
-            self.notify(f"{row.name} is not set by the config file; it comes from: {row.found.told}.", timeout=4)
+            self.notify(f"{row.name} is not set by the config file; it comes from: {row.found.source_text}.", timeout=4)
             return
 
         def take_out(yes: bool | None) -> None:
@@ -333,7 +333,7 @@ class SettingsScreen(Screen[None]):
             self.app.theme = used().value(key)
         found = used().found(key) if key in schema.BY_KEY else FoundValue(value, "file")
         if value is not None and found.source in ("flag", "environment"):
-            self.notify(f"Written, but the {found.told} comes first.", severity="warning", timeout=6)
+            self.notify(f"Written, but the {found.source_text} comes first.", severity="warning", timeout=6)
         elif key.startswith("keys."):
             self.notify("Written; screens that are opened from now on have it.", timeout=4)
         self._load()

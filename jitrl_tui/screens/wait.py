@@ -61,4 +61,4 @@ class WaitDialog(Dialog[Result]):
         self._ended(None)
 
     def _tell(self) -> None:
-        self.query_one("#told", Static).update(Content(self.work.told))
+        self.query_one("#told", Static).update(Content(self.work.progress_text))

@@ -24,7 +24,7 @@ from jitrl_tui.recent_events import Tape
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.curves import WithCurves
-from jitrl_tui.screens.memory_actions import FAR_BACK, HandsScreen
+from jitrl_tui.screens.memory_actions import FAR_BACK, TrialScreen
 from jitrl_tui.screens.overrule import Overruling
 from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S
 from jitrl_tui.screens.steer_actions import AskingScreen
@@ -46,7 +46,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Delays between which + and - switch, in seconds per step."""
 
 
-class WatchScreen(HandsScreen, WithCurves, AskingScreen, WindowsScreen):
+class WatchScreen(TrialScreen, WithCurves, AskingScreen, WindowsScreen):
     """One run on the screen.
 
     Args:

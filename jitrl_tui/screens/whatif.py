@@ -332,7 +332,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         if self._problem:
             lines = [self._problem]
         elif outcome is None:
-            lines = [work.told if work.busy else "Cancelled. 0 or another value begins again."]
+            lines = [work.progress_text if work.busy else "Cancelled. 0 or another value begins again."]
         else:
             total = outcome.decisions
             moved = f"; in {outcome.moved:,} more the probabilities would" if outcome.moved else ""

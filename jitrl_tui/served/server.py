@@ -33,7 +33,7 @@ MOST = 64
 """Most connections from one address."""
 
 
-class Door:
+class ConnectionProtocols:
     """Makes the protocol of each connection.
 
     Args:
@@ -159,7 +159,7 @@ class TokenServer(Server):
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ended.set)
-        server = await loop.create_server(Door(runner.server), sock=self._listening)
+        server = await loop.create_server(ConnectionProtocols(runner.server), sock=self._listening)
         self._ready()
         try:
             await ended.wait()

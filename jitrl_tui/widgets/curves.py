@@ -39,12 +39,12 @@ class CellCurve(LinePane):
         one = self._one
         if one is None:
             return []
-        lines = self._told(one, width, height)
+        lines = self._cell_lines(one, width, height)
         if not one.scores:
             return [*lines, Content.styled(fit("No episode has ended yet.", width), MUTED)]
         return [*lines, *score_plot(one.scores, one.measured, width, height - len(lines))]
 
-    def _told(self, one: CellProgress, width: int, height: int) -> list[Content]:
+    def _cell_lines(self, one: CellProgress, width: int, height: int) -> list[Content]:
         text = f"{SIGNS[one.state]} {one.state}"
         if one.state == "running" and one.in_episode:
             task = f"{task_of(one)}, " if len(one.cell.legs) > 1 else ""

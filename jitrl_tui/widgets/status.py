@@ -63,15 +63,15 @@ class StatusBar(Widget):
     def show(self, view: RunView, mode: Mode) -> None:
         """Draw the present state."""
         self._view, self._mode = view, mode
-        if not self._drawn.is_same(self._told_now()):
+        if not self._drawn.is_same(self._both_lines()):
             self.refresh()
 
     def render(self) -> Content:
         """Return both lines."""
-        self._drawn = self._told_now()
+        self._drawn = self._both_lines()
         return self._drawn
 
-    def _told_now(self) -> Content:
+    def _both_lines(self) -> Content:
         """Return both lines. Less important parts are left out if the width is too small."""
         width = self.size.width
         state = self._state()
@@ -119,12 +119,12 @@ class StatusBar(Widget):
             (whole, True, 9), (middle, True, 9), (whole, True, 4), (middle, True, 4), (whole, True, 2),
             (middle, True, 2), (middle, False, 2), (short, True, 2), (short, False, 2),
         ):  # fmt: skip
-            parts = self._told(self._view.started, method, provider=provider)
+            parts = self._all_parts(self._view.started, method, provider=provider)
             if _length([part for part in parts if part[0] <= needed]) <= width:
                 return parts
-        return self._told(self._view.started, short, provider=True)
+        return self._all_parts(self._view.started, short, provider=True)
 
-    def _told(self, started: SessionStarted, method: str, *, provider: bool) -> list[tuple[int, str, str]]:
+    def _all_parts(self, started: SessionStarted, method: str, *, provider: bool) -> list[tuple[int, str, str]]:
         """Return all parts of the second line.
 
         Args:

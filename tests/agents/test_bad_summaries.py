@@ -87,7 +87,7 @@ def test_a_model_that_refuses_half_of_the_summaries_and_rates_all_with_0(tmp_pat
     assert neighbours_found(view.tally) == f"neighbours in {sum(near)} of 8 decisions"
     bar = StatusBar("status")
     bar.show(view, Mode())
-    assert neighbours_found(view.tally) in [text for _, text, _ in bar._told(view.started, "knn", provider=True)]
+    assert neighbours_found(view.tally) in [text for _, text, _ in bar._all_parts(view.started, "knn", provider=True)]
 
 
 def test_the_papers_form_finds_as_many_neighbours_if_half_of_the_summaries_are_refused(tmp_path, monkeypatch, capsys):

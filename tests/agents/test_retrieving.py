@@ -10,7 +10,7 @@ import pytest
 
 from engine.agents.awm import WorkflowAgent
 from engine.agents.base import AgentContext, Turn
-from engine.agents.memrl import MemrlAgent, values, worth
+from engine.agents.memrl import MemrlAgent, scaled_return, values
 from engine.agents.reasoningbank import ReasoningBankAgent
 from engine.errors import UsageError
 from engine.records import Episode, Kept, ModelCalled, Observation, State, Stepped
@@ -171,7 +171,7 @@ def test_the_latest_value_of_an_experience_counts():
      (3, "", [3], 0.0), (1, "won", [1], 1.0)],
 )  # fmt: skip
 def test_an_episode_is_worth_how_far_its_score_is_from_the_mean(score, outcome, before, r):
-    assert worth(Episode("u", "s", (), HALL, score=score, outcome=outcome), before) == pytest.approx(r)
+    assert scaled_return(Episode("u", "s", (), HALL, score=score, outcome=outcome), before) == pytest.approx(r)
 
 
 def test_an_episode_that_goes_worse_lowers_q_of_what_was_retrieved_also_after_a_break(server, tmp_path):

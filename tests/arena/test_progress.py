@@ -46,7 +46,7 @@ def told(draw):
 def make(messages, jobs=1, plan=PLAN) -> BenchProgress:
     progress = BenchProgress(plan, jobs)
     for message in messages:
-        progress.tell(message)
+        progress.apply(message)
     return progress
 
 
@@ -106,7 +106,7 @@ def test_nothing_is_known_of_the_time_before_an_episode_of_this_run_has_ended():
     progress = make([Began("c"), CellStepped("c", 0, 1, 1, 0.0, "wait"), ended("c", 1, 5.0, again=True)])
     assert progress.eta is None
     assert progress.speed is None
-    progress.tell(ended("c", 2, 5.0))
+    progress.apply(ended("c", 2, 5.0))
     assert progress.eta is not None
     assert progress.speed == 2.0
 
@@ -117,14 +117,14 @@ def test_the_remaining_time_is_reckoned_by_arm_and_task():
     progress = make([Began("slow"), ended("slow", 1, 100.0), Began("quick"), ended("quick", 1, 10.0)], 1, plan)
     # Nothing is known of zork1: it is taken to be like the other task of this arm.
     assert progress.eta == pytest.approx(2 * 100 + 2 * 10 + 3 * 100)
-    progress.tell(Began("slow too"))
-    progress.tell(ended("slow too", 1, 40.0))
+    progress.apply(Began("slow too"))
+    progress.apply(ended("slow too", 1, 40.0))
     assert progress.eta == pytest.approx(2 * 100 + 2 * 10 + 2 * 40)
-    progress.tell(CellStepped("slow", 0, 2, 5, 0.0, "wait"))  # Half of an episode of ten steps.
+    progress.apply(CellStepped("slow", 0, 2, 5, 0.0, "wait"))  # Half of an episode of ten steps.
     assert progress.eta == pytest.approx(1.5 * 100 + 2 * 10 + 2 * 40)
-    progress.tell(Failed("quick", "the model is gone"))
+    progress.apply(Failed("quick", "the model is gone"))
     assert progress.eta == pytest.approx(1.5 * 100 + 2 * 40)
-    progress.tell(Began("quick"))
+    progress.apply(Began("quick"))
     assert progress.eta == pytest.approx(1.5 * 100 + 2 * 10 + 2 * 40)
 
 
@@ -135,7 +135,7 @@ def test_jobs_divide_the_time_as_long_as_there_are_cells_for_them():
     assert four.eta == pytest.approx(5 * 6.0 / 3)
     assert four.speed == pytest.approx(3 * one.speed)
     for name in "bc":
-        four.tell(Finished(name))
+        four.apply(Finished(name))
     assert four.eta == pytest.approx(6.0)
 
 
@@ -144,12 +144,12 @@ def test_states_and_sentences():
     one = progress.cells["a"]
     assert (one.state, one.error, one.said) == ("failed", "no such model", "slow start")
     assert progress.said == Said("a", "slow start")
-    progress.tell(Began("a"))
+    progress.apply(Began("a"))
     assert (one.state, one.error) == ("running", "")
-    progress.tell(Stopped("a"))
-    progress.tell(Finished("b"))
+    progress.apply(Stopped("a"))
+    progress.apply(Finished("b"))
     assert not progress.over
-    progress.tell(Finished("c"))
+    progress.apply(Finished("c"))
     assert progress.over
     assert progress.eta == 0
     assert {state: n for state, n in progress.counts.items() if n} == {"stopped": 1, "finished": 2}

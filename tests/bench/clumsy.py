@@ -145,7 +145,7 @@ async def ended(pilot: Pilot[int]) -> None:
     app, end = pilot.app, time.monotonic() + PATIENCE_S
     while app.is_running and not app._exit and (works := working(app)):
         if time.monotonic() > end:
-            raise Frozen(f"work does not end: {works[0].told}")
+            raise Frozen(f"work does not end: {works[0].progress_text}")
         await pilot.pause(0.01)
 
 

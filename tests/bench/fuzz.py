@@ -182,7 +182,7 @@ class Targets:
             if isinstance(event, Decided):
                 choice = Choice(event.episode, event.decision, view.started, view.memory_entries)
                 candidate_lines(choice)
-                hits.told(choice, 3)
+                hits.basis_lines(choice, 3)
                 for pane in (CandidatesPane("candidates"), WhyPane("why")):
                     pane.choice = choice
                     pane.build(60, 12)

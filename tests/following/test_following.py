@@ -127,7 +127,7 @@ def test_a_session_whose_process_was_killed_is_said_to_be_gone(session, capsys):
     here = PlayedAt.here()
     presence.write(session, Presence(PlayedAt(here.host, here.pid, here.born + 1), time.time()))
     assert main(["watch", "--follow", str(session), "--plain"]) == 1
-    assert f"Its process is gone: {here.told()}" in capsys.readouterr().out
+    assert f"Its process is gone: {here.as_text()}" in capsys.readouterr().out
 
 
 # -------------------------------------------------------------------------------------------------- source
@@ -236,7 +236,7 @@ def test_a_run_of_before_is_read_from_its_rows(tmp_path):
     found = FollowedRun(RunFolder(folder)).new()
     progress = BenchProgress(cells)
     for message in found[:-1]:
-        progress.tell(message)
+        progress.apply(message)
     assert progress.cells[cells[0].name].scores == (5.0, 6.0)
     assert isinstance(found[-1], RunOver)
 

@@ -14,7 +14,7 @@ from engine.session.remote import commands, presence
 from engine.session.remote.commands import HAND_BACK, HOLD, OVERRULE, RENEW, STEP, STOP, RemoteCommand
 from engine.session.remote.host import SessionHost
 from engine.session.remote.lines import GrowingLines
-from engine.session.remote.presence import Life, PlayedAt, Presence
+from engine.session.remote.presence import Liveness, PlayedAt, Presence
 
 
 class Clock:
@@ -217,7 +217,7 @@ def test_a_sign_is_written_when_something_changes_and_otherwise_now_and_then(pla
 
 def test_a_session_of_another_machine_lives_as_long_as_its_signs_change():
     clock = Clock()
-    life, there = Life(clock), PlayedAt("another machine", 12, 34)
+    life, there = Liveness(clock), PlayedAt("another machine", 12, 34)
     assert life.lives(there, 4999.0)
     clock.now += presence.LOST_S + 1
     assert not life.lives(there, 4999.0)
@@ -230,11 +230,11 @@ def test_a_session_of_another_machine_lives_as_long_as_its_signs_change():
 def test_a_session_of_this_machine_lives_as_long_as_its_process_does():
     clock = Clock()
     here = PlayedAt.here()
-    life = Life(clock)
+    life = Liveness(clock)
     assert life.lives(here, 0.0)
     clock.now += presence.LOST_S + 1
     assert life.lives(here, 0.0)
-    assert not Life(clock).lives(PlayedAt(here.host, here.pid, here.born + 1), 0.0)  # the number of another process
+    assert not Liveness(clock).lives(PlayedAt(here.host, here.pid, here.born + 1), 0.0)  # the number of another process
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff", b"{" * 1000, b'{"place": 3}', b"x" * 100_000])

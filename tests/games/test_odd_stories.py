@@ -7,7 +7,7 @@ from engine.games.env import GameEnvironment
 from engine.games.stories.inform import compile_story
 from engine.games.zmachine.prompt import listed_in
 from engine.games.zmachine.screen import text_only
-from engine.games.zmachine.status import place_of, told_score
+from engine.games.zmachine.status import place_of, printed_score
 from tests.games.blorbs import zblorb
 from tests.games.odd_play import FOLDER, script
 from tests.games.proving_ground import missing
@@ -226,7 +226,7 @@ def test_a_place_is_named_as_the_story_prints_it(look, name, place):
     ],
 )
 def test_score_and_maximum_are_read_from_what_a_story_says(told, score):
-    assert told_score(told) == score
+    assert printed_score(told) == score
 
 
 @needs_inform

@@ -58,7 +58,7 @@ def test_pauses_grow_to_a_minute_and_end_with_the_patience():
     assert 1.0 <= pauses[1] <= 3.0
     assert all(30.0 <= p <= 60.0 for p in pauses[7:-1])
     assert max(pauses) <= 60.0
-    told = rule.told(RATED).message
+    told = rule.with_attempts(RATED).message
     assert told.endswith(f"it was tried {len(pauses) + 1} times in 10 minutes; wait a minute, then go on")
 
 

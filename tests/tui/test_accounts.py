@@ -149,7 +149,7 @@ def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_don
     for column in ("action", "state"):
         value = {"action": "go south", "state": "[Cellar"}[column]
         assert lines[1].index(column) == lines[2].index(value)
-    assert hits.told(choice, 60) == [
+    assert hits.basis_lines(choice, 60) == [
         "The plan repeats these remembered steps:",
         "now, go south, episode 1 step 4, by agent",
         "in 2 steps, open icebox, episode 1 step 4, by agent",
@@ -165,7 +165,7 @@ def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
     choice = Choice(2, planned(), started(), 60)
     text = " ".join(memory_text(choice).split())
     assert text.startswith("The plan repeats nothing that is known: it tries something new. 60 steps were remembered.")
-    assert hits.told(choice, 0)[0] in text
+    assert hits.basis_lines(choice, 0)[0] in text
     first = memory_text(Choice(1, planned(), started(), 0))
     assert " ".join(first.split()).startswith(hits.EXPLORES)
     # What was done here before is no step of a plan that begins otherwise.
@@ -187,7 +187,7 @@ def test_neighbours_are_shown_with_their_similarity_and_columns_line_up():
     assert lines[1].startswith("1.00 ")
     assert lines[0].index("action") == lines[1].index(decision.update.neighbours[0].action)
     assert lines[0].index("state") == lines[1].index("[")
-    assert hits.told(choice, 60)[0].startswith("similarity 1.00, ")
+    assert hits.basis_lines(choice, 60)[0].startswith("similarity 1.00, ")
     assert f"return G, {len(decision.update.neighbours)} similar visits;" in headline(choice)
 
 
@@ -206,7 +206,7 @@ def test_what_is_said_where_nothing_bears_on_a_choice(settings, agent, remembere
     choice = Choice(1, decision, started(settings, agent=agent), remembered)
     # What has been remembered since does not count: one may be looking back.
     assert memory_text(choice, entries=999).startswith(memory)
-    assert hits.told(choice, 999) == [memory_text(choice, 200).splitlines()[0]]
+    assert hits.basis_lines(choice, 999) == [memory_text(choice, 200).splitlines()[0]]
     assert headline(choice).startswith(candidates)
 
 

@@ -52,7 +52,7 @@ def raising(error):
 def test_whatever_is_raised_ends_the_work_with_a_sentence(error, sentence):
     work = Background(None)
     assert done(work, raising(error), what="Deciding again") == [sentence]
-    assert (work.busy, work.told) == (False, "")
+    assert (work.busy, work.progress_text) == (False, "")
     assert done(work, lambda told: "made") == ["made"]
 
 
@@ -69,9 +69,9 @@ def test_it_is_told_how_far_it_is_and_how_it_is_cancelled():
     results: list[object] = []
     work.begin(count, results.append, results.append, what="Deciding again", unit="decisions")
     assert going.wait(PATIENCE_S)
-    assert work.told == "Deciding again… 17 of 40 decisions. Esc cancels"
+    assert work.progress_text == "Deciding again… 17 of 40 decisions. Esc cancels"
     assert work.cancel()
-    assert (work.busy, work.told, work.cancel()) == (False, "", False)
+    assert (work.busy, work.progress_text, work.cancel()) == (False, "", False)
     go.set()
     assert done(work, lambda told: "next") == ["next"]
     assert results == []
@@ -81,7 +81,7 @@ def test_what_is_being_stored_is_not_cancelled_and_other_work_waits():
     work, go = Background(None), threading.Event()
     stored: list[str] = []
     work.begin(lambda told: str(go.wait(PATIENCE_S)), stored.append, stored.append, what="Changing", must_end=True)
-    assert work.told == "Changing…"
+    assert work.progress_text == "Changing…"
     assert not work.cancel()
     refused: list[str] = []
     work.begin(lambda told: "other", refused.append, refused.append)

@@ -36,7 +36,7 @@ def stored(original, tmp_path):
 def told(folder, cells) -> BenchProgress:
     progress = BenchProgress(cells)
     for message in messages(folder, read_manifest(folder), cells):
-        progress.tell(message)
+        progress.apply(message)
     return progress
 
 

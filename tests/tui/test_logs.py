@@ -11,7 +11,7 @@ import pytest
 from engine import errors
 from engine.errors import ModelError, StorageError, cause_and_remedy
 from engine.records import Notice, Waiting
-from engine.session.emitter import Teller
+from engine.session.emitter import EventWriter
 from jitrl_tui import cli, crash, logs
 from jitrl_tui.screens.dialogs import ErrorDialog
 from tests.tui import stream
@@ -55,17 +55,17 @@ def test_keys_credentials_and_control_characters_are_not_written(log, monkeypatc
 
 def test_a_session_writes_its_beginning_end_warnings_and_errors_with_tracebacks(log, tmp_path):
     shown = []
-    teller = Teller(shown.append, tmp_path / "the-session", lambda: 0.0)
-    teller.secrets = lambda: frozenset({"typed-password"})
+    writer = EventWriter(shown.append, tmp_path / "the-session", lambda: 0.0)
+    writer.secrets = lambda: frozenset({"typed-password"})
     for event in stream.run(1, 2):
-        teller.tell(event)
-    teller.emit(Notice("info", "nothing of interest"))
+        writer.record(event)
+    writer.emit(Notice("info", "nothing of interest"))
     for left in (3.0, 2.0, 1.0):
-        teller.emit(Waiting("rate limit", left, 100.0))
+        writer.emit(Waiting("rate limit", left, 100.0))
     try:
         raise ModelError("no answer to typed-password")
     except ModelError as error:
-        teller.tell(Notice("error", str(error)))
+        writer.record(Notice("error", str(error)))
     text = log.read_text()
     assert "the-session: begun: zork1, agent jitrl, model local/smollm2" in text
     assert "the-session: finished after 1 episodes" in text

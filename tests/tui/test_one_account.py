@@ -113,7 +113,7 @@ def test_the_memory_pane_lists_what_the_value_rests_on_and_the_amounts_add_up():
     parsnip = next(line.split() for line in lines if "parsnip" in line)
     assert parsnip[:6] == ["2", "+2", "+1.50", "take", "parsnip", "this/4"]
     assert f"{hits.KNOWN}:" in text
-    told = hits.told(Choice(2, made, started(), 60), 60)
+    told = hits.basis_lines(Choice(2, made, started(), 60), 60)
     assert "in 2 steps, take parsnip, gained +2, this episode step 4, by agent, +1.50 expected" in told
     assert "+3.50 hoped from untried actions: open crate, dig (in garden)" in told
 

@@ -102,7 +102,7 @@ def test_texts_are_shown_with_their_origin_whatever_they_are_called():
     assert LONG.strip() in shown
     reasons = [line.plain for line in why_lines(choice, 60, brief=True)]
     assert reasons == ["The model's opinion decided: 'open mailbox'.", "Rests on: Reflections (episode 2; episode 1)."]
-    assert hits.told(choice, 0) == [
+    assert hits.basis_lines(choice, 0) == [
         "Reflections:",
         "episode 2, weight +0.50: Open the [b]mailbox[/b] first.",
         f"episode 1: {' '.join(LONG.split())}",
@@ -134,7 +134,7 @@ def test_a_policy_that_another_rule_adjusts_is_shown_before_and_after():
 
 def test_a_kind_of_texts_without_any_is_not_rested_on():
     choice = Choice(1, bare(dataclasses.replace(LESSONS, items=())), started("somebody's"))
-    shown = [*hits.told(choice, 0), *pane_lines(MemoryPane("memory"), choice, 60),
+    shown = [*hits.basis_lines(choice, 0), *pane_lines(MemoryPane("memory"), choice, 60),
              *(line.plain for line in why_lines(choice, 60, brief=False))]  # fmt: skip
     assert "Reflections" not in "\n".join(shown)
     head = pane_lines(CandidatesPane("candidates"), choice, 60)[0]
@@ -148,7 +148,7 @@ def test_an_update_and_texts_are_shown_together():
     lines = pane_lines(MemoryPane("memory"), choice, 80)
     assert lines[0].split()[:2] == ["sim", "G"]
     assert "Reflections:" in lines
-    told = hits.told(choice, 5)
+    told = hits.basis_lines(choice, 5)
     assert len(told) == len(decision.update.neighbours) + 3
 
 

@@ -37,7 +37,7 @@ from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.hints import NOTHING_YET, Hints, best
 from jitrl_tui.panes.map import MapPane
-from jitrl_tui.places import RememberedMap, RunPlaces, exits, told
+from jitrl_tui.places import RememberedMap, RunPlaces, exits, map_lines
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.session_files import MOST, SessionFiles, TypedHistory, history_of
@@ -439,7 +439,7 @@ def test_exits_that_were_never_taken_are_marked():
         places.fold(event)
     decision = made(valid_actions=("go north", "go east", "open door")).decision
     assert exits(places.map, "Hall", decision) == "Hall: go east → Kitchen, go north → ?."
-    assert told(places.map, "Hall", decision)[0].startswith("You are here. Hall: go east → Kitchen")
+    assert map_lines(places.map, "Hall", decision)[0].startswith("You are here. Hall: go east → Kitchen")
 
 
 def test_the_map_pane_shows_what_memory_knew_before_and_follows_the_walk(played):

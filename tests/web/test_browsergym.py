@@ -369,7 +369,7 @@ class OwnGym:
         self.gym = Gym()
         self.gym._env = self
         self.context = SimpleNamespace(on=lambda *_: None)
-        self.gym.told = lambda seen: {
+        self.gym.observation_reply = lambda seen: {
             "url": "about:blank", "title": "", "tabs": ["about:blank"], "active": 0, "error": "", "snapshot": "",
             "width": 800, "height": 600,
         }  # fmt: skip
@@ -484,12 +484,12 @@ def test_it_keeps_to_the_protocol():
 
 def test_boxes_for_secrets_are_known_by_the_browsers_word_and_stay_so(monkeypatch):
     own = OwnGym(reward=0.0, terminated=False, truncated=False)
-    told = own.gym.told(None) | {
+    told = own.gym.observation_reply(None) | {
         "url": "http://a/",
         "snapshot": '- textbox "Kennwort" [ref=a12]: "geheim-eins9"\n- textbox "Name" [ref=13]: "Ana"',
     }  # fmt: skip
     marked = [told | {"secret": ["a12"], "fields": ["kennwort"]}, told, told | {"url": "http://b/"}]
-    own.gym.told = lambda seen: marked.pop(0)
+    own.gym.observation_reply = lambda seen: marked.pop(0)
     monkeypatch.setattr("engine.web.browsergym.driver.GymProcess", lambda *how: own)
     driver = GymDriver(Path("python"), "own.wait", "chromium", None, {})
     driver.begin(())

@@ -14,7 +14,7 @@ from engine.web.browser.snapshot import parse
 from engine.web.environment_factory import open_web
 from engine.web.sites.client import SiteClient
 from engine.web.sites.forum import Forum
-from engine.web.sites.forum_data import AGENT, board
+from engine.web.sites.forum_data import AGENT, forum_content
 from engine.web.sites.manager import Sites
 from engine.web.tasks import state
 from engine.web.tasks.suites import load
@@ -37,7 +37,7 @@ def forum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
 
 
 def test_the_forum_is_large_and_always_the_same() -> None:
-    made = board()
+    made = forum_content()
     posts = [post for topic in made.topics for post in topic.posts]
     assert len(made.people) == len({person.user for person in made.people}) == 300
     assert len(made.forums) >= 12
@@ -45,8 +45,8 @@ def test_the_forum_is_large_and_always_the_same() -> None:
     assert len(posts) - len(made.topics) >= 8000
     assert sum(len(post.likes) for post in posts) > 10_000
     assert all(post.user not in post.likes for post in posts)
-    board.cache_clear()
-    assert board() == made
+    forum_content.cache_clear()
+    assert forum_content() == made
 
 
 def test_the_tasks_are_those_that_the_data_give() -> None:
@@ -102,7 +102,7 @@ def test_search_finds_a_topic_and_links_without_a_text_have_a_name(forum: Sites)
     form = client.get(base + Forum.logins["reddit"].path)
     assert all(f">{label}:</label>" in form for label in Forum.logins["reddit"].labels)  # as the browser fills them in
     client.login(base, Forum.logins["reddit"])
-    topic = board().topics[700]
+    topic = forum_content().topics[700]
     found = client.get(f"{base}/search/?q={topic.title.replace(' ', '+')}")
     assert f"/topic/{topic.id}/{topic.slug}/" in found
     assert AGENT in found

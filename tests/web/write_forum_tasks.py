@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.web.sites.forum_data import AGENT, FIRST_FORUM, FORUMS, LETTERS, Post, Topic, board
+from engine.web.sites.forum_data import AGENT, FIRST_FORUM, FORUMS, LETTERS, Post, Topic, forum_content
 from engine.web.tasks.suites import LOCAL
 from tests.web.solving import SOLUTIONS
 
@@ -25,7 +25,7 @@ BASE = "__REDDIT__"
 PAGE = 20
 """Topics on one page, and posts on one page."""
 
-BOARD = board()
+BOARD = forum_content()
 PLACES = {forum.id: forum for forum in BOARD.forums}
 IDS = {person.user: number for number, person in enumerate(BOARD.people, start=1)}
 TOPICS = [topic for topic in BOARD.topics if topic.forum > FIRST_FORUM and len(topic.posts) <= PAGE]

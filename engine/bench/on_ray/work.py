@@ -103,7 +103,7 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
         asked.set()
         control.stop()
 
-    def tell(message: Message) -> None:
+    def send(message: Message) -> None:
         if isinstance(message, Began):
             message = Began(message.cell, platform.node())
         if not hold.assigned(folder, token):
@@ -112,9 +112,9 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
 
     def run() -> None:
         try:
-            with hold.held(folder, token, asked.is_set, lambda: tell(Said(job.cell.name, _WAITING))) as free:
+            with hold.held(folder, token, asked.is_set, lambda: send(Said(job.cell.name, _WAITING))) as free:
                 if free:
-                    cell_player.play(job.cell, folder, saves, tell, control)
+                    cell_player.play(job.cell, folder, saves, send, control)
                 else:
                     told.put(to_line(Stopped(job.cell.name)))
         except hold.Superseded:

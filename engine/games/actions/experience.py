@@ -46,15 +46,15 @@ class Experience:
         """Return a number for something, the same for all that is equal."""
         return self._numbers.setdefault(what, len(self._numbers))
 
-    def begin(self) -> Here:
+    def begin(self) -> StateKnowledge:
         """Return what is known in a new state."""
         if max(len(self.instead), len(self._numbers)) >= limits.REMEMBERED:
             for known in (self.instead, self.refused, self.taking, self._numbers):
                 known.clear()
-        return Here(self)
+        return StateKnowledge(self)
 
 
-class Here:
+class StateKnowledge:
     """What is known in one state, in which more is found out."""
 
     def __init__(self, known: Experience) -> None:

@@ -192,7 +192,7 @@ class Handlers:
             properties = frozenset(number for _, routine in whole for number in routine.properties)
             known = self._read_by[routines] = RoutineReads(
                 frozenset(variable - 16 for routine in every for variable in routine.reads),
-                frozenset(number for routine in every for number in (*routine.tests, *self._handed_on(routine))),
+                frozenset(number for routine in every for number in (*routine.tests, *self._passed_objects(routine))),
                 frozenset(number for routine in every for number in routine.names),
                 None if _ANY in attributes else attributes,
                 None if _ANY in properties else properties,
@@ -200,7 +200,7 @@ class Handlers:
             )
         return known
 
-    def _handed_on(self, routine: _Routine) -> Iterator[int]:
+    def _passed_objects(self, routine: _Routine) -> Iterator[int]:
         """Yield the objects that a routine passes to others which look at them."""
         for at, local, is_variable, value in routine.passed:
             if not is_variable and 0 < value <= self._story.object_count and self._looks_at(at, local):

@@ -151,7 +151,7 @@ class TryOrder:
         yield from self._double(1)
         yield from self._everything_with()
         yield from self._single(lambda form, thing: True)
-        yield from self._told()
+        yield from self._order_attempts()
         yield from self._double(2)
 
     # ----------------------------------------------------------------------------------- one thing
@@ -178,7 +178,7 @@ class TryOrder:
             if form.many and form.action in self._effective:
                 yield Attempt(form.text.format("all"), 1, form.action)
 
-    def _told(self) -> Iterator[Attempt]:
+    def _order_attempts(self) -> Iterator[Attempt]:
         """Yield orders to each thing; to those that listen, also the actions that they ask for."""
         # "n, wait" and "south, east" are two commands of the player
         named = [thing for thing in self._things if not self._is_way(thing) and len(thing.name) > 2]

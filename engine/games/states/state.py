@@ -93,7 +93,7 @@ class GameAbstractor:
         """Return the last `steps` steps as text, oldest first: observation, action and reward of each."""
         first = max(0, len(self._steps) - max(0, steps))
         return "\n\n".join(
-            told(number, taken.seen.text, taken.action, taken.gain)
+            step_text(number, taken.seen.text, taken.action, taken.gain)
             for number, taken in enumerate(self._steps[first:], first)
         )
 
@@ -190,7 +190,7 @@ def situation(seen: Observation) -> str:
     return "\n\n".join(parts)
 
 
-def told(number: int, text: str, action: str, gain: float) -> str:
+def step_text(number: int, text: str, action: str, gain: float) -> str:
     """Return one step as a paragraph: observation, action, reward."""
     return f"Step {number}: {texts.compact(text)}\n-> Action: {action}\n-> Reward: {gain:+g}"
 

@@ -78,7 +78,7 @@ def find_counts(
     try:
         end = _find_end(machine, story, idle) if grammar.layout != "zil" else None
         known = status_variables(story)
-        told = _told(machine, story, grammar, controls, known) if known is not None else None
+        told = _stated_maximum(machine, story, grammar, controls, known) if known is not None else None
         if known is None or told is None:
             return StoryCounts(end=end)
         return StoryCounts(known.score, known.turns, told or None, end)
@@ -86,7 +86,7 @@ def find_counts(
         machine.put(saved)
 
 
-def _told(
+def _stated_maximum(
     machine: Machine, story: StoryFile, grammar: StoryGrammar, controls: Controls, known: StatusVariables
 ) -> int | None:
     """Return the highest score that the command for the score tells, 0 if none; None if there is no such command."""

@@ -158,18 +158,18 @@ class StoryPrompt:
         listed = listed_in(machine.text)
         with machine.probing("answers"):
             begun, stand = machine.take(), machine.stand
-            refused = self._told(_NONSENSE)
+            refused = self._answer_words(_NONSENSE)
             anything = refused[1] != _reading(stand)
             tried = (listed or _YES_NO) if anything else (*_YES_NO, *listed, *further)
             found = []
             for answer in dict.fromkeys(tried):
                 machine.rewind(begun)
-                told = self._told(answer)
+                told = self._answer_words(answer)
                 if not machine.halted and (anything or told != refused):
                     found.append(answer)
         return tuple(found) or _YES_NO
 
-    def _told(self, answer: str) -> tuple[str, tuple[int, int]]:
+    def _answer_words(self, answer: str) -> tuple[str, tuple[int, int]]:
         """Return the words that an answer prints, apart from its own, and where the story reads the next line."""
         words = _WORD.findall(self._machine.answer(answer).lower())
         own = answer.lower().split()

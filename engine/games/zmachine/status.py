@@ -170,7 +170,7 @@ class PlainStatus:
         if self._counted and story is not None:
             score = float(_signed(global_value(machine, story, counts.score or 0)))
             moves = global_value(machine, story, counts.turns or 0)
-        elif self._asked and (answer := _ask(machine) if asks and not over else told_score(text)) is not None:
+        elif self._asked and (answer := _ask(machine) if asks and not over else printed_score(text)) is not None:
             score = self._last = float(answer[0])
             moves = turns if answer[1] is None else answer[1]
         return PlayerStatus(score, moves, over, words or "", won=end == WON, lost=end == DEAD)
@@ -190,7 +190,7 @@ def find_score(machine: Machine, story: StoryFile) -> int | None:
         return None if story.data[1] & _TIME_GAME else 1
     saved = machine.take()
     try:
-        answer = told_score(machine.step("score"))
+        answer = printed_score(machine.step("score"))
         if answer is None:
             return None
         other = answer[0] + 3  # small, as other variables that are set on the way stay plausible
@@ -200,7 +200,7 @@ def find_score(machine: Machine, story: StoryFile) -> int | None:
                 continue
             machine.rewind(saved)
             set_global(machine, story, number, other & 0xFFFF)
-            told = told_score(machine.step("score"))
+            told = printed_score(machine.step("score"))
             if told is not None and told[0] == other:
                 return number
         return None
@@ -211,12 +211,12 @@ def find_score(machine: Machine, story: StoryFile) -> int | None:
 def _ask(machine: Machine) -> tuple[int, int | None, int] | None:
     """Return score, turns (None if not told) and maximum, as the story answers; the situation stays."""
     saved = machine.take()
-    answer = told_score(machine.step("score"))
+    answer = printed_score(machine.step("score"))
     machine.put(saved)
     return answer
 
 
-def told_score(text: str) -> tuple[int, int | None, int] | None:
+def printed_score(text: str) -> tuple[int, int | None, int] | None:
     """Return score, turns (None if not told) and maximum out of what a story prints about them."""
     found = _SCORE.search(" ".join(text.split()))
     if found is None:

@@ -178,7 +178,7 @@ class ModelClient:
         call = self._record(purpose, prompt, value["text"], value, started, cached, retries)
         lacking = failures.lacking(self.name, value)
         if value["top"] is None:  # one token of an answer says enough where its alternatives are read
-            self._tell(lacking)
+            self._notify_once(lacking)
         top = value["top"]
         return TextAnswer(
             value["text"],
@@ -313,7 +313,7 @@ class ModelClient:
                 endpoint.counted(estimate, value["tokens"][0])
             for stop in arguments.get("stop") or ():  # if the server does not take them
                 value["text"] = value["text"].partition(stop)[0]
-            self._tell(endpoint.settle(helped=True))
+            self._notify_once(endpoint.settle(helped=True))
             return value
         endpoint.settle(helped=False)
         raise trouble
@@ -333,7 +333,7 @@ class ModelClient:
             **arguments,
         )
 
-    def _tell(self, sentence: str) -> None:
+    def _notify_once(self, sentence: str) -> None:
         """Tell a sentence about the server once."""
         if sentence and sentence not in self._told:
             self._told.add(sentence)
@@ -366,8 +366,8 @@ class ModelClient:
                     failure = dataclasses.replace(failure, fatal=False)
                 self._broke = failure.kind == failures.BROKEN
                 if failure.kind == failures.CONTENT:  # play goes on without this answer
-                    self._tell(failure.message)
-                raise CallFailed(patience.told(failure))
+                    self._notify_once(failure.message)
+                raise CallFailed(patience.with_attempts(failure))
             if failure.wait is not None:
                 self._pace.hold(self._target, seconds)
             self._pause(seconds, REASONS.get(failure.kind, ""), patience.left() if failure.kind in PASSING else 0.0)
@@ -420,7 +420,7 @@ class ModelClient:
                 tokens[0] or self._count(messages=prompt.chat()),
                 tokens[1] or self._count(text=text + thoughts),
             ]
-            self._tell(f"the server of {self.name} does not count tokens; they are estimated")
+            self._notify_once(f"the server of {self.name} does not count tokens; they are estimated")
         return {
             "text": text[:TEXT_LIMIT],
             "finish": "length" if len(text) > TEXT_LIMIT else str(choice.finish_reason or ""),

@@ -270,14 +270,14 @@ def _retry_after(error: BaseException) -> float | None:
             seconds = float(text)
         except ValueError:
             try:
-                seconds = max(0.0, parsedate_to_datetime(text).timestamp() - _now_there(headers))
+                seconds = max(0.0, parsedate_to_datetime(text).timestamp() - _server_time(headers))
             except (ValueError, TypeError, OverflowError):
                 continue
         return _sensible(seconds)
     return None
 
 
-def _now_there(headers: Any) -> float:
+def _server_time(headers: Any) -> float:
     """Return the Unix time of an answer by the server's clock, by ours if it does not say."""
     try:
         return parsedate_to_datetime(_header(headers, "date")).timestamp()

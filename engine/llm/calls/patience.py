@@ -95,7 +95,7 @@ class Patience:
             wait = min(left, max(wait, failure.wait or 0.0))
         return wait
 
-    def told(self, failure: Failure) -> Failure:
+    def with_attempts(self, failure: Failure) -> Failure:
         """Return `failure` with the number and the duration of the attempts in its message."""
         if failure.kind not in PASSING or self._refused is None or self.failed < 2:
             return failure

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.llm.model import Model, Preparing, Question, Reply, Usage, takes_pictures, writes_here
+from engine.llm.model import Model, Preparing, Question, Reply, Usage, runs_in_process, takes_pictures
 from engine.llm.priors.wordless import Wordless, gumbel_top
 from engine.records import ActionRequest, Candidate, ModelCall, Notice, Proposal, Waiting, total_cost
 
@@ -97,9 +97,9 @@ class Mixture:
         return Proposal(candidates, tuple(calls), "; ".join(notes), dropped, again=again, missing=missing)
 
     @property
-    def writes_here(self) -> bool:
+    def runs_in_process(self) -> bool:
         """Whether the model that writes runs in this process."""
-        return next((writes_here(part) for part in self._parts if not isinstance(part, Wordless)), False)
+        return next((runs_in_process(part) for part in self._parts if not isinstance(part, Wordless)), False)
 
     @property
     def prepares(self) -> bool:

@@ -92,7 +92,7 @@ class Follower:
                 self._line.drop()
                 self._sleep(next(waits))
             except JitrlError as error:
-                self._tell(str(error))
+                self._notify_once(str(error))
                 self._line.drop()
                 self._sleep(POLL_S)
 
@@ -104,7 +104,7 @@ class Follower:
             try:
                 scope.follow(self._log)
             except BadFile as error:
-                self._tell(str(error))
+                self._notify_once(str(error))
 
     def _wait(self, connection: Connection[Any]) -> None:
         """Wait for a message of another writer, the end, or the next poll."""
@@ -119,7 +119,7 @@ class Follower:
     def _sleep(self, seconds: float) -> None:
         readable(self._wake_read, seconds)
 
-    def _tell(self, text: str) -> None:
+    def _notify_once(self, text: str) -> None:
         """Tell a sentence once."""
         if text not in self._told:
             self._told.add(text)

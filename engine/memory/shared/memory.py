@@ -64,11 +64,11 @@ class SharedMemory(Memory):
         mine = ensure_folder(ensure_folder(shared) / self.server.identity)
         super().__init__(
             mine / (slug(self.server.space) if self.server.space else "scopes"),
-            secrets=[*known, *filter(None, [self.server.password])], notice=self._tell, rules=rules,
+            secrets=[*known, *filter(None, [self.server.password])], notice=self._notify, rules=rules,
         )  # fmt: skip
         self._log = Log(self.server, self._line)
         self._follower: Follower | None = None
-        self._outbox = Outbox(self.folder / "outbox", self._log, self._tell, away=away)
+        self._outbox = Outbox(self.folder / "outbox", self._log, self._notify, away=away)
         if self.server.plain:
             notice(f"the connection to {self.server.where} is not encrypted; PGSSLMODE=verify-full demands that it is")
         if not away:
@@ -77,7 +77,7 @@ class SharedMemory(Memory):
             with contextlib.suppress(Away):
                 self._outbox.deliver()
         if follow:
-            self._follower = Follower(self._line, self._scopes_open, self._outbox, self._tell)
+            self._follower = Follower(self._line, self._scopes_open, self._outbox, self._notify)
             self._follower.start()
             self._outbox.followed = True
 
@@ -120,24 +120,24 @@ class SharedMemory(Memory):
         super().close()
         self._outbox.close()
         self._line.close()
-        self._hand_on()
+        self._pass_notices_on()
 
     # ------------------------------------------------------------------------------------- details
 
     def _opened(self, folder: Path, name: str, **options: Any) -> SharedScope:
-        return SharedScope(folder, name, log=self._log, outbox=self._outbox, before=self._hand_on, **options)
+        return SharedScope(folder, name, log=self._log, outbox=self._outbox, before=self._pass_notices_on, **options)
 
     def _scopes_open(self) -> list[SharedScope]:
         return [scope for scope in list(self._open.values()) if isinstance(scope, SharedScope)]
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         """Tell a sentence: at once, or, if the follower has it, when the memory is used next."""
         if self._follower is not None and threading.current_thread() is self._follower.thread:
             self._told.append(text)
         else:
             self._user_notice(text)
 
-    def _hand_on(self) -> None:
+    def _pass_notices_on(self) -> None:
         """Tell what the follower had to tell."""
         while self._told:
             self._user_notice(self._told.popleft())

@@ -14,7 +14,7 @@ from engine.session import recording
 from engine.session.remote import commands, presence
 from engine.session.remote.commands import RemoteCommand
 from engine.session.remote.lines import GrowingLines
-from engine.session.remote.presence import Life, Presence
+from engine.session.remote.presence import Liveness, Presence
 
 
 class Followed(Protocol):
@@ -110,7 +110,7 @@ class FolderSession:
         file = folder / recording.FILE_NAME
         self._lines = GrowingLines(file)
         self._events = RecordedEvents(shown(file))
-        self._life = Life()
+        self._liveness = Liveness()
 
     @property
     def restarted(self) -> bool:
@@ -134,7 +134,7 @@ class FolderSession:
     def lives(self) -> bool:
         """Return whether the session is being played."""
         sign = self.sign()
-        return self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
+        return self._liveness.lives(sign.place if sign else None, sign.at if sign else 0.0)
 
     def send(self, command: RemoteCommand) -> None:
         """Give a command."""

@@ -67,7 +67,7 @@ class PlayedAt:
         """Return the place of this process."""
         return cls(socket.gethostname()[:_TEXT], os.getpid(), _born(os.getpid()))
 
-    def told(self) -> str:
+    def as_text(self) -> str:
         """Return it for people."""
         return f"{self.host}, process {self.pid}"
 
@@ -151,7 +151,7 @@ def remove(folder: Path) -> None:
         os.unlink(folder / FILE_NAME)
 
 
-class Life:
+class Liveness:
     """Judges from its signs whether something is still being played.
 
     Clocks of machines differ, so the time in a sign is not compared with the time here. What counts is when a new sign

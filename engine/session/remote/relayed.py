@@ -11,7 +11,7 @@ from engine.records import Event
 from engine.session.remote import presence
 from engine.session.remote.commands import RemoteCommand
 from engine.session.remote.followed import RecordedEvents
-from engine.session.remote.presence import Life, Presence
+from engine.session.remote.presence import Liveness, Presence
 from engine.session.remote.relay import CHANNEL
 
 _AT_ONCE = 16
@@ -113,7 +113,7 @@ class RelayedSession:
     def __init__(self, address: str, name: str) -> None:
         self._lines = RelayedLines(address, name)
         self._events = RecordedEvents(f"the recording of {name}")
-        self._life = Life()
+        self._liveness = Liveness()
         self._away = self._lived = False
 
     @property
@@ -150,7 +150,7 @@ class RelayedSession:
         """Return whether the session is being played."""
         if not self._away:
             sign = self.sign()
-            self._lived = self._life.lives(sign.place if sign else None, sign.at if sign else 0.0)
+            self._lived = self._liveness.lives(sign.place if sign else None, sign.at if sign else 0.0)
         return self._lived
 
     def send(self, command: RemoteCommand) -> None:

@@ -213,7 +213,7 @@ class BrowserGymEnvironment(WebEnvironment):
         self._answers = family != "miniwob"
         self._passes_on = task != OPEN_ENDED
 
-    def _worth(self, reward: float) -> float:
+    def _page_score(self, reward: float) -> float:
         """Return the score for a task's reward. Some benchmarks give partial rewards."""
         return min(1.0, max(0.0, reward))
 

@@ -87,14 +87,14 @@ class Gym:
             seen, _ = self._env.reset(seed=request["seed"])
             self._env.context.on("request", lambda _: self.count())
             self._heard = len(seen["chat_messages"])
-            return {"goal": str(seen["goal"]), **self.told(seen)}
+            return {"goal": str(seen["goal"]), **self.observation_reply(seen)}
         if op == "step":
             seen, reward, ended, cut, _ = self._env.step(request["action"])
             new = seen["chat_messages"][self._heard :]
             self._heard += len(new)
             said = [str(m["message"]) for m in new if m["role"] in ("user", "info") and m["message"]]
             ends = {"terminated": bool(ended), "truncated": bool(cut)}
-            return {"reward": float(reward), **ends, "said": said, **self.told(seen)}
+            return {"reward": float(reward), **ends, "said": said, **self.observation_reply(seen)}
         if op == "picture":
             return {"picture": base64.b64encode(self.picture(request["hidden"])).decode()}
         raise ValueError(f"unknown request {op!r}")
@@ -149,7 +149,7 @@ class Gym:
         ).unwrapped
         return {}
 
-    def told(self, seen: dict[str, Any]) -> dict[str, Any]:
+    def observation_reply(self, seen: dict[str, Any]) -> dict[str, Any]:
         """Return the reply for an observation."""
         page = self._env.page
         scale = float(getattr(page, "_bgym_scale_factor", 1.0)) or 1.0

@@ -33,7 +33,7 @@ def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> st
     Elements beyond `limit` characters are counted in the last line. `engine.web.drawing.lines.read` parses the text.
     """
     lines, used = [], 0
-    for number, line in told(page):
+    for number, line in node_lines(page):
         used += len(line) + 1
         if used > limit:
             lines.append(f"... {len(page.nodes) - number} more elements are not shown")
@@ -42,7 +42,7 @@ def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> st
     return hidden("\n".join(lines), secrets)
 
 
-def told(page: Page) -> Iterator[tuple[int, str]]:
+def node_lines(page: Page) -> Iterator[tuple[int, str]]:
     """Yield the index and the line of each node with content."""
     levels, shown = [0] * len(page.nodes), [False] * len(page.nodes)
     for number, node in enumerate(page.nodes):

@@ -35,4 +35,4 @@ class Forum(DjangoSite):
 
     def seed(self) -> bytes:
         """Return forums, people, topics and replies."""
-        return json.dumps(asdict(data.board())).encode()
+        return json.dumps(asdict(data.forum_content())).encode()

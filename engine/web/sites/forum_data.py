@@ -140,7 +140,7 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class ForumContent:
     """The whole forum."""
 
     domain: str
@@ -168,7 +168,7 @@ class _Draft:
 
 
 @cache
-def board() -> Board:
+def forum_content() -> ForumContent:
     """Return the forum; it is the same in each call."""
     rng = random.Random(SEED)
     people = tuple(_people(rng))
@@ -182,7 +182,7 @@ def board() -> Board:
     _like(rng, users, drafts)
     drafts[300:300] = _notices()
     drafts += _letters(users)
-    return Board(DOMAIN, CONFIG, people, forums, tuple(_numbered(rng, drafts)))
+    return ForumContent(DOMAIN, CONFIG, people, forums, tuple(_numbered(rng, drafts)))
 
 
 def _people(rng: random.Random) -> Iterator[ForumMember]:

@@ -70,7 +70,7 @@ class _Copy:
         return "" if self.number == 1 else f"-{self.number}"
 
 
-class Lent:
+class BorrowedSites:
     """Sites that a session has for itself until `close`.
 
     Attributes:
@@ -162,7 +162,7 @@ class Sites:
                 self.restore(copy)
         return self.status(names)
 
-    def lend(self, names: Sequence[str], who: str) -> Lent:
+    def lend(self, names: Sequence[str], who: str) -> BorrowedSites:
         """Return the named sites for one session, which run already. It has them for itself until it closes them.
 
         Args:
@@ -172,7 +172,7 @@ class Sites:
         Raises:
             JitrlError: A further copy of a site does not start.
         """
-        lent = Lent(self)
+        lent = BorrowedSites(self)
         try:
             for site in chosen(names):
                 copy, held = self._free(site, who)

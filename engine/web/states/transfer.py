@@ -51,7 +51,7 @@ class LiftedMemory:
         asked = 4 * k
         while True:
             found = self._memory.retrieve(state, dataclasses.replace(search, k=asked))
-            told = _told(found, task_of(state.text))
+            told = _rewritten(found, task_of(state.text))
             if len(told) >= k or len(found) < asked or asked >= MOST:
                 kept = sum(each.similarity >= keep_above for each in told) if keep_above > 0 else 0
                 return told[: max(k, kept)]
@@ -150,7 +150,7 @@ def _only_values(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
     return (pair,) if len(numbers) == 1 and _SECRET not in pair[0].casefold() else ()
 
 
-def _told(found: Iterable[Neighbour], ours: str) -> tuple[Neighbour, ...]:
+def _rewritten(found: Iterable[Neighbour], ours: str) -> tuple[Neighbour, ...]:
     told = []
     for neighbour in found:
         action = lifted(neighbour.action, task_of(neighbour.state), ours)

@@ -16,7 +16,7 @@ from engine.web.tasks.suites import WebTask, render
 from engine.web.tasks.verdict import EpisodeOutcome, Scorer
 
 if TYPE_CHECKING:
-    from engine.web.sites.manager import Lent
+    from engine.web.sites.manager import BorrowedSites
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -46,7 +46,7 @@ def by_model(model: Model) -> Judge:
 class TaskJudge:
     """Judges episodes with the evaluator of the suite, and resets local sites before each episode."""
 
-    def __init__(self, task: WebTask, scorer: Scorer, lent: Lent | None = None) -> None:
+    def __init__(self, task: WebTask, scorer: Scorer, lent: BorrowedSites | None = None) -> None:
         self._task = task
         self._scorer = scorer
         self._lent = lent

@@ -50,7 +50,7 @@ def ls(args: argparse.Namespace) -> int:
             f"best {points(item['best_score'], item['max_score']):<9} {size(item['bytes']):>9}"
             + (f"   {item['kept']} kept" if item["kept"] else "")
         )
-    return _told(broken)
+    return _report_unread(broken)
 
 
 def _of_each(
@@ -70,7 +70,7 @@ def _of_each(
     return found, broken
 
 
-def _told(broken: Sequence[tuple[str, str]]) -> int:
+def _report_unread(broken: Sequence[tuple[str, str]]) -> int:
     """Tell what cannot be read; return the exit code."""
     for name, error in broken:
         print(f"jitrl: {name}: {error}", file=sys.stderr)
@@ -92,7 +92,7 @@ def stats(args: argparse.Namespace) -> int:
         print(f"{item.pop('scope')}")
         for key, value in item.items():
             print(f"  {key.replace('_', ' '):<16} {shown(key, value)}")
-    return _told(broken)
+    return _report_unread(broken)
 
 
 def show(args: argparse.Namespace) -> int:
