@@ -223,7 +223,7 @@ class GraphEstimator(Estimator):
         self._hear(now, candidates)
         paths = self._planner.paths(self._task(now, query))
         plan = self._current_plan(now, paths)
-        terms = Terms(model, self._n, plan, self._collected, paths, self._trails.histories.was_done)
+        terms = Terms(model, self._n, plan, self._collected, paths, self._trails.histories.repeats)
         parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]

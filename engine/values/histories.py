@@ -35,6 +35,12 @@ class Histories:
         self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
         """By history, the most that was still gained after it, the episode, and the step; the best first."""
         self._refused: set[tuple[int, str]] = set()
+        self._news = False
+        """Whether anything of this episode was not done before."""
+        self._spent: set[int] = set()
+        """Histories after which an episode gained nothing more, and was as an earlier one to its end."""
+        self._ended: set[int] = set()
+        """Histories with which the game ended."""
         self._as_before, self._otherwise = numbers.as_before, 1.0
 
     @property
@@ -42,36 +48,47 @@ class Histories:
         """The probability that random events have the same results when all that was done before is the same."""
         return self._as_before / (self._as_before + self._otherwise)
 
-    def add(self, action: str, state_digest: int, reward: float, *, by_luck: bool) -> None:
+    def add(self, action: str, state_digest: int, reward: float, *, by_luck: bool, ended: bool) -> None:
         """Go on by a step of the present episode.
 
         Args:
             state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
             by_luck: Whether different things were seen to come of this action in the same situation.
+            ended: Whether the game ended with it.
         """
         self._passed.append(self._now)
         if self._now is None:
             return
         key, same = (self._now, action), self.is_as_before(action, state_digest, reward)
         known = self._led.get(key)
+        self._news |= known is None
         if known is not None and by_luck:
             self._as_before += same
             self._otherwise += not same
         self._now = known.history if known is not None else len(self._led) + 1
         self._led[key] = _Known(self._now, state_digest, reward)
+        if ended:
+            self._ended.add(self._now)
 
     def is_as_before(self, action: str, state_digest: int, reward: float) -> bool:
         """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
         known = self._led.get((self._now, action)) if self._now is not None else None
         return known is not None and (known.state_digest, known.reward) == (state_digest, reward)
 
-    def was_done(self, actions: Iterable[str]) -> bool:
-        """Return whether all of this episode, and then these actions, was done before."""
+    def repeats(self, actions: Iterable[str], *, to_the_end: bool) -> bool:
+        """Return whether this episode, if these actions come next, is one as it was before.
+
+        Args:
+            to_the_end: Whether it ends with them. If not, it counts that the game ended on the way, or that an episode
+                with the same beginning was as an earlier one, with no gain after these actions.
+        """
         now = self._now
         for action in actions:
             known = self._led.get((now, action)) if now is not None else None
             now = known.history if known is not None else None
-        return now is not None
+            if now in self._ended:
+                return True
+        return now in self._spent or (to_the_end and now is not None)
 
     def along(self, actions: Iterable[str]) -> Iterator[int]:
         """Yield the known histories before each of these actions, from the beginning of episodes on."""
@@ -102,6 +119,8 @@ class Histories:
         Args:
             rewards: Of its steps, up to the last gain.
         """
+        if self._passed and self._now is not None and not self._news:
+            self._spent.update(one for one in (*self._passed[len(rewards) :], self._now) if one is not None)
         best = 0.0
         for index in range(len(rewards) - 1, -1, -1):
             best, history = max(0.0, best + rewards[index]), self._passed[index]
@@ -110,7 +129,7 @@ class Histories:
                 known.append((best, number, index))
                 known.sort(reverse=True)
                 del known[self._n.breadth :]
-        self._now, self._passed = 0, []
+        self._now, self._passed, self._news = 0, [], False
 
     def continued(self) -> Iterator[tuple[int, int]]:
         """Yield the episodes that went on best from here, by number, and the step with which they did."""

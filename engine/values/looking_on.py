@@ -100,7 +100,7 @@ class LookingOn:
         if self.settled or task.to_gain is None or route is None or self._planner.is_complete(plan, task):
             return False
         to_the_end = len(plan.actions) >= task.steps or (plan.detour is None and (route.ends or route.left < 1.0))
-        return to_the_end and self._trails.histories.was_done(plan.actions)
+        return self._trails.histories.repeats(plan.actions, to_the_end=to_the_end)
 
     def give_up(self, plan: Plan) -> None:
         """Leave so many steps free that a plan cannot have its last gain; what was done least is done then."""

@@ -122,7 +122,7 @@ class Terms:
     Attributes:
         collected: The part of the plan's known value that is collected already.
         paths: Answers about where the episode stands.
-        was_done: Tells whether all of this episode, and then these actions, was done before.
+        repeats: Tells whether this episode, if these actions come next, is one as it was before (`Histories.repeats`).
     """
 
     model: WorldModel
@@ -130,7 +130,7 @@ class Terms:
     plan: Plan
     collected: float
     paths: Paths
-    was_done: Callable[[tuple[str, ...]], bool] = lambda _: False
+    repeats: Callable[..., bool] = lambda *_, **__: False
 
     def of(self, action: str, now: Situation) -> tuple[float, float, float, float]:
         """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
@@ -148,8 +148,8 @@ class Terms:
             rare = (1.0 - m.effects.ending(key)) * task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
             new = max(own, rare) if own >= 0.0 else own
-            if task.steps <= 1 and self.was_done((action,)):
-                new = min(new, 0.0)  # an earlier episode was the same to its end
+            if self.repeats((action,), to_the_end=task.steps <= 1):
+                new = min(new, 0.0)
             return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in self.paths.gained:

@@ -119,7 +119,7 @@ class Trails:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
-        self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck)
+        self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck, ended=step.terminated)
         self._current.append(step)
 
     def close(self) -> None:

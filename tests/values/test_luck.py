@@ -94,14 +94,27 @@ def test_luck_that_falls_otherwise_each_time_is_counted_on_less_and_less():
 def test_the_best_continuations_of_a_history_are_told_first_and_what_is_not_known_has_none():
     histories = Histories(NUMBERS)
     for number, points in enumerate((1.0, 7.0, 3.0, 0.0)):
-        histories.add("go", CAVE, 0.0, by_luck=False)
-        histories.add(f"dig {number}", CAVE, points, by_luck=False)
+        histories.add("go", CAVE, 0.0, by_luck=False, ended=False)
+        histories.add(f"dig {number}", CAVE, points, by_luck=False, ended=False)
         histories.close([0.0, points], number)
     assert list(histories.continued()) == [(1, 0), (2, 0), (0, 0)]
-    histories.add("go", CAVE, 0.0, by_luck=False)
+    histories.add("go", CAVE, 0.0, by_luck=False, ended=False)
     assert list(histories.continued()) == [(1, 1), (2, 1), (0, 1)]
     histories.lose()
     assert list(histories.continued()) == []
+
+
+def test_a_way_on_which_the_game_ended_or_that_was_gone_twice_in_vain_is_a_repetition():
+    histories = Histories(NUMBERS)
+    for number in range(2):
+        histories.add("go", CAVE, 0.0, by_luck=False, ended=False)
+        histories.add("jump", CAVE, 0.0, by_luck=False, ended=True)
+        histories.close([], number)
+        for way in (("go", "jump"), ("go", "jump", "dig")):
+            assert histories.repeats(way, to_the_end=False)
+        assert not histories.repeats(("dig",), to_the_end=True)
+        assert histories.repeats(("go",), to_the_end=True)
+        assert histories.repeats(("go",), to_the_end=False) == bool(number)
 
 
 def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
