@@ -83,7 +83,7 @@ class JitrlApp(Host):
         self._watch_theme(self.theme)
         self.animation_level = "none"
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Open the first screen, and install handlers that end the app properly when the terminal closes."""
         loop = asyncio.get_running_loop()
         handlers = {signal.SIGHUP: self.hang_up, signal.SIGTERM: self.hang_up, signal.SIGINT: self.action_leave}
@@ -94,7 +94,11 @@ class JitrlApp(Host):
                 break  # not the main thread: a test, or a server with its own handlers
         self.theme_changed_signal.subscribe(self, lambda theme: self.remember("app.theme", theme.name))
         self.app_suspend_signal.subscribe(self, lambda _: self.on_unmount(), immediate=True)
-        self.push_screen(self._first())
+        await self.push_screen(self._first())
+        self.call_later(self._take_keys)  # after the screen has set the focus
+
+    def _take_keys(self) -> None:
+        self.takes_keys = True
 
     def get_css_variables(self) -> dict[str, str]:
         """Add the colours of secondary text and faint lines, which themes do not define."""

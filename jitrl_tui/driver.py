@@ -19,7 +19,9 @@ from textual.color import Color
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.drivers.web_driver import WebDriver
+from textual.events import Key, Paste
 from textual.filter import LineFilter
+from textual.message import Message
 
 from engine.wait import readable
 from jitrl_tui.host import Host
@@ -54,6 +56,7 @@ def _blank(character: str) -> str:
     return " " * cell_len(character)
 
 
+_LEAVING = ("ctrl+c", "ctrl+q")
 _MOMENT_S = 0.1
 """Seconds between two looks whether the app ends, and whether Esc was a key of its own."""
 
@@ -89,6 +92,11 @@ class SturdyFile:
         return getattr(self._file, name)
 
 
+def _is_typed(message: Message) -> bool:
+    """Whether a message is text or a key for a screen, rather than one that leaves the app."""
+    return isinstance(message, Paste) or (isinstance(message, Key) and message.key not in _LEAVING)
+
+
 class SturdyDriver(LinuxDriver):
     """Ends the app properly when the terminal closes."""
 
@@ -101,17 +109,31 @@ class SturdyDriver(LinuxDriver):
         self._file = SturdyFile(shown)  # type: ignore[assignment]
 
     def run_input_thread(self) -> None:
-        """Pass keys to the app until it ends. If the terminal closes, end the app."""
+        """Pass keys to the app until it ends. If the terminal closes, end the app.
+
+        What is typed before the first screen takes keys waits for it. In what was typed before the terminal gave keys
+        one by one, Enter is a line feed.
+        """
         parser = XTermParser(self._debug)
         decoder = getincrementaldecoder("utf-8")("ignore")  # what is not UTF-8 is no key
+        text = self._app.graphics.typed.replace("\n", "\r")
+        is_first = True
+        waiting: list[Message] = []
         while not self.exit_event.is_set():
             typed = self._typed()
             if typed is None:
                 self._loop.call_soon_threadsafe(self._app.hang_up)
                 return
-            text = decoder.decode(typed)
-            for message in [*(parser.feed(text) if text else ()), *parser.tick()]:
-                self.process_message(message)
+            if typed and is_first:
+                is_first, typed = False, typed.replace(b"\n", b"\r")
+            text += decoder.decode(typed)
+            waiting += [*(parser.feed(text) if text else ()), *parser.tick()]
+            text = ""
+            later = [one for one in waiting if not self._app.takes_keys and _is_typed(one)]
+            for message in waiting:
+                if message not in later:
+                    self.process_message(message)
+            waiting = later
 
     def _typed(self) -> bytes | None:
         """Return what was typed, b"" if nothing was for a moment, and None if the terminal has closed."""

@@ -73,11 +73,13 @@ class Host(App[int]):
     Attributes:
         graphics: The terminal's support for pictures.
         last_source: The source of the last shown run, None before the first.
+        takes_keys: Whether the first screen is there, so that it gets what is typed.
     """
 
     COMMANDS: ClassVar = {KeyCommands}
     graphics: Graphics
     last_source: Source | None = None
+    takes_keys: bool = False
 
     async def run_action(
         self,

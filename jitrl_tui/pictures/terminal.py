@@ -40,6 +40,7 @@ _KITTY_IS = re.compile(rb"\x1b_G[^\x1b]*i=4207[^\x1b]*;OK\x1b\\")
 _CELL_IS = re.compile(rb"\x1b\[6;(\d{1,4});(\d{1,4})t")
 _KIND_IS = re.compile(rb"\x1b\[\?([\d;]*)c")
 _COLOURS_ARE = re.compile(rb"\x1b\[\?1;0;(\d{1,6})S")
+_ANSWERS = re.compile(rb"\x1b_G[^\x1b]*\x1b\\|\x1b\[[?\d;]*[cSt]")
 _LARGEST_IS = re.compile(rb"\x1b\[\?2;0;(\d{1,6});(\d{1,6})S")
 
 
@@ -52,12 +53,14 @@ class Graphics:
         cell: Width and height of a cell in pixels, (0, 0) if unknown.
         colours: Number of colour registers for sixel.
         largest: Largest width and height of a sixel picture in pixels, 0 for no limit.
+        typed: What a person typed while the terminal was asked.
     """
 
     protocol: str = "blocks"
     cell: tuple[int, int] = (0, 0)
     colours: int = 256
     largest: tuple[int, int] = (0, 0)
+    typed: str = ""
 
 
 def detect(environment: Mapping[str, str], deadline: float = DEADLINE) -> Graphics:
@@ -95,13 +98,14 @@ def _asked(terminal: int, environment: Mapping[str, str], deadline: float, *, ne
     found = _CELL_IS.search(answer)
     if cell is None and found and all(map(int, found.groups())):
         cell = (int(found.group(2)), int(found.group(1)))
-    known = Graphics(cell=cell or (0, 0))
+    known = Graphics(cell=cell or (0, 0), typed=_ANSWERS.sub(b"", answer).decode("utf-8", "ignore"))
     if _KITTY_IS.search(answer):
         return replace(known, protocol="kitty")
     kind = _KIND_IS.search(answer)
     # Sixel pictures are measured in pixels. Without the size of a cell, one could cover its surroundings.
     if kind and b"4" in kind.group(1).split(b";")[1:] and cell:
         limits = _answer(terminal, _LIMITS + _KIND, end)
+        known = replace(known, typed=known.typed + _ANSWERS.sub(b"", limits).decode("utf-8", "ignore"))
         colours, largest = _COLOURS_ARE.search(limits), _LARGEST_IS.search(limits)
         return replace(
             known,

@@ -6,8 +6,9 @@ Stories: those of the proving ground and the crowded one, those in the folder, a
 evenly along the known solution; 0 means all of them. They are met in this order, each for the first time, as in play
 without a cache on disk; what was learnt in earlier ones is used, as in a session. Times are of the processor, as other
 work on the machine would count otherwise. "tried" is how many commands were run in a state, on average. A step of the
-solution is covered if it changes nothing, or if an offered action leads to the same world, score and end. "In time" is
-what a decision offers that may take one second.
+solution is covered if it changes nothing, or if an offered action leads to the same world, score and end. A step that
+turns a page is not counted, as each action turns the page and goes on. "In time" is what a decision offers that may
+take one second.
 
 Jericho's `get_valid_actions` is asked at the first few of the same states. It gets its nouns from the tagger of
 `bench_games`. For a story that Jericho does not know it gets the story's grammar as we read it. Of many candidates
@@ -92,6 +93,8 @@ def measured(
 ) -> dict[str, Any]:
     """Return the figures of one story."""
     from engine.games.zmachine.interpreter import Interpreter
+    from engine.games.zmachine.keys import choices
+    from engine.games.zmachine.prompt import KEY
     from engine.games.zmachine.trial import Trial
 
     tried = 0
@@ -135,7 +138,9 @@ def measured(
         saved = ours.save()
         after = ours.step(command)
         effect = (after.world_hash, after.score, after.over)
-        if effect != (last.world_hash, last.score, False):
+        ours.restore(saved)
+        turns = ours._prompt.kind() == KEY and len(choices(ours._machine)) == 1
+        if not turns and effect != (last.world_hash, last.score, False):
             same = {command} if command in found else {a for a in found if _leads(ours, saved, a, effect)}
             tally["steps"] += 1
             tally["covered"] += bool(same)

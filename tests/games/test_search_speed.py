@@ -12,6 +12,7 @@ from engine.games.actions.alike import Alike
 from engine.games.actions.experience import Experience
 from engine.games.actions.looks import Looks
 from engine.games.actions.order import Attempt
+from engine.games.actions.search import SearchMemory
 from engine.games.actions.templates import TemplateFinder
 from engine.games.catalogue import read_story
 from engine.games.stories.inform import solution_in, source_text
@@ -162,6 +163,18 @@ def test_what_is_remembered_finds_what_a_search_from_nothing_finds(tmp_path):
                 break
 
 
+def test_what_is_passed_on_to_another_thing_is_tried_again_once_that_would_do_it(tmp_path):
+    path = proving_ground.compiled("passed", tmp_path)
+    game = Interpreter(str(path), None, read_story(path).digest, None)
+    game.reset(1)
+    jumps = []
+    for command in proving_ground.solution("passed"):
+        if command in ("jump", "blow whistle", "take pearl"):
+            jumps.append("jump" in game.valid_actions(remember=True)[0])
+        game.step(command)
+    assert jumps == [False, False, True, False, True]
+
+
 def test_what_fails_with_few_things_in_hand_is_tried_again_only_with_fewer():
     here, attempt = Experience().begin(), Attempt("take lamp", form="take {}")
     here.nothing((1, 2, 3), 4, None)
@@ -182,6 +195,30 @@ def test_templates_that_the_story_cannot_understand_are_given_up(opened):
     assert sum(command.startswith("open ") for command in tried) == 2 * limits.REFUSED  # and without the other
     assert "take all" in tried  # some things can be taken
     assert "smell all" not in tried  # and nothing comes of smelling one
+
+
+def test_verbs_that_no_template_has_are_found_in_the_dictionary(opened, tmp_path):
+    game = opened()
+    game._finder = TemplateFinder(game._analysis.story, ["smell OBJ"], player=game._analysis.player)
+    assert {"take kettle", "take ledger", "east"} <= set(game.valid_actions()[0])
+    path = proving_ground.compiled("bare", tmp_path)
+    game = Interpreter(str(path), None, read_story(path).digest, None)
+    game.reset(1)
+    game._finder = TemplateFinder(game._analysis.story, ["smell OBJ"], player=game._analysis.player)
+    before, _ = game.valid_actions()
+    game.step("take feather")
+    assert ("hum" in before, "hum" in game.valid_actions()[0]) == (False, True)
+
+
+def test_a_plural_in_the_text_names_a_thing_whose_word_is_singular(tmp_path):
+    path = proving_ground.compiled("bare", tmp_path)
+    game = Interpreter(str(path), None, read_story(path).digest, None)
+    shown = game.reset(1).text.replace("feather", "feathers")
+    finder = TemplateFinder(game._analysis.story, ["take OBJ"], player=0)
+    named, step = [], game._machine.step
+    game._machine.step = lambda command: (named.append(command), step(command))[1]
+    finder.hand(game._machine, game._world, shown, game._machine.take(), SearchMemory())
+    assert "examine feathers" in named
 
 
 def test_one_of_two_things_of_one_name_is_tried_again_once_the_other_was_taken():

@@ -172,6 +172,13 @@ def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):
         assert terminal.wait_for_exit() == 0
 
 
+def test_a_command_that_is_typed_before_the_screen_is_there_is_carried_out(tmp_path):
+    with Terminal("play", GAME, *FAST, "--saves", str(tmp_path), columns=140, rows=45) as terminal:
+        terminal.send("inventory\r")
+        terminal.wait_for(status(r"step 1/6"))
+    assert [event.action for event in stepped(tmp_path)][:1] == ["inventory"]
+
+
 def test_play_as_plain_lines_from_a_pipe(tmp_path):
     command = [*COMMAND, "play", GAME, "--plain", *FAST, "--saves", str(tmp_path)]
     done = subprocess.run(

@@ -325,8 +325,18 @@ def test_sixel_is_found_with_the_size_of_a_cell_and_the_limits():
             b"\x1b[?1;1;0S": b"\x1b[?1;0;64S\x1b[?2;0;1000;800S\x1b[?62;4;22c",
         }
     )
-    assert found == {"protocol": "sixel", "cell": [9, 18], "colours": 64, "largest": [1000, 800]}
+    assert found == {"protocol": "sixel", "cell": [9, 18], "colours": 64, "largest": [1000, 800], "typed": ""}
     assert seconds < 0.5
+
+
+def test_what_is_typed_while_the_terminal_is_asked_is_kept():
+    found, _, _ = asked(
+        {
+            b"\x1b[c": b"loo\x1b[6;18;9t\x1b[?62;4;22ck\n",
+            b"\x1b[?1;1;0S": b"\x1b[?1;0;64S\x1b[?2;0;1000;800S!\x1b[?62;4;22c",
+        }
+    )
+    assert (found["protocol"], found["typed"]) == ("sixel", "look\n!")
 
 
 def test_sixel_without_the_size_of_a_cell_is_not_risked():

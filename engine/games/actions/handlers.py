@@ -33,6 +33,8 @@ _LOADS = frozenset({("2", 15), ("2", 16)})
 """loadw and loadb, which read a table."""
 _NAME = 1
 """Inform's property of an object's words. In others, a number that could be a word's is a routine's."""
+_THING = 2
+"""The local variable in which Inform's routine that starts an action finds the first thing."""
 _PROPERTY = 2
 """The local variable in which Inform's routines that write a property find its number."""
 _WRITTEN = 3
@@ -187,6 +189,7 @@ class Handlers:
         known = self._read_by.get(routines)
         if known is None:
             whole = [pair for at in routines for pair in self._closure(at)]
+            whole += [pair for at in self._done_to(whole) for pair in self._closure(at)]
             every = [routine for depth, routine in whole if depth <= limits.READING]
             attributes = frozenset(number for _, routine in whole for number in routine.attributes)
             properties = frozenset(number for _, routine in whole for number in routine.properties)
@@ -199,6 +202,32 @@ class Handlers:
                 frozenset(table for routine in every for table in routine.tables),
             )
         return known
+
+    def _done_to(self, whole: Iterable[tuple[int, _Routine]]) -> Iterator[int]:
+        """Yield the addresses of the routines of things on which other routines start an action ("jump" drops a rope).
+
+        The things ask for that action. They are passed on after its number.
+        """
+        passed = {one for _, routine in whole for one in routine.passed if not one[2]}
+        actions = {(at, value) for at, local, _, value in passed if local == 1 and value <= self.highest}
+        starting = {at for at, _ in actions if self._starts(at)}
+        for at, local, _, value in passed:
+            if at in starting and local > 1 and 0 < value <= self._story.object_count:
+                own = self.routines_of(value, self._story.data)
+                if any((at, action) in actions for action in self.asked(own)):
+                    yield from own
+
+    def _starts(self, at: int) -> bool:
+        """Whether a routine starts the action of which it is given the number, and then the things.
+
+        It sets the current action, or passes both on to one that does.
+        """
+        routine = self._routine(at)
+        if routine is None or routine.performs:
+            return routine is not None
+        own = {(to, local, value) for to, local, is_variable, value in routine.passed if is_variable}
+        both = {to for to, local, value in own if value == 1 and (to, local + 1, _THING) in own}
+        return any((callee := self._routine(to)) is not None and callee.performs for to in both)
 
     def _passed_objects(self, routine: _Routine) -> Iterator[int]:
         """Yield the objects that a routine passes to others which look at them."""

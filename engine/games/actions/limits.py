@@ -28,6 +28,8 @@ READING = 1
 REFUSED = 6
 """Pairs of things to which a story without a known grammar must not understand a wording before it is given up. Among
 so many are four different things."""
+ABBREVIATION = 2
+"""Letters of a word that is short for another one: "ne", "x"."""
 TABLE = 128
 """Bytes of a table that a routine reads that decide what it does. A puzzle of six by six fields has 72."""
 REMEMBERED = 200_000

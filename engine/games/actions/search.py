@@ -27,7 +27,7 @@ from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Screen, Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 23
+SCHEME = 24
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
@@ -35,13 +35,18 @@ _FOLLOW = "follow me"
 """With waiting, the orders to which a character that takes orders at all reacts: by staying, or by coming along."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SearchMemory:
-    """What searches found out: what words mean, what commands do, and which menus nothing comes of."""
+    """What searches found out: what words mean, what commands do, and which menus nothing comes of.
+
+    Attributes:
+        verbs: Words that are commands, of a story without a known grammar; None before they are found out.
+    """
 
     known: KnownWords = field(default_factory=KnownWords)
     experience: Experience = field(default_factory=Experience)
     screens: set[Screen] = field(default_factory=set)
+    verbs: tuple[str, ...] | None = None
 
 
 class ActionFinder:

@@ -2,7 +2,8 @@
 
 The templates are those whose words the story's dictionary has, if it has any of them. Each is filled with the words of
 the text that the parser recognises. Nothing tells which commands can matter, so this tries more for each thing than
-`engine.games.actions.search`.
+`engine.games.actions.search`. Words of the dictionary that begin no template are tried, too, if the story takes them
+for no thing but for a command.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from engine.games.actions import limits
 from engine.games.actions.names import NO_WORD, CommandParts, Thing
 from engine.games.actions.search import ActionSearch, SearchMemory
-from engine.games.zmachine.commands import for_program
+from engine.games.zmachine.commands import for_program, is_like_one_for_program
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.parser_globals import Bearings
 from engine.games.zmachine.story import WORD, StoryFile
@@ -59,13 +60,23 @@ class TemplateFinder:
         self._templates = known or usable
         self.bare: Sequence[str] = [template for template in self._templates if "OBJ" not in template]
         self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]
+        begun = {template.split()[0] for template in self._templates}
+        self._further = [
+            word
+            for word in sorted(story.dictionary)
+            if len(word) > limits.ABBREVIATION and word not in _NOT_THINGS and not is_like_one_for_program(word)
+        ]
+        self._begun = frozenset(begun)
+        self._memory = SearchMemory()
 
     def search(
         self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
     ) -> ActionSearch:
-        """Return a search in the state `saved`, not yet started. It remembers nothing."""
-        del remember
-        return ActionSearch(self, machine, world, shown, saved, SearchMemory())
+        """Return a search in the state `saved`, not yet started.
+
+        With `remember`, which words are commands is found out only once.
+        """
+        return ActionSearch(self, machine, world, shown, saved, self._memory if remember else SearchMemory())
 
     def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
         """Return the things at hand."""
@@ -74,10 +85,11 @@ class TemplateFinder:
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
         words = dict.fromkeys(WORD.findall(f"{shown} {' '.join(names)}".lower()))
+        known = story.dictionary.keys()
         answers: dict[str, str] = {}
         looked: list[bytes] = []
         for word in words:
-            if word in _NOT_THINGS or story.cut(word) not in story.dictionary:
+            if word in _NOT_THINGS or not {story.cut(word), story.cut(word.removesuffix("s"))} & known:
                 continue
             machine.rewind(saved)
             answer = machine.step(f"examine {word}")
@@ -93,7 +105,7 @@ class TemplateFinder:
         "All" is tried where one thing did something. A template for two things is given up once the story answered to
         it several times as if it knew neither the words nor the second thing.
         """
-        del saved, memory
+        del saved
         names = [thing.name for thing in hand.things]
         unknown = trial.asked(NO_WORD)
         for holes in (0, 1, 2):
@@ -120,6 +132,43 @@ class TemplateFinder:
                 if holes == 1 and works and command not in self._poison:
                     trial(command, holes)
                     yield
+        if memory.verbs is None:
+            memory.verbs = self._verbs(trial, unknown)
+        trial.by_score = False  # some stories keep something else there until they are asked for the score
+        for word in memory.verbs:
+            if word not in self.bare:
+                trial(word)
+                yield
+            alone = trial.asked(word)
+            for name in names if word not in self._begun else ():
+                trial(f"{word} {name}", 1)
+                yield
+                if name == names[0] and _unnamed(trial.answer, word, name) in (_unnamed(alone, word, name), unknown):
+                    break  # it takes no thing
+
+    def _verbs(self, trial: Trial, unknown: bytes) -> tuple[str, ...]:
+        """Return the words of the dictionary that the story takes for commands: for none that it does not know."""
+        no_thing = trial.asked(f"examine {NO_WORD}")
+        found: dict[str, bytes] = {}
+        for word in self._further:
+            if word in self._poison or _unnamed(trial.asked(f"examine {word}"), word) != no_thing:
+                continue  # it names a thing
+            answer = _unnamed(trial.asked(word), word)
+            if answer != unknown:
+                found[word] = answer
+        longer = zip([*found][1:], [*found.values()][1:], strict=True)  # "attac" and "attack" are one
+        short = {
+            word for (word, answer), (other, same) in zip(found.items(), longer, strict=False)
+            if other.startswith(word) and same == answer
+        }  # fmt: skip
+        return tuple(word for word in found if word not in short)
+
+
+def _unnamed(answer: bytes, *words: str) -> bytes:
+    """Return an answer with the words that were given to the story as if they were unknown ones."""
+    for word in words:
+        answer = answer.replace(word.encode("latin-1", "replace"), NO_WORD.encode())
+    return answer
 
 
 def _filled(template: str, names: Sequence[str]) -> str:

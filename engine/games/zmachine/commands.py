@@ -55,6 +55,11 @@ def for_program(verbs: Iterable[str]) -> bool:
     return any(verb in _NEVER or not verb[:1].isalnum() for verb in verbs)
 
 
+def is_like_one_for_program(word: str) -> bool:
+    """Whether a word begins with a verb for the program: a story may have more words for it, such as "savend"."""
+    return for_program((word,)) or any(word.startswith(verb) for verb in _OURS if len(verb) > 1)
+
+
 class Controls:
     """The verbs of one story that it must not see.
 
@@ -92,6 +97,8 @@ class Controls:
             for at, word in enumerate(words):
                 read = self._story.cut(word) if self._story is not None else word[:_LETTERS_READ]
                 answer = self._answers.get(read)
+                if self._story is None and answer is None:
+                    answer = next((_OURS[verb] for verb in _OURS if len(verb) > 1 and word.startswith(verb)), None)
                 if answer and (at == 0 or self._begins(words[at - 1], read)):
                     return answer.format(word.upper())
         return None

@@ -118,17 +118,8 @@ def leave(machine: Machine, printed: str) -> str:
 def way_out(machine: Machine) -> tuple[str, ...]:
     """Return the fewest keys that lead to where a line is typed, () if none were found; the situation stays."""
     saved = machine.take()
-    screens: list[tuple[Snapshot, tuple[str, ...]]] = [(saved, ())]
-    met = {_place(saved)}
     try:
-        for screen, pressed in screens:  # which grow
-            for key, after in _beyond(machine, screen):
-                if not machine.wants_key:
-                    return (*pressed, key)
-                if _place(after) not in met and len(screens) < _MOST_SCREENS:
-                    met.add(_place(after))
-                    screens.append((after, (*pressed, key)))
-        return ()
+        return next((pressed for pressed in _walk(machine) if not machine.wants_key), ())
     finally:
         machine.put(saved)
 
@@ -139,28 +130,32 @@ def ways_through(machine: Machine) -> Iterator[tuple[str, ...]]:
     The machine is where each way ends, and where it was after the last one.
     """
     saved = machine.take()
-    screens: list[tuple[Snapshot, tuple[str, ...]]] = [(saved, ())]
-    met = {_place(saved)}
-    for screen, pressed in screens:  # which grow
-        for key, after in _beyond(machine, screen):
-            if not machine.wants_key:
-                yield (*pressed, key)
-            elif _place(after) not in met and len(screens) < _MOST_SCREENS:
-                met.add(_place(after))
-                screens.append((after, (*pressed, key)))
-                way = way_out(machine)
-                for further in way:
-                    machine.press(further)
-                if way:
-                    yield (*pressed, key, *way)
+    for pressed in _walk(machine):
+        if not machine.wants_key:
+            yield pressed
+        elif way := way_out(machine):
+            for key in way:
+                machine.press(key)
+            yield (*pressed, *way)
     machine.put(saved)
 
 
-def _beyond(machine: Machine, screen: Snapshot) -> Iterator[tuple[str, Snapshot]]:
-    machine.put(screen)
-    for key in sorted(choices(machine), key=lambda key: key.name not in _LEAVING):
-        machine.put(key.after)
-        yield key.name, key.after
+def _walk(machine: Machine) -> Iterator[tuple[str, ...]]:
+    """Yield the keys that lead to each further screen and to each way out, the nearest first; go to where they lead."""
+    here = machine.take()
+    screens: list[tuple[Snapshot, tuple[str, ...]]] = [(here, ())]
+    met = {_place(here)}
+    for screen, pressed in screens:  # which grow
+        machine.put(screen)
+        for key in sorted(choices(machine), key=lambda key: key.name not in _LEAVING):
+            machine.put(key.after)
+            way = (*pressed, key.name)
+            if machine.wants_key:
+                if _place(key.after) in met or len(screens) == _MOST_SCREENS:
+                    continue
+                met.add(_place(key.after))
+                screens.append((key.after, way))
+            yield way
 
 
 def _place(situation: Snapshot) -> tuple[int, int, bytes, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ _CHANCE = (
 """Seeds of the random generator, one per attempt. All commands start with the same seeds, so the result depends on
 the state alone. The later seeds give another attempt to commands with a random outcome."""
 
+_WAITS = tuple(random.Random(1).sample(range(1, 2**31), 24))
+"""Further seeds for passing time, where it draws random numbers: what happens in one of ten turns is found in 96 %."""
 _SEVERAL = 3
 
 
@@ -42,6 +45,7 @@ class Trial:
         screens: Menus and questions that nothing comes of; added to.
 
     Attributes:
+        by_score: Whether a command that changes nothing but the score has an effect.
         waited: The story's memory after the first idle command, as it was before if there is none.
     """
 
@@ -87,7 +91,8 @@ class Trial:
         self.tried = 0
         self.answer = b""
         self.understood = True
-        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed)
+        self.by_score = True
+        by_luck = any(passed[0][0] != self._here[0] for passed in self._passed if passed) or self._waits(idle)
         if idle and (by_luck or self._passed[0][0][1] != facts):
             self._add((("time", b""), self._score, ""), 0, idle[0])
 
@@ -163,7 +168,7 @@ class Trial:
         """Note the effect of a command that has been run; return what `_attempt` does."""
         score = self._world.score()
         seen = self._now()
-        if not end and score == self._score and seen in self._same[attempt]:
+        if not end and (score == self._score or not self.by_score) and seen in self._same[attempt]:
             return None, self._machine.random()[0] not in self._drawn[attempt]
         if b"(Taken)" in text:
             return None, False  # "(Taken)" reports an implicit `take`, which is tried as a command of its own
@@ -190,6 +195,18 @@ class Trial:
                     plain[offset] = value
             known = self._facts[facts] = bytes(plain)
         return known
+
+    def _waits(self, idle: Sequence[str]) -> bool:
+        """Whether passing time changes things with other random numbers than those of all commands."""
+        machine, start = self._machine, self._starts[0]
+        if not idle or self._passed[0][0][2] == _CHANCE[0]:
+            return False
+        for seed in _WAITS:
+            machine.rewind(replace(start, random=(seed, 0, 0)))
+            machine.run(idle[0])
+            if not machine.halted and self._things_now() != self._here[0]:
+                return True
+        return False
 
     def _pass_time(self, idle: Sequence[str]) -> list[list[tuple[str, bytes, int]]]:
         """Return for each seed things, facts and the random number after each idle command.
