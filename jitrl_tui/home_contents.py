@@ -88,12 +88,14 @@ class RaceRow:
     Attributes:
         racers: Names of its racers.
         finished: Whether all of them have played all episodes.
+        scores: The scores of each of them.
     """
 
     name: str
     game: str
     racers: Sequence[str]
     finished: bool
+    scores: Sequence[Sequence[float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,5 +196,6 @@ def find_races(saves: Path) -> list[RaceRow]:
         with contextlib.suppress(JitrlError):  # it is damaged, or one of its sessions was deleted
             race = races.load(saves, name)
             finished = all(racer.session.finished() for racer in race.racers)
-            rows.append(RaceRow(name, race.game, [racer.name for racer in race.racers], finished))
+            scores = [facts(racer.session.recording).scores for racer in race.racers]
+            rows.append(RaceRow(name, race.game, [racer.name for racer in race.racers], finished, scores))
     return rows

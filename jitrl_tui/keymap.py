@@ -52,12 +52,17 @@ def turning(keys: Sequence[Key], symbol: str) -> list[Key]:
     Args:
         symbol: Of the setting, "" if there is none; then the keys do nothing.
     """
-    labels = {"episode(-1)": f"lower {symbol}", "episode(1)": f"higher {symbol}"}
+    down, up = "episode(-1)", "episode(1)"
+    higher = next((key.written for key in keys if key.action == up), "")
     found = []
     for key in keys:
-        if key.action in labels:
-            key = dataclasses.replace(key, label=labels[key.action], rank=4, panes=("candidates",))
-        if symbol or key.action not in (*labels, "lever"):
+        if key.action == down:  # one entry of the footer for both
+            written = f"{key.written} {higher}".rstrip()
+            meaning = f"a lower and a higher {symbol} from the next decision on"
+            key = dataclasses.replace(
+                key, written=written, label=symbol, meaning=meaning, rank=4, panes=("candidates",)
+            )
+        if symbol or key.action not in (down, up, "lever"):
             found.append(key)
     return found
 

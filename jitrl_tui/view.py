@@ -247,7 +247,7 @@ class RunView:
     def in_memory(self) -> str:
         """What memory calls the running episode, to be put behind its number; "" where both numbers are the same."""
         number = self.remembered_as
-        return "" if number in (None, self.episode) else f" (in memory: {number})"
+        return "" if number in (None, self.episode) else f" (no. {number} in memory)"
 
     @property
     def max_score(self) -> float | None:

@@ -49,8 +49,11 @@ class Panes(Container):
         self._layout = Layout("", (), ())
         self._shared: tuple[Layout, str | None] | None = None
         """The layout and the zoom by which rows are shared."""
+        self._front_before = self._front
         self._web = False
         self._wanted = "auto"
+        self.discreet = False
+        """Whether what the agent would do, and what memory knew before the run, are shown only where asked for."""
 
     def follow(self, wanted: str) -> bool:
         """Take another arrangement than the usual one for the window's size; return whether it is another than before.
@@ -134,8 +137,9 @@ class Panes(Container):
             remembered: The map that memory had before the run.
         """
         alone, back = not self._layout.shown, present is not view
+        known = None if self.discreet else remembered
         for name, pane in self._panes.items():
-            how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=remembered)
+            how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=known)
             pane.update(present if isinstance(pane, Transcript) else view, choice, how)
         self._give_away()
 
@@ -153,7 +157,7 @@ class Panes(Container):
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
         present = self._present()
-        layout = self._layout = layout_for(*window, present, self._wanted)
+        layout = self._layout = self._arranged(window)
         if layout.tabs and self._front not in layout.tabs:
             self._front = layout.tabs[0]
         visible = {self._zoomed} if self._zoomed else {*layout.shown, self._front if layout.tabs else ""}
@@ -187,6 +191,13 @@ class Panes(Container):
         """Return the panes of this session."""
         return [kind for kind in self._kinds.values() if self._web or not kind.web]
 
+    def _arranged(self, window: Size) -> Layout:
+        """Return the arrangement for a window. A discreet one leaves out advice that would always be visible."""
+        layout = layout_for(*window, self._present(), self._wanted)
+        if self.discreet and layout.shown:
+            layout = layout_for(*window, [kind for kind in self._present() if not kind.advice], self._wanted)
+        return layout
+
     def _draw_tabs(self) -> None:
         tabs = [self._kinds[name] for name in self._layout.tabs]
         self.query_one(TabLine).show(tabs, self._front, self.screen.focused is self._panes[self._front])
@@ -202,7 +213,9 @@ class Panes(Container):
             return
         if kind.place == "stage":
             self._stage = name
-        if name in layout_for(*window, self._present(), self._wanted).tabs:
+        if kind.advice and name not in self._arranged(window).tabs:
+            self.discreet = False
+        if name in self._arranged(window).tabs:
             self._front = name
         if self._zoomed is not None:
             self._zoomed = name
@@ -213,6 +226,16 @@ class Panes(Container):
     def front(self, name: str) -> None:
         """Bring a pane to the front where it is one of several tabs. The focus stays."""
         self._front = name
+
+    def advise(self, on: bool, window: Size) -> None:
+        """Show what the agent would do, or keep it for when it is asked for. The focus stays where it can."""
+        self.discreet = not on
+        first = next(kind.name for kind in self._present() if kind.advice)
+        if on and first in self._arranged(window).tabs:
+            self._front_before, self._front = self._front, first
+        elif self._kinds[self._front].advice:
+            self._front = self._front_before
+        self.fit_to(window)
 
     def zoom(self, on: bool, window: Size) -> None:
         """Give the whole space to the pane with the focus, or share it again."""

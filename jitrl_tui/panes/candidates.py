@@ -75,7 +75,7 @@ class CandidatesPane(LinePane):
 
 
 KIND = PaneKind("candidates", "candidates", lambda: CandidatesPane("candidates"), letter="c", place="beside",
-                lines=(10, 14))  # fmt: skip
+                lines=(10, 14), advice=True)  # fmt: skip
 
 
 def _moved(decision: Decision) -> bool:

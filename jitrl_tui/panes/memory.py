@@ -253,7 +253,8 @@ class MemoryPane(LinePane):
         return lines
 
 
-KIND = PaneKind("memory", "memory", lambda: MemoryPane("memory"), "go to the memory hits", "m", "wide", lines=(0, 0))
+KIND = PaneKind("memory", "memory", lambda: MemoryPane("memory"), "go to the memory hits", "m", "wide", lines=(0, 0),
+                advice=True)  # fmt: skip
 
 
 def _origin(item: BasisItem) -> str:

@@ -92,4 +92,4 @@ class WhyPane(LinePane):
         return why_lines(self.choice, width, brief=False)
 
 
-KIND = PaneKind("why", "why", lambda: WhyPane("why"), "go to the reasons", "w", "beside", lines=(5, 6))
+KIND = PaneKind("why", "why", lambda: WhyPane("why"), "go to the reasons", "w", "beside", lines=(5, 6), advice=True)

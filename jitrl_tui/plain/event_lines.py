@@ -28,13 +28,16 @@ from jitrl_tui.output import clean
 from jitrl_tui.steer_texts import LOOKING, drawn_at_random, from_elsewhere
 from jitrl_tui.view import Choice, RunView, gained, noticed, points, steps
 
+INVITED = "Your turn. /hint and /why ask the agent; /help lists more."
+"""What is said when a person has the turn for the first time."""
+
 
 class EventLines:
     """Keeps the view of a run, and prints a line for what changes in it.
 
     Args:
         out: Where lines go.
-        play: A person plays: what the agent would do is said, without the reason.
+        play: A person plays: what the agent would do is not said.
         steered: A person can pause the run and go on: both are said.
 
     Attributes:
@@ -48,6 +51,8 @@ class EventLines:
         self._out, self._play, self._steered = out, play, steered
         self._waited = 0.0
         """Seconds until the next attempt in the last event, 0 if no call waits."""
+        self._invited = False
+        """Whether it was said how the agent is asked."""
         self._looking: tuple[int, int] | None = None
         """Episode and step of the decision that was told while valid actions were looked for."""
 
@@ -120,8 +125,10 @@ class EventLines:
             case Thinking() if event.what != "thinking":
                 self.say(f"({event.what})")
             case Decided() if self._play and event.decision.by == "agent":
-                self.say(f"Agent would: {event.decision.action}")
-                self._say_at_random(event.decision)
+                self.say("Your turn." if self._invited else INVITED)
+                self._invited = True
+            case Decided() if self._play and event.decision.provenance == "human":
+                pass  # who plays knows what they typed
             case Decided() if event.decision.by != "agent" and event.decision.provenance != "human":
                 self.say(explain.credit(event.decision))
             case Decided():
@@ -167,7 +174,8 @@ class EventLines:
             self.say(told)
 
     def _say_paused(self) -> None:
-        """Say that the run waits, for what, and what the agent would do."""
+        """Say that the run waits, for what, and what the agent would do, unless a person plays."""
         view = self.view
-        would = f" Agent would: {view.choice.decision.action}" if view.choice is not None and view.pending else ""
+        told = view.choice is not None and view.pending and not self._play
+        would = f" Agent would: {view.choice.decision.action}" if told and view.choice is not None else ""
         self.say(f"Paused{f': {view.doing}' if view.doing else ''}.{would}")

@@ -27,7 +27,7 @@ from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.screens import dialogs, help, home_rows
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
-from jitrl_tui.screens.home_rows import Preview
+from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED
 from jitrl_tui.widgets.options import Entry, Options
@@ -52,10 +52,16 @@ _DOES = {
 _FORM = tuple(_DOES)
 """Sections with the form."""
 _SESSIONS = ("resume", "recordings")
+_SEEN = (*_SESSIONS, "memories")
+"""Sections whose rows are always shown beside the list."""
+_LEARNT = {"start": False, "play": True}
+"""Sections in which what is known of the marked game stands below the form, and whether its actions are kept secret."""
 _PREVIEW = 100
 """Columns from which the marked session, or the last one of the marked game, is shown beside the list."""
 _TALL = 34
 """Rows from which the form has room below the list, so that such a session can stand beside both."""
+_OTHER_ROWS = 36
+"""Rows that are needed, besides those of the list, to show what is known of a game."""
 _FIRST = (
     "It plays, remembers each step, and gets better at it. Nothing is downloaded, and nothing costs.",
     "While it plays, space pauses, o takes another action than it wants, and e explains each number.",
@@ -70,7 +76,7 @@ _EMPTY = {
     "benches": "There are no runs of benchmarks. `jitrl bench quick` makes one in a minute or two.",
     "play": "No games were found; see --games DIR.",
     "race": "No games were found; see --games DIR.",
-    "memories": "Nothing is remembered yet: an episode is remembered when it ends.",
+    "memories": NOTHING,
 }
 
 
@@ -95,6 +101,7 @@ class HomeScreen(Screen[int]):
         self._section = ""
         self._sort = next(iter(home_rows.SORTS))
         self._work = Background(self)
+        self._glances = Glances(self, lambda folder: self._actions.known(folder), self._look)
 
     def compose(self) -> ComposeResult:
         """Lay out the sections, the list and the form."""
@@ -112,6 +119,7 @@ class HomeScreen(Screen[int]):
                 form = HowForm("form")
                 form.border_title = Content("how it is played")
                 yield form
+                yield KnownPane("known")
             yield Preview("preview")
         told = "words of a row; Enter keeps the filter, esc ends it"
         yield Entry(id="filter", placeholder=told, select_on_focus=False)
@@ -135,6 +143,7 @@ class HomeScreen(Screen[int]):
 
     def reload(self) -> None:
         """Load the contents anew."""
+        self._glances.forget()
         self._work.begin(
             lambda told: self._actions.load(), self._loaded, lambda said: self._loaded(HomeContents((), message=said)),
             what="Looking for games and sessions",
@@ -143,6 +152,7 @@ class HomeScreen(Screen[int]):
     def on_unmount(self) -> None:
         """Take no contents any more."""
         self._work.close()
+        self._glances.close()
 
     @property
     def listing(self) -> OptionList:
@@ -185,7 +195,11 @@ class HomeScreen(Screen[int]):
         name = self._section or "start"
         form = name in _FORM
         fits = height >= _TALL and self._offer is not None and bool(self._offer.sessions) if form else True
-        preview = width >= _PREVIEW and fits and (form or name in _SESSIONS)
+        preview = width >= _PREVIEW and fits and (form or name in _SEEN)
+        games = len(self._offer.games) if self._offer is not None else 0
+        learnt = preview and name in _LEARNT and height >= games + _OTHER_ROWS
+        self.query_one(KnownPane).display = learnt
+        self.set_class(learnt, "-learnt")
         self.query_one(Preview).display = preview
         self.set_class(preview, "-beside")
         self.set_class(not preview and not form, "-whole")
@@ -261,8 +275,12 @@ class HomeScreen(Screen[int]):
         return [*above, *kept, *below] if kept else []
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what Enter does with the highlighted row."""
-        offer, option = self._offer, event.option.id or ""
+        """Say what Enter does with the highlighted row, and show it beside the list."""
+        self._look()
+
+    def _look(self) -> None:
+        offer, marked = self._offer, self.listing.highlighted_option
+        option = marked.id or "" if marked is not None else ""
         if offer is None:
             return
         session = self._session()
@@ -272,6 +290,10 @@ class HomeScreen(Screen[int]):
             self.query_one(HowForm).describe(game.about)
             self.query_one(Preview).show_game(game.title or game.name, played(offer.sessions, game.name))
             self._say(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
+            if self.query_one(KnownPane).display:
+                known, nothing = self._glances.game(game.name)
+                secret = _LEARNT[self._section]
+                self.query_one(KnownPane).show(game.title or game.name, known, nothing, secret=secret)
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
             self.query_one(Preview).show_game(task.name, played(offer.sessions, task.name))
@@ -282,8 +304,13 @@ class HomeScreen(Screen[int]):
             about = "" if self.query_one(Preview).display else home_rows.session_about(session)
             self._say(f"Press Enter to {does}.\n{about}".strip())
         elif option.startswith("memory:"):
+            if self.query_one(Preview).display:
+                self.query_one(Preview).show_known(*self._glances.of(Path(option[7:])))
             self._say("Press Enter to search, edit, forget, merge and compare what it has.")
         elif option:
+            race = next((row for row in offer.races if option == f"race:{row.name}"), None)
+            if race is not None:
+                self.query_one(Preview).show_race(race)
             self._say(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
 
     def _looks(self, option: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.errors import UsageError
 from engine.session import edits
 from engine.session import store as sessions
-from jitrl_tui import memories, start_checks
+from jitrl_tui import memories, memory_summary, start_checks
 from jitrl_tui.home_contents import (
     BenchRow,
     HomeContents,
@@ -27,6 +27,7 @@ from jitrl_tui.preferences import used, usual_delay
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
+    from jitrl_tui.memory_summary import Known
     from jitrl_tui.screens.bench import BenchScreen
     from jitrl_tui.screens.memory import MemoryScreen
     from jitrl_tui.screens.race import RaceScreen
@@ -78,6 +79,10 @@ class StoredHome:
                 memory.close()
             raise UsageError("Nothing is remembered yet: an episode is remembered when it ends.")
         return MemoryScreen(memory, "", self.saves, close=True)
+
+    def known(self, folder: Path | None = None) -> list[Known]:
+        """Return what a memory knows; None for the shared one. It is called in another thread."""
+        return memory_summary.read(self.saves / "memory" if folder is None else folder, self.saves)
 
     def race(self, config: SessionConfig) -> RaceScreen:
         """Begin a race of an agent against the model alone, each with a memory of its own, and return its screen."""

@@ -1,29 +1,21 @@
-"""The rows of the lists on the home screen, and what is shown of the marked session beside them."""
+"""The rows of the lists on the home screen."""
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from textual.content import Content
 
-from engine.environments import kind_of
-from engine.errors import JitrlError
-from engine.records import Stepped
-from engine.settings import differences
 from jitrl_tui.home_contents import BenchRow, GameRow, RaceRow, SessionRow, WebRow
 from jitrl_tui.memories import KnownMemory
-from jitrl_tui.output import one_line
-from jitrl_tui.session_summary import last_steps
-from jitrl_tui.view import points, signed
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.plots import score_plot
+from jitrl_tui.view import points
+from jitrl_tui.widgets.lines import MUTED, STRONG, fit
 
 _WIDE = 125
 """Columns from which rows of sessions have the name of the session, too."""
-_CURVE = 12
+CURVE = 12
 """Columns of the scores as small bars."""
 _WITH_CURVE = 90
 """Columns from which rows of sessions have them."""
@@ -36,8 +28,8 @@ def game_line(game: GameRow, width: int, sessions: Sequence[SessionRow] = ()) ->
     played = ""
     if width >= _WITH_CURVE // 2:
         best = max((row.facts.best for row in sessions if row.facts.best is not None), default=None)
-        bars = sparkline(sessions[0].facts.scores, _CURVE) if sessions else ""
-        played = f"{bars:>{_CURVE}}  {'best ' + points(best) if best is not None else '':<9}"
+        bars = sparkline(sessions[0].facts.scores, CURVE) if sessions else ""
+        played = f"{bars:>{CURVE}}  {'best ' + points(best) if best is not None else '':<9}"
     room = max(8, width - 24 - len(played))
     return Content.assemble((fit(game.title or game.name, room), STRONG), (f"{note:>12}", ""), f"  {mark:<8}", played)
 
@@ -85,7 +77,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 def _sizes(width: int) -> tuple[int, ...]:
     """Return the widths of the columns of a row of a session, and 0 for a column that is left out."""
-    fixed = (8, 7, 16, _CURVE if width >= _WITH_CURVE else 0, 11)
+    fixed = (8, 7, 16, CURVE if width >= _WITH_CURVE else 0, 11)
     name = 30 if width >= _WIDE else 0
     left = min(70, max(20, width - sum(fixed) - name - 6))
     game = max(9, left * 2 // 5)
@@ -105,7 +97,7 @@ def session_line(row: SessionRow, width: int, depth: int = 0) -> Content:
         scores = f"{points(facts.last)}/{facts.average:.1f}/{points(facts.best)}"
     texts = (
         branch + config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{row.episode}/{config.episodes}", scores,
-        sparkline(facts.scores, _CURVE), when(facts.changed), row.saved.name,
+        sparkline(facts.scores, CURVE), when(facts.changed), row.saved.name,
     )  # fmt: skip
     cells = [fit(text, size) if size else "" for text, size in zip(texts, _sizes(width), strict=True)]
     return Content.assemble((cells[0], STRONG), " " + " ".join(cells[1:]).rstrip())
@@ -170,102 +162,3 @@ def when(at: float) -> str:
         return time.strftime("%m-%d %H:%M", time.localtime(at)) if at else ""
     except (OverflowError, OSError, ValueError):
         return ""
-
-
-_STEPS = 40
-"""Most steps that are read."""
-_PLOT = 9
-"""Rows of the curve."""
-
-
-_OTHERS = 5
-"""Most other sessions of the game that are listed."""
-
-
-class Preview(LinePane):
-    """A session: how it is played, its scores, and the end of its transcript."""
-
-    def __init__(self, id: str) -> None:
-        super().__init__(id)
-        self._row: SessionRow | None = None
-        self._others: Sequence[SessionRow] = ()
-        self._nothing = ""
-        self._steps: Sequence[Stepped] = ()
-
-    def show_game(self, game: str, played: Sequence[SessionRow]) -> None:
-        """Show the last session of a game, and a line for each of the others.
-
-        Args:
-            game: Its title.
-            played: Its sessions, the one played last first.
-        """
-        self._nothing = f"{game} was not played yet." if not played else ""
-        self.border_title = Content(f"{game}: what was played last")
-        self._show(played[0] if played else None, played[1:])
-
-    def show(self, row: SessionRow | None) -> None:
-        """Show a session, None for nothing."""
-        self._nothing = ""
-        self.border_title = Content("this session")
-        self._show(row)
-
-    def _show(self, row: SessionRow | None, others: Sequence[SessionRow] = ()) -> None:
-        if row == self._row and others == self._others and row is not None:
-            return
-        self._row, self._others = row, others
-        self._steps = last_steps(row.saved.recording, _STEPS) if row is not None else ()
-        self.scroll_home(animate=False)
-        self.renew()
-
-    def build(self, width: int, height: int) -> Sequence[Content]:
-        """Return the lines: facts and curve, other sessions, then as many of the last steps as fit."""
-        if self._row is None:
-            return [Content.styled(line, MUTED) for line in wrap(self._nothing, width)]
-        lines = [line for text in _facts(self._row) for line in wrap(text, width)]
-        lines = [Content.styled(lines[0], STRONG), *map(Content, lines[1:])]
-        if scores := self._row.facts.scores:
-            lines += [Content(""), *score_plot(scores, self._row.saved.config.episodes, width, _PLOT)]
-        if self._others:
-            lines += [Content(""), Content.styled("before it", MUTED)]
-            lines += [Content(_in_short(one, width)) for one in self._others[:_OTHERS]]
-        if len(self._others) > _OTHERS:
-            lines.append(Content.styled(f"and {len(self._others) - _OTHERS} more: 4", MUTED))
-        steps: list[Content] = []
-        for step in reversed(self._steps):
-            told = _step_lines(step, width)
-            if steps and len(lines) + 1 + len(steps) + len(told) > height:
-                break
-            steps = [*told, *steps]
-        return [*lines, Content(""), *steps]
-
-
-def _in_short(row: SessionRow, width: int) -> str:
-    """Return when a session was played, with which model, and its scores."""
-    facts, room = row.facts, max(8, width - 11 - _CURVE - 11)
-    best = f"best {points(facts.best)}" if facts.best is not None else ""
-    model = fit(f"{row.saved.config.agent} with {row.saved.config.model}", room)
-    return f"{when(facts.changed):<11}  {model} {sparkline(facts.scores, _CURVE):<{_CURVE}} {best}"
-
-
-def _facts(row: SessionRow) -> list[str]:
-    """Return sentences about a session. The first one is its name."""
-    config, facts, origin = row.saved.config, row.facts, row.saved.origin
-    found = [row.saved.name, f"{config.agent} with {config.model}, profile {config.profile}, seed {config.seed}"]
-    found.append("the game's shared memory" if config.memory == "shared" else "a memory of its own")
-    if origin is not None:
-        found.append(f"branched from {origin.session}, episode {origin.episode}, after {origin.step} steps")
-    with contextlib.suppress(JitrlError):  # a profile, or a kind of environment, that is not here any more
-        usual = kind_of(config.game).profile(config.profile)
-        if changed := differences(usual, config.settings):
-            found.append("settings: " + ", ".join(f"{name}={now}" for name, (_, now) in changed.items()))
-    top = f" of {points(facts.max_score)}" if facts.max_score is not None else ""
-    best = f", best score {points(facts.best)}{top}" if facts.best is not None else ""
-    return [*found, f"{len(facts.scores)} of {config.episodes} episodes played{best}"]
-
-
-def _step_lines(step: Stepped, width: int) -> list[Content]:
-    """Return a command, its points, and the beginning of the answer."""
-    gained = f"  {signed(step.reward)}" if step.reward else ""
-    lines = [Content.assemble((f"> {one_line(step.action)}", ACCENT), (gained, GOOD if step.reward > 0 else BAD))]
-    answer = wrap(" ".join(one_line(step.observation.text).split()), max(8, width - 2))[:2]
-    return [*lines, *(Content.styled(f"  {line}", MUTED) for line in answer)]

@@ -175,6 +175,7 @@ class WatchScreen(RunningScreen):
             self.source.pause()
         if self.run.person_plays:
             self.panes.front("map")
+            self.panes.discreet = True
             self.query_one(CommandLine).focus()
         else:
             self.panes.transcript.focus()
@@ -332,8 +333,9 @@ class WatchScreen(RunningScreen):
         if self.run.back is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if self.run.person_plays and isinstance(self.focused, CommandLine):
-            keys = [("Enter", "do it; empty: let the agent", "enter", 0),
-                    ("tab", "complete", "tab", 2), ("/", "hint, undo, map …", "slash", 1), ("F2", "keys", "f2", 0)]
+            keys = [("Enter", "do it; empty: the agent", "enter", 0),
+                    ("tab", "complete", "tab", 2), ("/", "hint, undo …", "slash", 1), ("F2", "keys", "f2", 0),
+                    ("F3", "agent's view" if self.panes.discreet else "hide agent", "f3", 0)]
         elif self.run.person_plays:
             keys.insert(0, ("esc", "command line", "escape", 0))
         return keys
@@ -478,6 +480,13 @@ class WatchScreen(RunningScreen):
     def on_command_line_given(self, event: CommandLine.Given) -> None:
         """Take the person's command, or the agent's action if the command is empty."""
         self.typed.take(event.text)
+
+    def key_f3(self) -> None:
+        """Where a person plays, show what the agent would do, or hide it."""
+        if self.run.person_plays:
+            self.panes.advise(self.panes.discreet, self.app.size)
+            self._arrange()
+            self.call_after_refresh(self._draw)
 
     def key_f2(self) -> None:
         """Leave the command line, so that letters are keys."""

@@ -17,11 +17,11 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.errors import UsageError
-from jitrl_tui.places import RememberedMap
 from jitrl_tui.view import Choice, RunView
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
+    from jitrl_tui.places import RememberedMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,7 @@ class PaneKind:
         lines: Numbers of lines inside its frame beside the stage, in a normal and in a wide window; 0 for an
             equal share of the remaining lines.
         web: Whether it is only shown in web sessions.
+        advice: Whether it tells what the agent would do. Where a person plays, it opens when it is asked for.
         help: Its help in Markdown, which F1 shows; those of this project are files in `jitrl_tui/help`.
         number: Its number key, which `registry.kinds` sets by the order of all panes; "" after the tenth.
 
@@ -170,6 +171,7 @@ class PaneKind:
     place: Place = "tab"
     lines: tuple[int, int] = (0, 7)
     web: bool = False
+    advice: bool = False
     help: str = ""
     number: str = ""
 

@@ -130,7 +130,7 @@ def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
 def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
     saves = ("--saves", str(tmp_path))
     with Terminal("play", GAME, *plain, "--model", "prior/uniform", *saves, command=UNDER) as terminal:
-        terminal.wait_for(lambda text: "Agent would" in text or "your command (" in text, 60)
+        terminal.wait_for(lambda text: "Your turn" in text or "your command (" in text, 60)
         terminal.send("look\r")
         terminal.wait_for(lambda text: "You: > look" in text or "> look   (you)" in text, 60)
         closed(terminal, workers=1)
@@ -184,7 +184,7 @@ def test_a_signal_ends_play_and_its_dialogs_with_the_terminal_as_it_was(tmp_path
     saves = ("--saves", str(tmp_path))
     with Terminal("play", GAME, "--model", "prior/uniform", *saves, env={"JITRL_PLAIN": plain}) as terminal:
         before = terminal.modes()
-        terminal.wait_for(lambda text: "Agent would" in text or "your command (" in text, 60)
+        terminal.wait_for(lambda text: "Your turn" in text or "your command (" in text, 60)
         if not plain:
             terminal.send("\x10")
             terminal.wait_for("Search for commands")

@@ -74,9 +74,11 @@ STILLS = (
     Still("curves", (140, 45), END, ("L",), spoken=False),
 )
 MOMENTS = (
-    (1, 1), (1, 2), (1, 5), (1, 20), (2, 3), (3, 32), (5, 1), (5, 2), (6, 2), (6, 3), (9, 1), (10, 1), (10, 2), (9, 2),
+    (1, 1), (1, 2), (1, 5), (1, 20), (2, 3), (5, 1), (5, 2), (6, 2), (9, 1), (9, 2),
 )  # fmt: skip
-"""Episode and step of the frames of the animation. The last frame shows a choice that memory changed."""
+"""Episode and step of the first frames of the animation. The last of them shows a choice that memory changed."""
+RISE = ((2, 1), (3, 1), (4, 1), (7, 1), (10, 1), END)
+"""Those of its last frames: the learning curve of a session with no model."""
 
 
 class Speaker:
@@ -160,15 +162,15 @@ def small(image: Image.Image) -> Image.Image:
 
 
 def animation(target: Path) -> None:
-    """Write the animation: the first episode, then how memory changes the choices of later ones."""
-    frames = taken((110, 34), MOMENTS)
+    """Write the animation: how memory changes choices, with confidences; then the learning curve of another session."""
+    frames = [*taken((110, 34), MOMENTS), *taken((110, 34), RISE, ("5",), spoken=False)]
+    times = [LAST_MS if at in (len(MOMENTS) - 1, len(frames) - 1) else FRAME_MS for at in range(len(frames))]
     # One palette for all frames, so that a frame has to store only what changes.
     sheet = Image.new("RGB", (frames[0].width, frames[0].height * 3))
     for at, number in enumerate((0, len(frames) // 2, len(frames) - 1)):
         sheet.paste(frames[number], (0, at * frames[0].height))
     palette = sheet.quantize(COLOURS, dither=Image.Dither.NONE)
     drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    times = [FRAME_MS] * (len(drawn) - 1) + [LAST_MS]
     drawn[0].save(target, save_all=True, append_images=drawn[1:], duration=times, loop=0, optimize=False)
 
 

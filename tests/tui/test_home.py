@@ -18,12 +18,14 @@ from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, home_screen
+from jitrl_tui.cli import main
 from jitrl_tui.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.preferences import used
 from jitrl_tui.replay import ReplaySource
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
+from jitrl_tui.screens.home_preview import KnownPane, Preview
 from jitrl_tui.screens.home_rows import ordered, session_line
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
@@ -46,6 +48,9 @@ class Opened:
         self.sessions: list[sessions.SavedSession] = []
         self.error = error
         self.done: list[tuple] = []
+
+    def known(self, folder=None):
+        return []
 
     def changed(self, *what) -> None:
         if self.error:
@@ -465,3 +470,40 @@ def test_branches_stand_below_the_session_that_they_come_from(tmp_path):
     found = [(row.saved.name, depth) for row, depth in ordered(rows, "changed")]
     assert found == [(names[1], 0), (names[2], 0), (names[0], 1)]
     assert f"└ {rows[0].saved.config.game}" in session_line(rows[0], 100, 1).plain
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory) -> Path:
+    """Return a saves folder with a memory of two episodes of the pantry."""
+    saves = tmp_path_factory.mktemp("learnt")
+    words = ["run", "pantry", "--model", "prior/verbs", "--episodes", "2", "--steps", "30", "--quiet"]
+    assert main([*words, "--saves", str(saves)]) == 0
+    return saves
+
+
+def test_what_the_shared_memory_knows_of_a_game_stands_below_the_form_and_its_actions_not_before_one_plays(learnt):
+    async def go():
+        with Memory(learnt / "memory") as memory:
+            (name,) = memory.scopes()
+            scope = memory.scope(name)
+            scores = [scope.score(place)[0] for place in range(2)]
+            best = max((0, 1), key=lambda place: (scores[place], place))
+            wanted = [step.action for step in list(scope.episodes())[best].steps]
+            numbers = f"2 episodes, {len(scope):,} steps"
+        app = JitrlApp(lambda: home_screen(learnt, None))
+        async with app.run_test(size=(200, 60)) as pilot:
+            await until(pilot, lambda: "The Pantry" in screen_text(app))
+            await pilot.press("2")
+            await until(pilot, lambda: numbers in screen_text(app))
+            pane = app.screen.query_one(KnownPane)
+            told = " ".join(pane.plain_text().split())
+            way = " · ".join(wanted)
+            assert f"The best episode, {scores[best]:g} points in {len(wanted)} steps: {way}"[:300] in told
+            await pilot.press("6")
+            await until(pilot, lambda: numbers in pane.plain_text() and "The best episode" not in pane.plain_text())
+            await pilot.press("8")
+            await until(pilot, lambda: numbers in app.screen.query_one(Preview).plain_text())
+            await pilot.press("2", "down")
+            await until(pilot, lambda: "Nothing is remembered yet" in pane.plain_text())
+
+    asyncio.run(go())

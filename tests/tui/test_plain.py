@@ -33,7 +33,8 @@ def test_typed_commands_are_done_and_empty_lines_let_the_agent_go_on():
     assert [who for who, _ in session.carried_out] == ["human", "agent", "human", "agent"]
     assert session.carried_out[0][1] == "open mailbox"
     assert "You: > open mailbox" in text
-    assert "Agent would: " in text
+    assert text.count("Your turn. /hint and /why ask the agent") == 1
+    assert "Agent would" not in text
     assert "Session over: 1 episode," in text
     assert "\x1b" not in text
 

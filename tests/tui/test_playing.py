@@ -112,6 +112,43 @@ def test_the_first_hint_is_how_the_most_probable_action_begins_and_the_second_is
     assert hints.next(other, pending=True) == said[0]
 
 
+# ------------------------------------------------------------------------------------- the agent's view
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
+def test_what_the_agent_would_do_is_shown_when_it_is_asked_for_and_hidden_again(played, size):
+    async def go():
+        app, _ = play_app(played)
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, waiting(pilot, 0))
+            screen = watch(pilot)
+            await settled(pilot)
+            kinds = [name for name, kind in screen.panes._kinds.items() if kind.advice]
+            assert kinds == ["candidates", "why", "memory"]
+
+            def visible():
+                return [name for name in kinds if screen.query_one(f"#{name}").display]
+
+            assert not visible()
+            assert "F3 agent's view" in screen_text(app)
+            alone = app.screen.query_one(MapPane).known().places
+            await pilot.press("f3")
+            await settled(pilot)
+            assert "candidates" in visible()
+            assert (visible() == kinds) is (size != (80, 24))
+            await until(pilot, lambda: len(app.screen.query_one(MapPane).known().places) > len(alone) or size[0] == 80)
+            assert isinstance(app.focused, CommandLine)
+            await pilot.press("f3")
+            await settled(pilot)
+            assert not visible()
+            assert isinstance(app.focused, CommandLine)
+            await enter(pilot, "/why")  # asked for one of them by name
+            await settled(pilot)
+            assert "why" in visible()
+
+    drive(go())
+
+
 # ----------------------------------------------------------------------------------------- our words
 
 
@@ -399,7 +436,7 @@ def test_the_header_and_the_map_count_the_same_steps_and_episodes_have_their_num
             assert counted(known) == view.memory_entries == hits_remembered(view)
             checked += 1
         if isinstance(event, EpisodeStarted):
-            assert f"Episode {event.episode} of 2 (in memory: {event.remembered_as})" in view.paragraphs[-2].text
+            assert f"Episode {event.episode} of 2 (no. {event.remembered_as} in memory)" in view.paragraphs[-2].text
     assert checked == 18
     with open_memory(played, saved) as memory:
         stored = {one.uid: one.number for one in memory.scope(view.started.environment.scope).episodes()}
