@@ -125,8 +125,20 @@ class _Page:
             line.role in (*CHOSEN, "combobox", "listbox") for line in self._lines
         )
         self._buttons = {line.name.casefold() for line in self._lines if line.role == "button"}
-        self._filled = any(_enters(call) for call, _ in self._past)
+        self._filled = self._is_filled()
         self._lost = self._is_lost()
+
+    def _is_filled(self) -> bool:
+        """Whether a form has something that was entered and not sent, or is shown again with what was sent."""
+        for call in self._here:  # The newest first.
+            if _sends(call):
+                break
+            if _enters(call):
+                return True
+        return any(
+            line.role in TYPED and line.value in self._values and not is_search(line.role, line.name)
+            for line in self._lines
+        )
 
     def _is_lost(self) -> bool:
         """Whether the task is about something with a name that is not on the page."""
