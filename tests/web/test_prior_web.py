@@ -268,3 +268,32 @@ def test_words_are_compared_by_their_stems():
     ]
     kinds = ["How many cats?", "What is the price?", "Who is it?", "When was it?", "How long did it take?"]
     assert [expected(t) for t in kinds] == ["number", "money", "name", "date", "duration"]
+
+
+def test_links_to_where_nothing_may_be_opened_are_not_offered():
+    page = parse(
+        '- link "Inside" [ref=e1]:\n  - /url: /books\n- link "Outside" [ref=e2]:\n  - /url: https://elsewhere.example/\n'
+        '- link "Script" [ref=e3]:\n  - /url: "javascript:void(0)"\n- link "Broken" [ref=e4]:\n  - /url: "http://[x/"\n',
+        "http://x/",
+        "Library",
+    )
+    given = offered(page, "Show me all books", allows=lambda url: url.startswith("http://x/"))
+    clicked = [action for action in given if action.startswith("click")]
+    assert clicked == [f"click(<link[{name}]>)" for name in ("Inside", "Script", "Broken")]
+    assert "click(<link[Outside]>)" in offered(page, "Show me all books")
+
+
+def test_a_search_that_was_sent_is_no_form_that_was_filled_in():
+    intent = "Reserve the book Persuasion"
+    searched = (
+        "fill(<textbox[Search]>, 'Persuasion')\n  -> Library http://x/\n"
+        "press(<textbox[Search]>, 'Enter')\n  -> Found http://x/search?q=Persuasion"
+    )
+    page = BOOK.replace("Reserve", "Save list")
+
+    def odds(recent):
+        asked = request(page, intent, recent)
+        return logits(asked)[asked.valid_actions.index("click(<button[Save list]>)")]
+
+    assert odds(searched) == odds("click(<link[Books]>)\n  -> Found http://x/search?q=Persuasion")
+    assert odds(searched) < odds("fill(<textbox[Search]>, 'Persuasion')\n  -> Library http://x/")
