@@ -297,3 +297,43 @@ def test_a_search_that_was_sent_is_no_form_that_was_filled_in():
 
     assert odds(searched) == odds("click(<link[Books]>)\n  -> Found http://x/search?q=Persuasion")
     assert odds(searched) < odds("fill(<textbox[Search]>, 'Persuasion')\n  -> Library http://x/")
+
+
+LAMP = """- textbox "Search" [ref=e1]
+- button "Search" [ref=e2]
+- link "Lamps" [ref=e3]
+- heading "Corvid Lamp 112" [level=1] [ref=e4]
+- spinbutton "Quantity" [ref=e5]: "1"
+- button "Add to basket" [ref=e6]
+"""
+
+
+def test_the_amount_is_the_number_of_the_task_that_is_no_part_of_a_name():
+    intent = "Add 2 of the Corvid Lamp 112 to the basket."
+    assert best(LAMP, intent, title="Corvid Lamp 112") == "fill(<spinbutton[Quantity]>, '2')"
+    asked = request(LAMP, intent, title="Corvid Lamp 112")
+    odds = dict(zip(asked.valid_actions, logits(asked), strict=True))
+    assert odds["fill(<spinbutton[Quantity]>, '112')"] < odds["click(<button[Add to basket]>)"]
+
+
+def test_names_are_searched_before_numbers_and_what_was_typed_is_sent():
+    intent = "Order 1 of the Sandpiper Teapot and have it sent to my address."
+    shelf = "\n".join(f'- link "Thing {i}" [ref=e{i}]' for i in range(20, 80))
+    page = f'- textbox "Search" [ref=e1]\n- button "Search" [ref=e2]\n{shelf}\n'
+    assert best(page, intent) == "fill(<textbox[Search]>, 'Sandpiper Teapot')"
+    typed = page.replace('"Search" [ref=e1]', '"Search" [ref=e1]: Sandpiper Teapot')
+    asked = request(typed, intent, "fill(<textbox[Search]>, 'Sandpiper Teapot')\n  -> Library http://x/")
+    shares = np.exp(logits(asked))
+    sent = [asked.valid_actions.index(f"{a}") for a in ("click(<button[Search]>)", "press(<textbox[Search]>, 'Enter')")]
+    assert shares[sent].sum() > 0.5 * shares.sum()
+
+
+def test_a_page_that_is_called_as_the_link_that_the_task_names_is_the_end():
+    page = (
+        '- link "Chairs" [ref=e1]\n- link "Lamps" [ref=e2]\n- heading "Chairs" [level=1] [ref=e3]\n'
+        '- link "Willow Chair" [ref=e4]\n- link "Slate Chair" [ref=e5]\n'
+    )
+    done = "send_msg_to_user('done')"
+    recent = "click(<link[Chairs]>)\n  -> Chairs http://x/chairs"
+    assert best(page, "Show all chairs of the shop.", recent, title="Chairs") == done
+    assert best(page, "Show all chairs of the shop.", title="Home") == "click(<link[Chairs]>)"
