@@ -69,8 +69,10 @@ FOLLOWED = {"link": 0.3, "button": 0.0, "tab": 0.2, "menuitem": 0.2, "treeitem":
 """Base score of a click on an element with such a role."""
 FILL, SELECT, SUBMIT, SCROLL, BACK, TAB = -0.5, -1.0, 2.0, -2.0, -2.0, -1.0
 """Base scores of these actions. SUBMIT is added to buttons once something was filled in, and subtracted before that."""
-DUE = 2.0
-"""Added to sending a form when the last action entered something into it."""
+DUE, LEFT = 2.0, -1.5
+"""Added to sending a form when the last action entered something into it, and to links, which leave it unsent."""
+OPENED = 1.0
+"""Added to what is in a menu that the last click has opened."""
 CUED = 3.0
 """Added if the task mentions the field next to the value."""
 AMOUNT, PART = 1.5, -3.0
@@ -131,6 +133,7 @@ class _Page:
         self._buttons = {line.name.casefold() for line in self._lines if line.role == "button"}
         self._filled = self._is_filled()
         self._due = bool(self._here) and _enters(self._here[0])
+        self._menu = self._opened()
         self._lost = self._is_lost()
 
     def _is_filled(self) -> bool:
@@ -144,6 +147,14 @@ class _Page:
             line.role in TYPED and line.value in self._values and not is_search(line.role, line.name)
             for line in self._lines
         )
+
+    def _opened(self) -> int:
+        """Return the index of the button of the menu that the last click has opened, -1 for none."""
+        last = self._past[-1][0] if self._past else None
+        if last is None or last.name != "click" or last.target is None:
+            return -1
+        at = self._lines.labels.get(last.target.text[1:-1], -1)
+        return at if at >= 0 and "expanded" in self._lines[at].states.split(", ") else -1
 
     def _is_lost(self) -> bool:
         """Whether the task is about something with a name that is not on the page."""
@@ -219,6 +230,10 @@ class _Page:
             score = SUBMIT + score + DUE * self._due if self._filled else min(score, 0.0) - SUBMIT
         elif role == "button" and self._filled:
             score += SUBMIT / 2 + (DUE * self._due if fit else 0.0)
+        if self._due and role == "link" and not self._lines.is_in(index, self._menu):
+            score += LEFT
+        if self._lines.is_in(index, self._menu):
+            score += OPENED
         if not name and role in ("link", "button"):
             score += NAMELESS
         if self._lost and role in LEADS and self._leads_on(name):
@@ -338,7 +353,7 @@ class _Page:
         name = last.target.name if last.target else ""
         entered = any(_enters(call) for call, _ in self._past[:-1])
         kept = any(line.role in TYPED and line.value in self._values for line in self._lines)
-        if _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
+        if self._menu < 0 and _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
             score += SENT  # The form was sent and is not shown again, or the button is named in the task.
         if LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
             score += THERE * len(self._called & self._special) / max(1, len(self._special))

@@ -337,3 +337,36 @@ def test_a_page_that_is_called_as_the_link_that_the_task_names_is_the_end():
     recent = "click(<link[Chairs]>)\n  -> Chairs http://x/chairs"
     assert best(page, "Show all chairs of the shop.", recent, title="Chairs") == done
     assert best(page, "Show all chairs of the shop.", title="Home") == "click(<link[Chairs]>)"
+
+
+MENUS = """- list [ref=e1]:
+  - listitem [ref=e2]:
+    - button "Fulfilment" [expanded] [ref=e3]
+    - generic [ref=e4]:
+      - link "Orders" [ref=e5]
+      - link "Partners" [ref=e6]
+  - listitem [ref=e7]:
+    - button "Customers" [ref=e8]
+- link "Stocks" [ref=e9]
+"""
+
+
+def test_a_menu_that_was_opened_is_no_form_that_was_sent_and_is_looked_into():
+    intent = "Add the fulfilment partner Umber Workshop."
+    recent = "click(<button[Fulfilment]>)\n  -> Library http://x/"
+    assert best(MENUS, intent, recent) == "click(<link[Partners]>)"
+    asked = request(MENUS, intent, recent)
+    odds = dict(zip(asked.valid_actions, logits(asked), strict=True))
+    assert odds["click(<link[Orders]>)"] > odds["click(<link[Stocks]>)"]
+    assert odds["click(<link[Orders]>)"] > odds["send_msg_to_user('done')"]
+
+
+def test_a_form_that_was_begun_is_not_left_by_a_link():
+    form = FORM.replace("- heading", '- link "Books" [ref=e9]\n- heading')
+    intent = 'Lend the book "Emma" to the reader "Ada Pohl"'
+    recent = "fill(<textbox[Book]>, 'Emma')\n  -> Library http://x/"
+    odds = {}
+    for done in ("", recent):
+        asked = request(form, intent, done)
+        odds[done] = logits(asked)[asked.valid_actions.index("click(<link[Books]>)")]
+    assert odds[recent] < odds[""]
