@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from urllib.parse import urljoin, urlsplit
 
 from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
@@ -80,7 +82,25 @@ def _target(node: PageNode) -> Target:
     return Target(node.role, plain_name(node.name), node.ordinal if node.twins > 1 else 0)
 
 
-def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True) -> tuple[str, ...]:
+def leads_out(page: Page, node: PageNode, allows: Callable[[str], bool]) -> bool:
+    """Whether an element is a link to a page that may not be opened."""
+    if not node.url:
+        return False
+    try:
+        target = urljoin(page.url, node.url)
+        return urlsplit(target).scheme in ("http", "https") and not allows(target)
+    except ValueError:  # What is written there is no address.
+        return False
+
+
+def offered(
+    page: Page,
+    intent: str,
+    *,
+    answers: bool = True,
+    back: bool = True,
+    allows: Callable[[str], bool] = lambda url: True,
+) -> tuple[str, ...]:
     """Return the actions that are possible on a page, in reading order, then those that every page has.
 
     At most `MOST` come from the page's elements. Texts to type come from the task. Answers to a question come from
@@ -91,12 +111,13 @@ def offered(page: Page, intent: str, *, answers: bool = True, back: bool = True)
         intent: The task in words.
         answers: Whether a message to the user ends the task.
         back: Whether there is a page to go back to.
+        allows: Whether an address may be opened. Links to others are not offered.
     """
     values, searched = values_of(intent), topics(intent)
     actions: list[str] = []
     inner = with_controls(page)
     for index, node in enumerate(page.nodes):
-        if node.ref and not node.state("disabled"):
+        if node.ref and not node.state("disabled") and not leads_out(page, node, allows):
             actions += _of(page, index, node, values, searched)
             if not inner[index] and is_plain_control(page, index):
                 actions.append(Call("click", _target(node)).text)

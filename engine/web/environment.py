@@ -217,7 +217,9 @@ class WebEnvironment:
         if self._last is None or self._last.over:
             return ()
         back = self._answers and self._moved
-        found = offered(self._seen.page, self._intent, answers=self._answers, back=back)
+        found = offered(
+            self._seen.page, self._intent, answers=self._answers, back=back, allows=self._driver.gate.allows
+        )
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
         ]

@@ -268,3 +268,105 @@ def test_words_are_compared_by_their_stems():
     ]
     kinds = ["How many cats?", "What is the price?", "Who is it?", "When was it?", "How long did it take?"]
     assert [expected(t) for t in kinds] == ["number", "money", "name", "date", "duration"]
+
+
+def test_links_to_where_nothing_may_be_opened_are_not_offered():
+    page = parse(
+        '- link "Inside" [ref=e1]:\n  - /url: /books\n- link "Outside" [ref=e2]:\n  - /url: https://elsewhere.example/\n'
+        '- link "Script" [ref=e3]:\n  - /url: "javascript:void(0)"\n- link "Broken" [ref=e4]:\n  - /url: "http://[x/"\n',
+        "http://x/",
+        "Library",
+    )
+    given = offered(page, "Show me all books", allows=lambda url: url.startswith("http://x/"))
+    clicked = [action for action in given if action.startswith("click")]
+    assert clicked == [f"click(<link[{name}]>)" for name in ("Inside", "Script", "Broken")]
+    assert "click(<link[Outside]>)" in offered(page, "Show me all books")
+
+
+def test_a_search_that_was_sent_is_no_form_that_was_filled_in():
+    intent = "Reserve the book Persuasion"
+    searched = (
+        "fill(<textbox[Search]>, 'Persuasion')\n  -> Library http://x/\n"
+        "press(<textbox[Search]>, 'Enter')\n  -> Found http://x/search?q=Persuasion"
+    )
+    page = BOOK.replace("Reserve", "Save list")
+
+    def odds(recent):
+        asked = request(page, intent, recent)
+        return logits(asked)[asked.valid_actions.index("click(<button[Save list]>)")]
+
+    assert odds(searched) == odds("click(<link[Books]>)\n  -> Found http://x/search?q=Persuasion")
+    assert odds(searched) < odds("fill(<textbox[Search]>, 'Persuasion')\n  -> Library http://x/")
+
+
+LAMP = """- textbox "Search" [ref=e1]
+- button "Search" [ref=e2]
+- link "Lamps" [ref=e3]
+- heading "Corvid Lamp 112" [level=1] [ref=e4]
+- spinbutton "Quantity" [ref=e5]: "1"
+- button "Add to basket" [ref=e6]
+"""
+
+
+def test_the_amount_is_the_number_of_the_task_that_is_no_part_of_a_name():
+    intent = "Add 2 of the Corvid Lamp 112 to the basket."
+    assert best(LAMP, intent, title="Corvid Lamp 112") == "fill(<spinbutton[Quantity]>, '2')"
+    asked = request(LAMP, intent, title="Corvid Lamp 112")
+    odds = dict(zip(asked.valid_actions, logits(asked), strict=True))
+    assert odds["fill(<spinbutton[Quantity]>, '112')"] < odds["click(<button[Add to basket]>)"]
+
+
+def test_names_are_searched_before_numbers_and_what_was_typed_is_sent():
+    intent = "Order 1 of the Sandpiper Teapot and have it sent to my address."
+    shelf = "\n".join(f'- link "Thing {i}" [ref=e{i}]' for i in range(20, 80))
+    page = f'- textbox "Search" [ref=e1]\n- button "Search" [ref=e2]\n{shelf}\n'
+    assert best(page, intent) == "fill(<textbox[Search]>, 'Sandpiper Teapot')"
+    typed = page.replace('"Search" [ref=e1]', '"Search" [ref=e1]: Sandpiper Teapot')
+    asked = request(typed, intent, "fill(<textbox[Search]>, 'Sandpiper Teapot')\n  -> Library http://x/")
+    shares = np.exp(logits(asked))
+    sent = [asked.valid_actions.index(f"{a}") for a in ("click(<button[Search]>)", "press(<textbox[Search]>, 'Enter')")]
+    assert shares[sent].sum() > 0.5 * shares.sum()
+
+
+def test_a_page_that_is_called_as_the_link_that_the_task_names_is_the_end():
+    page = (
+        '- link "Chairs" [ref=e1]\n- link "Lamps" [ref=e2]\n- heading "Chairs" [level=1] [ref=e3]\n'
+        '- link "Willow Chair" [ref=e4]\n- link "Slate Chair" [ref=e5]\n'
+    )
+    done = "send_msg_to_user('done')"
+    recent = "click(<link[Chairs]>)\n  -> Chairs http://x/chairs"
+    assert best(page, "Show all chairs of the shop.", recent, title="Chairs") == done
+    assert best(page, "Show all chairs of the shop.", title="Home") == "click(<link[Chairs]>)"
+
+
+MENUS = """- list [ref=e1]:
+  - listitem [ref=e2]:
+    - button "Fulfilment" [expanded] [ref=e3]
+    - generic [ref=e4]:
+      - link "Orders" [ref=e5]
+      - link "Partners" [ref=e6]
+  - listitem [ref=e7]:
+    - button "Customers" [ref=e8]
+- link "Stocks" [ref=e9]
+"""
+
+
+def test_a_menu_that_was_opened_is_no_form_that_was_sent_and_is_looked_into():
+    intent = "Add the fulfilment partner Umber Workshop."
+    recent = "click(<button[Fulfilment]>)\n  -> Library http://x/"
+    assert best(MENUS, intent, recent) == "click(<link[Partners]>)"
+    asked = request(MENUS, intent, recent)
+    odds = dict(zip(asked.valid_actions, logits(asked), strict=True))
+    assert odds["click(<link[Orders]>)"] > odds["click(<link[Stocks]>)"]
+    assert odds["click(<link[Orders]>)"] > odds["send_msg_to_user('done')"]
+
+
+def test_a_form_that_was_begun_is_not_left_by_a_link():
+    form = FORM.replace("- heading", '- link "Books" [ref=e9]\n- heading')
+    intent = 'Lend the book "Emma" to the reader "Ada Pohl"'
+    recent = "fill(<textbox[Book]>, 'Emma')\n  -> Library http://x/"
+    odds = {}
+    for done in ("", recent):
+        asked = request(form, intent, done)
+        odds[done] = logits(asked)[asked.valid_actions.index("click(<link[Books]>)")]
+    assert odds[recent] < odds[""]

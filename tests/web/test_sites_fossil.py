@@ -35,12 +35,12 @@ def test_a_site_comes_up_is_changed_put_back_and_ended(tmp_path: Path) -> None:
         assert sites.up(("fossil",), stay=False)[0].pid == status.pid  # It runs already.
         client = SiteClient()
         client.login(status.url, Fossil.logins["gitlab"])
-        client.get("/tktnew")
+        client.get("/larder/tktnew")
         client.submit({"title": "Cold soup"}, form="tktnew", button="preview")
         client.submit({}, form="tktnew", button="submit")
-        assert "Cold soup" in client.get("/rptview?rn=1")
+        assert "Cold soup" in client.get("/larder/rptview?rn=1")
         sites.reset(("fossil",))
-        assert "Cold soup" not in client.get("/rptview?rn=1")
+        assert "Cold soup" not in client.get("/larder/rptview?rn=1")
         assert "Crash on save" in client.text
         assert sites.down(("fossil",)) == ("fossil",)
         assert sites.status(("fossil",))[0].state == "down"

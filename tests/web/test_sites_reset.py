@@ -54,7 +54,7 @@ def elsewhere(web: Path) -> dict[str, str]:
     ("sites", "tasks", "pages"),
     [
         ("shop", (32, 46), ("/search/?q=backpack", "/catalogue/eider-backpack-133_28/", "/catalogue/")),
-        ("fossil", (11, 19), ("/rptview?rn=1", "/wiki?name=Setup", "/timeline")),
+        ("fossil", (11, 19), ("/larder/rptview?rn=1", "/larder/wiki?name=Setup", "/larder/timeline")),
         ("forum", (128, 133), ("/", "/category/25/weather/", "/topic/active/")),
     ],
     indirect=["sites"],
@@ -114,18 +114,18 @@ def test_two_sessions_have_a_site_each_and_nobody_else_changes_it(sites: Sites) 
         clients = [SiteClient(), SiteClient()]
         for client, url in zip(clients, (base, f"http://{real}"), strict=True):
             client.login(url, SITES["fossil"].logins["gitlab"])
-            client.get(f"{url}/tktnew")
+            client.get(f"{url}/larder/tktnew")
             client.submit({"title": f"Soup of {url}"}, form="tktnew", button="preview")
             client.submit({}, form="tktnew", button="submit")
         two.reset()
-        assert f"Soup of {base}" in clients[0].get(f"{base}/rptview?rn=1")
-        assert "Soup of" not in clients[1].get(f"http://{real}/rptview?rn=1")
+        assert f"Soup of {base}" in clients[0].get(f"{base}/larder/rptview?rn=1")
+        assert "Soup of" not in clients[1].get(f"http://{real}/larder/rptview?rn=1")
         for forbidden in (sites.reset, sites.down):
             with pytest.raises(
                 UsageError, match=r"the site fossil belongs to web:local-1 in process \d+ now"
             ):
                 forbidden()
-        assert f"Soup of {base}" in clients[0].get(f"{base}/rptview?rn=1")
+        assert f"Soup of {base}" in clients[0].get(f"{base}/larder/rptview?rn=1")
     finally:
         two.close()
         one.close()
@@ -146,14 +146,14 @@ def test_a_second_session_leaves_the_site_of_the_first_alone(sites: Sites, brows
 
     with closing(open_web("web:local-11", sites.saves, {})) as first:
         begun = first.reset(1)
-        done(first, f"goto('{sites.urls()['gitlab']}/tktnew')")
+        done(first, f"goto('{sites.urls()['gitlab']}/larder/tktnew')")
         done(first, "fill(<textbox[]#1>, 'Slow search page')")
         with closing(open_web("web:local-11", sites.saves, {})) as second:
             assert second.reset(1).place == begun.place
             assert second.info == first.info
             for button in ("Preview", "Submit"):
                 done(first, f"click(<button[{button}]>)")
-            tickets = f"goto('{sites.urls()['gitlab']}/rptview?rn=1')"
+            tickets = f"goto('{sites.urls()['gitlab']}/larder/rptview?rn=1')"
             assert "Slow search page" in done(first, tickets).description
             page = done(second, tickets).description.partition("BEGIN PAGE")[2]  # What comes before is the task.
             assert "Crash on save" in page

@@ -8,19 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from engine.web.sites import fossil_data as data
+from engine.web.sites import fossil_projects as projects
 from engine.web.tasks.suites import LOCAL
 from tests.web.solving import SOLUTIONS
 
 NAME = "400-code.json"
 FIRST = 400
-BASE = "__GITLAB__"
+ROOT = "__GITLAB__"
+BASE = f"{ROOT}/larder"
 TITLES = [title for title, *_ in (*data.TICKETS, *data.MORE_TICKETS)]
 
 
 class Written:
-    """The tasks and solutions so far."""
+    """The tasks and solutions so far.
+
+    Attributes:
+        project: The project that the next ones are about. Those of Larder begin there, the others at the list of all.
+    """
 
     def __init__(self) -> None:
+        self.project = "larder"
         self.tasks: list[dict[str, Any]] = []
         self.solutions: list[dict[str, Any]] = []
         self._templates: dict[str, int] = {}
@@ -28,17 +35,19 @@ class Written:
     def add(
         self, template: str, values: Mapping[str, str], checks: list[Any], right: list[Any], wrong: list[Any]
     ) -> None:
-        """Add a task and its solutions; a step ["get", PATH] opens a page of the site."""
+        """Add a task and its solutions; a step ["get", PATH] opens a page of the project."""
         number, intent = FIRST + len(self.tasks), template
         for name, value in values.items():
             intent = intent.replace("{{" + name + "}}", value)
+        start = BASE if self.project == "larder" else ROOT
         self.tasks.append({
-            "task_id": number, "sites": ["gitlab"], "start_urls": [f"{BASE}/"],
+            "task_id": number, "sites": ["gitlab"], "start_urls": [f"{start}/"],
             "intent_template_id": self._templates.setdefault(template, FIRST + len(self._templates)),
             "intent": intent, "intent_template": template, "instantiation_dict": dict(values), "eval": checks,
             "revision": 1,
         })  # fmt: skip
-        played = [[[s[0], BASE + s[1]] if s[0] == "get" else s for s in steps] for steps in (right, wrong)]
+        base = f"{ROOT}/{self.project}"
+        played = [[[s[0], base + s[1]] if s[0] == "get" else s for s in steps] for steps in (right, wrong)]
         self.solutions.append({"task_id": number, "right": played[0], "wrong": played[1]})
 
     def ask(
@@ -53,7 +62,7 @@ class Written:
 
     def go(self, template: str, values: Mapping[str, str], *pages: str) -> None:
         """Add a task that ends on a page, which may have several addresses."""
-        urls: Any = [BASE + page for page in pages]
+        urls: Any = [f"{ROOT}/{self.project}{page}" for page in pages]
         expected = {"url": urls if pages[1:] else urls[0], "http_method": "GET", "response_status": 200}
         checks = [_done("navigate"), {"evaluator": "NetworkEventEvaluator", "expected": expected}]
         self.add(template, values, checks, [["get", pages[0]]], [])
@@ -74,6 +83,8 @@ class Written:
             posted: A request that must have been sent, for texts, which the database keeps compressed.
         """
         state = {"evaluator": "StateEvaluator", "site": "gitlab", "query": query, "expected": rows}
+        if self.project != "larder":
+            state["file"] = f"{self.project}.fossil"
         sent = [{"evaluator": "NetworkEventEvaluator", "expected": posted}] if posted else []
         self.add(template, values, [_done("mutate"), *sent, state], right, wrong)
 
@@ -102,6 +113,7 @@ def made() -> Written:
     _asked(written)
     _opened(written)
     _changed(written)
+    _of_other_projects(written)
     return written
 
 
@@ -253,6 +265,93 @@ def _changed(written: Written) -> None:
             [["get", "/ci_edit?r=release-1.0"], ["submit", fields, "ci_edit", "preview"],
              ["submit", {}, "ci_edit", "apply"]],
         )  # fmt: skip
+
+
+def _of_other_projects(written: Written) -> None:
+    def ticket(title: str, page: str = "tktview") -> list[Any]:
+        found = {"orchard": projects.ORCHARD, "loom": projects.LOOM}[written.project].tickets
+        number = [each[0] for each in found].index(title)
+        return ["get", f"/{page}/{data.ticket_id(number, written.project)}"]
+
+    def member(user: str) -> list[Any]:
+        return [["get", "/setup_ulist"], ["follow", rf"href='(setup_uedit\?id=\d+)'>{user}</a>"]]
+
+    written.project = "orchard"
+    written.ask("How many branches has the project {{project}} besides the trunk?", {"project": "Orchard"},
+                len(projects.ORCHARD.branches),
+                [["get", "/brlist"], ["count", r"timeline\?r=(?!trunk)[a-z-]+\">"]],
+                "4")  # fmt: skip
+    written.ask("Which member of the project {{project}} may only read? Give the user name.", {"project": "Orchard"},
+                "jonas", [["get", "/setup_ulist"], ["read", r">(\w+)</a>\s*<td>u\s"]], "olek")  # fmt: skip
+    written.ask("Who opened the ticket that asks to merge the branch {{branch}} of the project {{project}}? Give the "
+                "user name.", {"branch": "frost", "project": "Orchard"}, "ines",
+                [ticket("Merge the branch frost"), ["read", r"(\w+)@orchard\.example"]], "priya")  # fmt: skip
+    written.go("Open the list of the members of the project {{project}}.", {"project": "Orchard"}, "/setup_ulist")
+    written.change(
+        "Make {{who}} a developer of the project {{project}}.", {"who": "Jonas Weber", "project": "Orchard"},
+        "SELECT login FROM user WHERE cap LIKE '%v%' AND login NOT IN ('worker', 'anonymous') ORDER BY login",
+        [["ines"], ["jonas"], ["olek"], ["priya"]],
+        [*member("jonas"), ["submit", {"av": "on"}, "setup_uedit", "apply"]],
+        [*member("jonas"), ["submit", {"ai": "on"}, "setup_uedit", "apply"]],
+    )  # fmt: skip
+    new = {"login": "petra", "info": "Petra Novak", "pw": "petra-pass", "au": "on"}
+    written.change(
+        "Make somebody new a member of the project {{project}} who may only read: user name {{user}}, name {{name}}, "
+        "password {{password}}.",
+        {"project": "Orchard", "user": new["login"], "name": new["info"], "password": new["pw"]},
+        "SELECT info, cap FROM user WHERE login = 'petra'", [["Petra Novak", "u"]],
+        [["get", "/setup_uedit"], ["submit", new, "setup_uedit", "apply"]],
+        [["get", "/setup_uedit"], ["submit", {**new, "av": "on"}, "setup_uedit", "apply"]],
+    )  # fmt: skip
+    written.change(
+        "Close the branch {{branch}} of the project {{project}}.", {"branch": "grafting", "project": "Orchard"},
+        "SELECT b.value FROM tagxref c JOIN tag t ON t.tagid = c.tagid JOIN tagxref b ON b.rid = c.rid JOIN tag n ON "
+        "n.tagid = b.tagid WHERE t.tagname = 'closed' AND c.tagtype > 0 AND n.tagname = 'branch'", [["grafting"]],
+        [["get", "/ci_edit?r=grafting"], ["submit", {"close": "on"}, "ci_edit", "preview"],
+         ["submit", {}, "ci_edit", "apply"]],
+        [["get", "/ci_edit?r=pruning"], ["submit", {"close": "on"}, "ci_edit", "preview"],
+         ["submit", {}, "ci_edit", "apply"]],
+    )  # fmt: skip
+    loud = {"newbr": "on", "brname": "loud"}
+    written.change(
+        'Move the last check-in of the branch {{branch}} of the project {{project}} to a new branch {{new}}.',
+        {"branch": "frost", "project": "Orchard", "new": "loud"},
+        "SELECT e.comment FROM tagxref b JOIN tag n ON n.tagid = b.tagid JOIN event e ON e.objid = b.rid "
+        "WHERE n.tagname = 'branch' AND b.value = 'loud'", [["Ring it louder"]],
+        [["get", "/ci_edit?r=frost"], ["submit", loud, "ci_edit", "preview"], ["submit", {}, "ci_edit", "apply"]],
+        [["get", "/ci_edit?r=pruning"], ["submit", loud, "ci_edit", "preview"], ["submit", {}, "ci_edit", "apply"]],
+    )  # fmt: skip
+    done = {"status": "Closed", "resolution": "Fixed"}
+    send = [["submit", done, "tktedit", "preview"], ["submit", {}, "tktedit", "submit"]]
+    written.change(
+        "The branch {{branch}} of the project {{project}} was merged. Set the status of the ticket that asks for it to "
+        "Closed and its resolution to Fixed.", {"branch": "pruning", "project": "Orchard"},
+        "SELECT title, resolution FROM ticket WHERE status = 'Closed'", [["Merge the branch pruning", "Fixed"]],
+        [ticket("Merge the branch pruning", "tktedit"), *send],
+        [ticket("Merge the branch frost", "tktedit"), *send],
+    )  # fmt: skip
+    written.project = "loom"
+    written.ask('In which of the projects is the ticket "{{title}}"?', {"title": "Thread count is wrong for wool"},
+                "Loom", [["get", "/rptview?rn=1"], ["read", "<title>(Loom)"]], "Orchard")  # fmt: skip
+    written.ask("How many threads per cm has {{yarn}}, according to the wiki of the project {{project}}?",
+                {"yarn": "silk", "project": "Loom"}, 32,
+                [["get", "/wiki?name=Yarns"], ["read", r"silk\s*</td>\s*<td>\s*(\d+)"]], "14")  # fmt: skip
+    written.ask("On which day is the merge of the branch {{branch}} of the project {{project}} decided?",
+                {"branch": "linen", "project": "Loom"}, "12 December",
+                [ticket("Merge the branch linen"), ["read", r"on (\d+ December)"]], "12 November")  # fmt: skip
+    written.go("Open the list of the branches of the project {{project}}.", {"project": "Loom"}, "/brlist")
+    asked = {"title": "Merge the branch twelve-pedals", "type": "Feature_Request", "severity": "Minor",
+             "icomment": "It is ready."}  # fmt: skip
+    written.change(
+        'Ask in the project {{project}} for a merge of the branch {{branch}}: open a ticket "{{title}}" of the type '
+        'Feature_Request, with the severity Minor and the description "{{text}}".',
+        {"project": "Loom", "branch": "twelve-pedals", "title": asked["title"], "text": asked["icomment"]},
+        "SELECT t.type, t.severity, c.icomment FROM ticket t JOIN ticketchng c ON c.tkt_id = t.tkt_id "
+        f"WHERE t.title = '{asked['title']}'", [["Feature_Request", "Minor", "It is ready."]],
+        [["get", "/tktnew"], ["submit", asked, "tktnew", "preview"], ["submit", {}, "tktnew", "submit"]],
+        [["get", "/tktnew"], ["submit", {**asked, "severity": "Severe"}, "tktnew", "preview"],
+         ["submit", {}, "tktnew", "submit"]],
+    )  # fmt: skip
 
 
 def files() -> dict[Path, str]:

@@ -207,16 +207,19 @@ def artifact(cards: Sequence[str]) -> bytes:
     return body + b"Z " + hashlib.md5(body, usedforsecurity=False).hexdigest().encode() + b"\n"
 
 
-def ticket_id(number: int) -> str:
-    """Return the id of ticket `number` (index into TICKETS), 40 hexadecimal digits."""
-    return hashlib.sha1(f"larder ticket {number}".encode(), usedforsecurity=False).hexdigest()
+def ticket_id(number: int, project: str = "larder") -> str:
+    """Return the id of ticket `number` of a project (index into TICKETS), 40 hexadecimal digits."""
+    return hashlib.sha1(f"{project} ticket {number}".encode(), usedforsecurity=False).hexdigest()
 
 
 @dataclass(slots=True)
-class _Clock:
+class Clock:
+    """Time that goes on by hours, written as cards have it."""
+
     now: datetime
 
     def tick(self, hours: float) -> str:
+        """Let so many hours pass; return the time."""
         self.now += timedelta(seconds=round(hours * 3600))
         return self.now.strftime("%Y-%m-%dT%H:%M:%S.000")
 
@@ -226,7 +229,7 @@ def artifacts() -> Iterator[bytes]:
     rng = random.Random(SEED)
     trunk: list[tuple[str, dict[str, str]]] = []
     yield from _checkins(rng, trunk)
-    clock = _Clock(datetime(2025, 3, 3, 8, 0))
+    clock = Clock(datetime(2025, 3, 3, 8, 0))
     for number, (title, kind, status, severity, priority, subsystem, reporter, comment) in enumerate(
         (*TICKETS, *MORE_TICKETS)
     ):
@@ -237,18 +240,24 @@ def artifacts() -> Iterator[bytes]:
             "status": status, "subsystem": subsystem, "title": title, "type": kind,
             "login": reporter, "mimetype": "text/plain", "private_contact": f"{reporter}@larder.example",
         }  # fmt: skip
-        cards = [f"D {clock.tick(rng.uniform(20, 90))}"]
-        cards += [f"J {name} {encode(fields[name])}" for name in sorted(fields)]
-        yield artifact([*cards, f"K {ticket_id(number)}", f"U {reporter}"])
-    clock = _Clock(datetime(2025, 3, 10, 9, 0))
+        yield ticket_of(clock.tick(rng.uniform(20, 90)), fields, ticket_id(number))
+    clock = Clock(datetime(2025, 3, 10, 9, 0))
     for page, (author, text) in PAGES.items():
-        when = clock.tick(rng.uniform(20, 60))
-        size = len(text.encode())
-        yield artifact(
-            [f"D {when}", f"L {encode(page)}", "N text/x-markdown", f"U {author}", f"W {size}", text]
-        )
+        yield page_of(clock.tick(rng.uniform(20, 60)), page, author, text)
     yield from _branches(rng, trunk)
     yield from _talk(rng)
+
+
+def ticket_of(when: str, fields: Mapping[str, str], key: str) -> bytes:
+    """Return a ticket with these fields, written by its `login`."""
+    cards = [f"J {name} {encode(fields[name])}" for name in sorted(fields)]
+    return artifact([f"D {when}", *cards, f"K {key}", f"U {fields['login']}"])
+
+
+def page_of(when: str, name: str, author: str, text: str) -> bytes:
+    """Return a page of the wiki in Markdown."""
+    size = len(text.encode())
+    return artifact([f"D {when}", f"L {encode(name)}", "N text/x-markdown", f"U {author}", f"W {size}", text])
 
 
 def name_of(content: bytes) -> str:
@@ -258,7 +267,7 @@ def name_of(content: bytes) -> str:
 
 def _branches(rng: random.Random, trunk: Sequence[tuple[str, dict[str, str]]]) -> Iterator[bytes]:
     """Yield the check-ins of the branches, and those that merge them into the trunk."""
-    clock = _Clock(datetime(2025, 8, 5, 9, 0))
+    clock = Clock(datetime(2025, 8, 5, 9, 0))
     tip, texts = trunk[-1][0], dict(trunk[-1][1])
     for branch, (number, who, comments, files, merged) in BRANCHES.items():
         parent, here = trunk[number][0], dict(trunk[number][1])
@@ -266,21 +275,22 @@ def _branches(rng: random.Random, trunk: Sequence[tuple[str, dict[str, str]]]) -
             here[file] += f"{branch} {row}\n"
             tags = [f"T *branch * {branch}", f"T *sym-{branch} *", "T -sym-trunk *"] if row == 0 else []
             yield here[file].encode()
-            manifest = _manifest(comment, clock.tick(rng.uniform(5, 60)), here, [parent], tags, who)
+            manifest = manifest_of(comment, clock.tick(rng.uniform(5, 60)), here, [parent], tags, who)
             parent = name_of(manifest)
             yield manifest
         if merged:
             for file in files:
                 texts[file] += f"merge {branch}\n"
                 yield texts[file].encode()
-            manifest = _manifest(f"Merge {branch}", clock.tick(9), texts, [tip, parent], [], "mara")
+            manifest = manifest_of(f"Merge {branch}", clock.tick(9), texts, [tip, parent], [], "mara")
             tip = name_of(manifest)
             yield manifest
 
 
-def _manifest(
+def manifest_of(
     comment: str, when: str, texts: Mapping[str, str], parents: Sequence[str], tags: Sequence[str], who: str
 ) -> bytes:
+    """Return a check-in with these files, by name, and parents."""
     files = [f"F {encode(each)} {name_of(texts[each].encode())}" for each in sorted(texts)]
     origin = [f"P {' '.join(parents)}"] if parents else []
     return artifact([f"C {encode(comment)}", f"D {when}", *files, *origin, *tags, f"U {who}"])
@@ -288,7 +298,7 @@ def _manifest(
 
 def _talk(rng: random.Random) -> Iterator[bytes]:
     """Yield later comments on tickets, and the posts of the project's forum."""
-    clock = _Clock(datetime(2025, 9, 1, 8, 0))
+    clock = Clock(datetime(2025, 9, 1, 8, 0))
     titles = [title for title, *_ in TICKETS]
     for title, who, text in REMARKS:
         when = clock.tick(rng.uniform(4, 40))
@@ -300,7 +310,7 @@ def _talk(rng: random.Random) -> Iterator[bytes]:
 
 def threads() -> dict[str, list[bytes]]:
     """Return the posts of the forum by the title of their thread, the same at each call."""
-    rng, clock = random.Random(SEED), _Clock(datetime(2025, 9, 20, 8, 0))
+    rng, clock = random.Random(SEED), Clock(datetime(2025, 9, 20, 8, 0))
     made: dict[str, list[bytes]] = {}
     for title, posts in THREADS:
         written = made.setdefault(title, [])
@@ -323,7 +333,7 @@ def thread_id(title: str) -> str:
 
 def _checkins(rng: random.Random, made: list[tuple[str, dict[str, str]]]) -> Iterator[bytes]:
     """Yield the check-ins of the trunk; `made` gets the name and the files of each."""
-    clock = _Clock(datetime(2025, 3, 1, 9, 0))
+    clock = Clock(datetime(2025, 3, 1, 9, 0))
     texts = {file: f"{file} of {PROJECT}\n" for file in FILES}
     parent = ""
     people = list(PEOPLE)
@@ -337,7 +347,7 @@ def _checkins(rng: random.Random, made: list[tuple[str, dict[str, str]]]) -> Ite
         what = f"{verb} {file.rpartition('/')[2]}" if number else "Begin"
         begin = [] if parent else ["T *branch * trunk", "T *sym-trunk *"]
         when = clock.tick(rng.uniform(30, 220))
-        manifest = _manifest(what, when, texts, [parent] if parent else [], begin, who)
+        manifest = manifest_of(what, when, texts, [parent] if parent else [], begin, who)
         parent = name_of(manifest)
         made.append((parent, dict(texts)))
         yield manifest

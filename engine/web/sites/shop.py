@@ -29,7 +29,7 @@ class Shop(DjangoSite):
             {"Username": ADMIN[0], "Password": ADMIN[1]}, "",
         ),
     }  # fmt: skip
-    health = "/catalogue/"
+    health = "/accounts/login/"
     packages: tuple[str, ...] = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4")
     build_s = 60
     database = "shop.sqlite3"

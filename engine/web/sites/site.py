@@ -9,7 +9,7 @@ from typing import Protocol
 
 from engine.paths import ensure_folder
 
-VERSION = 4
+VERSION = 5
 """Version of the data of all sites. Original data with another number is built again."""
 
 

@@ -1,6 +1,7 @@
 """Checks the state of a site after an episode: what a query reads from its database must be as the task says.
 
-A check in a task's `eval` has `evaluator` (NAME), `site`, `query` (SQL) and `expected` (rows).
+A check in a task's `eval` has `evaluator` (NAME), `site`, `query` (SQL) and `expected` (rows). A site with several
+databases has them in one folder; `file` names another than its main one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def check(wanted: Sequence[Mapping[str, Any]], databases: Mapping[str, Path]) ->
         file = databases.get(each["site"])
         if file is None:
             return None, f"only the {each['site']} site of `jitrl web up` tells its state, and this is another one"
+        file = file.with_name(each.get("file", file.name))
         try:
             with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
                 rows = [list(row) for row in database.execute(each["query"])]
