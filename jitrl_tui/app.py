@@ -23,18 +23,18 @@ from textual.screen import Screen
 from engine import waits
 from engine.errors import UsageError
 from engine.paths import usual_saves
-from jitrl_tui import crash, shutdown
 from jitrl_tui.driver import SafeLines, sturdy
 from jitrl_tui.host import Host
-from jitrl_tui.output import clean
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.plain.terminal import wants_plain
 from jitrl_tui.preferences import used, usual_delay
+from jitrl_tui.runs.source import LiveSource
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.run_base import RunningScreen
-from jitrl_tui.source import LiveSource
+from jitrl_tui.system import crash, shutdown
+from jitrl_tui.system.output import clean
 from jitrl_tui.themes import CYCLE, DARK, OWN, quiet_colours
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     """Return a source that continues a saved session. If it ends without a step, the session is deleted."""
     from engine.session.edits import discard_unplayed
     from engine.session.loop import Session
-    from jitrl_tui.expected import before_paying
+    from jitrl_tui.runs.expected import before_paying
 
     return LiveSource(
         lambda emit: Session(saved, saves, emit, interactive=True),
@@ -356,9 +356,9 @@ def run_replay(path: Path, saves: Path | None = None, *, in_lines: bool = False,
         return run_recording_plain(path, usual_delay() if paced else None)
     from engine.session import recording
     from engine.web.browser.pages import PageStore
-    from jitrl_tui.replay import ReplaySource
+    from jitrl_tui.runs.replay import ReplaySource
+    from jitrl_tui.runs.session_files import SessionFiles
     from jitrl_tui.screens.watch import WatchScreen
-    from jitrl_tui.session_files import SessionFiles
 
     delay = usual_delay()
     folder = path if path.is_dir() else path.parent
@@ -391,8 +391,8 @@ def home_screen(saves: Path, games: str | None) -> HomeScreen:
 def _watch(saved: SavedSession, saves: Path, *, paused: bool = False) -> WatchScreen:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
+    from jitrl_tui.runs.session_files import SessionFiles
     from jitrl_tui.screens.watch import WatchScreen
-    from jitrl_tui.session_files import SessionFiles
 
     play = saved.kind == "play"
     return WatchScreen(

@@ -14,7 +14,7 @@ from jitrl_tui.plain.terminal import wants_plain
 from jitrl_tui.screens.bench import BenchScreen
 
 if TYPE_CHECKING:
-    from jitrl_tui.bench_source import BenchSource
+    from jitrl_tui.runs.bench_source import BenchSource
 
 INTERRUPTED = 130
 """Exit code of a run that was left before its end."""

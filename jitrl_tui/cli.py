@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jitrl_tui.arguments import EVERYWHERE, Parser
-from jitrl_tui.output import guard, silence
+from jitrl_tui.system.output import guard, silence
 
 if TYPE_CHECKING:
     from engine.trust import NotConfirmed
@@ -157,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     settle_home()
     handler: Callable[[argparse.Namespace], int] = args.handler or _home
-    from jitrl_tui import logs
+    from jitrl_tui.system import logs
 
     try:
         _follow_preferences(args)

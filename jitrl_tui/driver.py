@@ -25,7 +25,7 @@ from textual.message import Message
 
 from engine.wait import readable
 from jitrl_tui.host import Host
-from jitrl_tui.output import unsafe
+from jitrl_tui.system.output import unsafe
 
 
 class SafeLines(LineFilter):

@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 
 from jitrl_tui.command_table import Key, do
 from jitrl_tui.pictures.terminal import Graphics
-from jitrl_tui.source import Source
+from jitrl_tui.runs.source import Source
 from jitrl_tui.widgets.lines import ACCENT
 
 if TYPE_CHECKING:

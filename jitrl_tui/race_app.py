@@ -9,7 +9,7 @@ from rich.text import Text
 from engine import waits
 from engine.session.race import SavedRace
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.race_source import LiveRace, RecordedRace
+from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 from jitrl_tui.screens.race import RaceScreen
 
 

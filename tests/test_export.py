@@ -17,9 +17,9 @@ from engine.records import Decided, EpisodeEnded, Stepped
 from engine.session import recording, tables
 from engine.session.candidates import CandidateRow, candidate_rows
 from engine.texts import cell
-from jitrl_tui import curves
 from jitrl_tui.cli import main
-from jitrl_tui.episode_costs import EpisodeCost
+from jitrl_tui.runs import curves
+from jitrl_tui.runs.episode_costs import EpisodeCost
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
 

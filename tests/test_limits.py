@@ -29,9 +29,9 @@ from engine.records import (
 )
 from engine.session import recording, store
 from engine.settings import SessionConfig
-from jitrl_tui.history import scores_of
-from jitrl_tui.replay import ReplaySource
-from jitrl_tui.source import Inbox
+from jitrl_tui.runs.history import scores_of
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import Inbox
 from tests.hostile import DEEP, JSON, NUMBERS, TEXTS, check_sentence, nested, records, spoiled, values
 
 START = SessionStarted("s", EnvironmentInfo("g", "G", "game/g"), "jitrl", "m", 1, "default", 1, 60, {"beta": 1.0})

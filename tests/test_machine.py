@@ -13,8 +13,8 @@ import pytest
 
 from engine import paths
 from engine.bench import suite as suites
-from jitrl_tui import output
 from jitrl_tui.cli import main
+from jitrl_tui.system import output
 
 BOM = "\ufeff"
 

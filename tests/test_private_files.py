@@ -10,7 +10,7 @@ import pytest
 
 from engine import disk
 from engine.paths import ensure_folder, saves_folder
-from jitrl_tui import crash
+from jitrl_tui.system import crash
 from tests.commands import jitrl
 
 
@@ -95,7 +95,7 @@ def test_a_database_is_private_with_all_that_belongs_to_it(tmp_path):
 
 def test_a_crash_is_written_to_a_new_private_file_without_keys(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-somebody")
-    monkeypatch.setattr("jitrl_tui.crash.time.strftime", lambda form: "20260101-000000")
+    monkeypatch.setattr("jitrl_tui.system.crash.time.strftime", lambda form: "20260101-000000")
     log = tmp_path / "log"
     log.mkdir()
     aim = tmp_path / "aim"

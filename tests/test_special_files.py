@@ -12,7 +12,7 @@ import pytest
 from engine.disk import Unreadable, open_descriptor, read_bytes, shown
 from engine.games.catalogue import shipped
 from engine.gym.unfit import Unfit
-from jitrl_tui.view import clean
+from jitrl_tui.runs.view import clean
 from tests.commands import jitrl
 
 

@@ -9,8 +9,8 @@ import types
 
 import pytest
 
-from jitrl_tui import trackers
 from jitrl_tui.cli import main
+from jitrl_tui.runs import trackers
 
 PLAY = ("run", "pantry", "--model", "prior/verbs", "--episodes", "2", "--steps", "4", "--quiet")
 

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from engine.paths import saves_folder
-from jitrl_tui.output import clean
+from jitrl_tui.system.output import clean
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -27,8 +27,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the comparison on the screen, or print it; return the exit code."""
     from engine.session.store import recorded
-    from jitrl_tui import comparison_texts
     from jitrl_tui.plain.terminal import wants_plain
+    from jitrl_tui.runs import comparison_texts
 
     saves = saves_folder(args.saves)
     paths = recorded(saves, args.a), recorded(saves, args.b)

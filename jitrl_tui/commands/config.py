@@ -13,7 +13,7 @@ from typing import Any
 from engine.disk import shown
 from engine.errors import UsageError
 from engine.settings import GROUPS, Settings, differences
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

@@ -12,8 +12,8 @@ from engine.errors import UsageError
 from engine.paths import saves_folder
 
 if TYPE_CHECKING:
-    from jitrl_tui.curves import Curve
-    from jitrl_tui.history import Past
+    from jitrl_tui.runs.curves import Curve
+    from jitrl_tui.runs.history import Past
 
 FORMAT = 1
 """Number of the format of `--json`."""
@@ -40,7 +40,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print or write the curves; return the exit code."""
-    from jitrl_tui import curves, history
+    from jitrl_tui.runs import curves, history
 
     saves = saves_folder(args.saves)
     own, rows = _session(args.session, saves)
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _session(name: str, saves: Path) -> Past:
     """Return a session by its name, its folder or its recording, with its finished episodes."""
     from engine.session import recording, store
-    from jitrl_tui import history
+    from jitrl_tui.runs import history
 
     path = store.recorded(saves, name)
     file = path / recording.FILE_NAME if path.is_dir() else path
@@ -89,7 +89,7 @@ def _plain(curve: Curve) -> dict[str, Any]:
 
 def _lines(found: list[Curve]) -> list[str]:
     """Return a table: a line for each measure of each curve."""
-    from jitrl_tui.curves import MEASURES, UNKNOWN
+    from jitrl_tui.runs.curves import MEASURES, UNKNOWN
 
     lines = []
     for curve in found:

@@ -135,7 +135,7 @@ def _saves(args: argparse.Namespace) -> Iterator[Check]:
     writable = os.access(folder, os.W_OK)
     yield Check("saves", "ok" if writable else "fail", f"{folder} ({free:,.0f} MB free)",
                 f"make {folder} writable, or choose another with --saves DIR")  # fmt: skip
-    from jitrl_tui import logs
+    from jitrl_tui.system import logs
 
     file = logs.file_in(folder)
     size = f" ({file.stat().st_size / 2**10:,.0f} kB)" if file.is_file() else " (nothing was written yet)"

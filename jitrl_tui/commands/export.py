@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import shown
 from engine.errors import UsageError
 from engine.paths import ensure_folder, saves_folder
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.session.candidates import CandidateRow

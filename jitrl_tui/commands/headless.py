@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import StorageError
 from engine.wait import signals_in_threads
-from jitrl_tui import shutdown
-from jitrl_tui.expected import before_paying
-from jitrl_tui.output import rewrite
+from jitrl_tui.runs.expected import before_paying
+from jitrl_tui.system import shutdown
+from jitrl_tui.system.output import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
 
 def tracked(tool: str | None, saves: Path, saved: SavedSession, session: Session, progress: RunProgress) -> None:
     """Write the finished episodes of a session for the tool of `--track`, None for none. A failure is told."""
-    from jitrl_tui.trackers import of_episode, track
+    from jitrl_tui.runs.trackers import of_episode, track
 
     if tool is None or progress.started is None or not session.results:
         return

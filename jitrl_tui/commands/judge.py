@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import UsageError
 from engine.paths import cache_folder, saves_folder
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.session.reward_agreement import Agreement, JudgedEpisode

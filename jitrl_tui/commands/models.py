@@ -12,7 +12,7 @@ from engine.errors import ModelError, UsageError
 from engine.paths import cache_folder, saves_folder
 from engine.settings import Settings
 from jitrl_tui.commands import judge
-from jitrl_tui.output import rewrite
+from jitrl_tui.system.output import rewrite
 
 if TYPE_CHECKING:
     from engine.llm.reading.capability import Capability

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine import agents, environments, values
 from engine.errors import UsageError, meant
 from engine.settings import PROFILES, SessionConfig, Settings
-from jitrl_tui.start_checks import check_game
+from jitrl_tui.runs.start_checks import check_game
 
 if TYPE_CHECKING:
     from engine.session.orders import Orders

@@ -16,7 +16,7 @@ from engine.paths import saves_folder
 from engine.settings import PROFILES, SessionConfig
 from engine.wait import signals_in_threads
 from jitrl_tui.commands.options import change, one_game
-from jitrl_tui.output import clean, note
+from jitrl_tui.system.output import clean, note
 
 if TYPE_CHECKING:
     from engine.session.race import SavedRace
@@ -123,7 +123,7 @@ def arm(text: str, args: argparse.Namespace) -> tuple[str, SessionConfig]:
 
 def _screen(race: SavedRace, saves: Path, *, replay: bool, speed: float) -> int:
     from jitrl_tui.race_app import run_race_app
-    from jitrl_tui.race_source import LiveRace, RecordedRace
+    from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 
     delay = 1.0 / speed if speed > 0 else 0.0
     code = run_race_app(RecordedRace(race) if replay else LiveRace(race, saves), race, saves, delay=delay)
@@ -135,8 +135,8 @@ def _screen(race: SavedRace, saves: Path, *, replay: bool, speed: float) -> int:
 def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     """Run or replay a race in lines; return the exit code."""
     from engine.session.race import Race, RacerEvent, moments
-    from jitrl_tui import shutdown
-    from jitrl_tui.race_view import RaceLines, RaceView, as_json
+    from jitrl_tui.runs.race_view import RaceLines, RaceView, as_json
+    from jitrl_tui.system import shutdown
 
     view, lock = RaceView(race), threading.Lock()
     lines = RaceLines(view)

@@ -13,8 +13,8 @@ from engine.paths import saves_folder
 from jitrl_tui.commands.headless import play, result_of, tracked, verdict, write
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.commands.run_suite import new_suite, run_suite
-from jitrl_tui.start_checks import check_game
-from jitrl_tui.trackers import TOOLS, check
+from jitrl_tui.runs.start_checks import check_game
+from jitrl_tui.runs.trackers import TOOLS, check
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

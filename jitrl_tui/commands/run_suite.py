@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.records import SessionStarted
 from jitrl_tui.commands.headless import RunProgress, play, result_of, tracked, verdict, write
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import shown
 from engine.errors import UsageError
 from engine.paths import saves_folder
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -105,7 +105,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
 def _export(args: argparse.Namespace) -> int:
     """Write the transcript of a session to a file or to stdout."""
     from engine.session.transcript import format_of
-    from jitrl_tui.transcript_files import export, text_of
+    from jitrl_tui.runs.transcript_files import export, text_of
 
     recording = _named(args.name, saves_folder(args.saves)).recording
     if args.output is None or args.output == "-":
@@ -216,7 +216,7 @@ def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
 
 
 def _plain(session: SavedSession) -> dict[str, Any]:
-    from jitrl_tui.session_summary import facts
+    from jitrl_tui.runs.session_summary import facts
 
     config, origin, known = session.config, session.origin, facts(session.recording)
     return {

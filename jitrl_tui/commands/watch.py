@@ -19,7 +19,7 @@ from jitrl_tui.commands.options import (
 
 if TYPE_CHECKING:
     from engine.bench.follower import FollowedRun
-    from jitrl_tui.follower import Reach
+    from jitrl_tui.runs.follower import Reach
 
 _OF_A_NEW_SESSION = {
     "agent": "agent", "model": "model", "episodes": "episodes", "steps": "steps", "seed": "seed", "profile": "profile",
@@ -83,7 +83,7 @@ def _follow(args: argparse.Namespace) -> int:
 
             return follow_run(found)
         from jitrl_tui.bench_app import run_bench_app
-        from jitrl_tui.bench_source import FollowedBench
+        from jitrl_tui.runs.bench_source import FollowedBench
 
         return run_bench_app(FollowedBench(found))
     if in_lines:
@@ -104,7 +104,7 @@ def _found(args: argparse.Namespace) -> FollowedRun | Reach:
     from engine.session.remote.followed import FolderSession
     from engine.session.remote.relayed import RelayedSession, is_session
     from jitrl_tui.commands.options import address
-    from jitrl_tui.follower import Reach
+    from jitrl_tui.runs.follower import Reach
 
     if args.memory is not None:
         through = address(args.memory)

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from engine.paths import saves_folder
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.session.recorded import Again

@@ -15,8 +15,8 @@ from jitrl_tui.panes.picture import PicturePane
 from jitrl_tui.panes.registry import SentencePane
 from jitrl_tui.panes.tabs import TabLine, stage_title
 from jitrl_tui.panes.transcript import Transcript
-from jitrl_tui.places import RememberedMap
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs.places import RememberedMap
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for
 from jitrl_tui.widgets.lines import ACCENT
 from jitrl_tui.widgets.pane import How, Pane, PaneKind

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.events import Click
 
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, LinePane, fit
 from jitrl_tui.widgets.pane import How, PaneKind, StepClicked
 from jitrl_tui.widgets.plots import episode_at, score_plot

@@ -9,9 +9,9 @@ from textual.events import Click
 
 from engine.games.map import Chart, GameMap, Mark, Place
 from engine.records import Decision
-from jitrl_tui.output import one_line
-from jitrl_tui.places import NO_MAP, RunPlaces, exits
-from jitrl_tui.view import Choice, RunView, signed
+from jitrl_tui.runs.places import NO_MAP, RunPlaces, exits
+from jitrl_tui.runs.view import Choice, RunView, signed
+from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, MUTED, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind, StepClicked
 

@@ -12,9 +12,9 @@ from textual.events import Click
 from textual.message import Message
 
 from engine.records import Basis, BasisItem, Decision, Neighbour
-from jitrl_tui import hits
-from jitrl_tui.output import one_line
-from jitrl_tui.view import Choice, RunView, signed, steps
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import Choice, RunView, signed, steps
+from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 

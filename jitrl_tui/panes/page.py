@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from engine.records import PageShown
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 

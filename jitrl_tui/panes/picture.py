@@ -13,7 +13,7 @@ from jitrl_tui.host import Host
 from jitrl_tui.panes.page import OfPage
 from jitrl_tui.pictures.image import Box, area, blocks, decoded
 from jitrl_tui.pictures.terminal import Graphics
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
 from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 

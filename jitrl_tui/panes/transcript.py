@@ -14,7 +14,7 @@ from textual.geometry import Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
 
-from jitrl_tui.view import PARAGRAPHS, Choice, Paragraph, RunView
+from jitrl_tui.runs.view import PARAGRAPHS, Choice, Paragraph, RunView
 from jitrl_tui.widgets.lines import wrap
 from jitrl_tui.widgets.pane import How, Pane, PaneKind, StepClicked
 

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine import explain, worked
-from jitrl_tui import hits, steer_texts
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs import hits, steer_texts
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.lines import ACCENT, GOOD, HUMAN, MUTED, STRONG, LinePane, wrap
 from jitrl_tui.widgets.pane import How, PaneKind
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine import explain, worked
 from engine.records import Decision, Update
-from jitrl_tui import hits
-from jitrl_tui.view import Choice, percents, signed
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import Choice, percents, signed
 
 
 def candidate_lines(choice: Choice) -> list[str]:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from engine import worked
 from engine.errors import JitrlError
-from jitrl_tui import command_table, hits, steer_texts
+from jitrl_tui import command_table
 from jitrl_tui.command_table import Commands, do
-from jitrl_tui.hints import Hints
-from jitrl_tui.places import map_lines
 from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.plain.event_lines import EventLines
-from jitrl_tui.session_files import SessionFiles
-from jitrl_tui.transcript_files import export_as
-from jitrl_tui.view import Choice
+from jitrl_tui.runs import hits, steer_texts
+from jitrl_tui.runs.hints import Hints
+from jitrl_tui.runs.places import map_lines
+from jitrl_tui.runs.session_files import SessionFiles
+from jitrl_tui.runs.transcript_files import export_as
+from jitrl_tui.runs.view import Choice
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper

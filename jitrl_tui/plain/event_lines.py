@@ -23,10 +23,10 @@ from engine.records import (
     Thinking,
     Waiting,
 )
-from jitrl_tui import hits
-from jitrl_tui.output import clean
-from jitrl_tui.steer_texts import LOOKING, drawn_at_random, from_elsewhere
-from jitrl_tui.view import Choice, RunView, gained, noticed, points, steps
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.steer_texts import LOOKING, drawn_at_random, from_elsewhere
+from jitrl_tui.runs.view import Choice, RunView, gained, noticed, points, steps
+from jitrl_tui.system.output import clean
 
 INVITED = "Your turn. /hint and /why ask the agent; /help lists more."
 """What is said when a person has the turn for the first time."""

@@ -11,15 +11,15 @@ from engine.bench.follower import FollowedRun
 from engine.bench.progress import BenchProgress
 from engine.bench.records import Failed, Finished, Said, Stopped
 from engine.bench.run_events import RunBegan, RunOver
-from jitrl_tui import shutdown
-from jitrl_tui.bench_lines import outcome, totals
-from jitrl_tui.bench_source import FollowedBench
-from jitrl_tui.follower import FollowSource, Reach
-from jitrl_tui.output import one_line
 from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.preferences import used
-from jitrl_tui.source import Inbox, InThread
-from jitrl_tui.view import RunView
+from jitrl_tui.runs.bench_lines import outcome, totals
+from jitrl_tui.runs.bench_source import FollowedBench
+from jitrl_tui.runs.follower import FollowSource, Reach
+from jitrl_tui.runs.source import Inbox, InThread
+from jitrl_tui.runs.view import RunView
+from jitrl_tui.system import shutdown
+from jitrl_tui.system.output import one_line
 
 _LOOK_S = 0.2
 

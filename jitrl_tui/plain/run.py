@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, TextIO
 from engine import waits
 from engine.errors import UsageError
 from engine.session.orders import Orders, kept
-from jitrl_tui import command_table, shutdown
-from jitrl_tui.output import clean, one_line
+from jitrl_tui import command_table
 from jitrl_tui.plain.commands import PlainCommands
 from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.plain.terminal import TypedLines, line_reader
-from jitrl_tui.session_files import SessionFiles, TypedHistory
-from jitrl_tui.source import Inbox, Source
-from jitrl_tui.view import RunView, meant
+from jitrl_tui.runs.session_files import SessionFiles, TypedHistory
+from jitrl_tui.runs.source import Inbox, Source
+from jitrl_tui.runs.view import RunView, meant
+from jitrl_tui.system import shutdown
+from jitrl_tui.system.output import clean, one_line
 
 if TYPE_CHECKING:
     from engine.session.branches import Keeper
@@ -298,7 +299,7 @@ def run_plain(source: Source, *, files: SessionFiles | None = None, delay: float
 def run_recording_plain(path: Path, delay: float | None = None) -> int:
     """Play back a recording in plain mode; return the exit code."""
     from engine.session import recording
-    from jitrl_tui.replay import ReplaySource
+    from jitrl_tui.runs.replay import ReplaySource
 
     source = ReplaySource(lambda: recording.read(path), delay=0.0)
     return run_plain(source, files=SessionFiles.recorded(path), delay=delay)
@@ -323,8 +324,8 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     from engine.session.edits import discard_unplayed
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
-    from jitrl_tui.expected import before_paying
-    from jitrl_tui.source import LiveSource
+    from jitrl_tui.runs.expected import before_paying
+    from jitrl_tui.runs.source import LiveSource
 
     if not play:
         refuse_to_wait(kept(saved.folder))

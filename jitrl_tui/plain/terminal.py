@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from jitrl_tui.output import beneath
-from jitrl_tui.session_files import TypedHistory
+from jitrl_tui.runs.session_files import TypedHistory
+from jitrl_tui.system.output import beneath
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History

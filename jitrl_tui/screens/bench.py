@@ -13,15 +13,15 @@ from engine.bench.progress import BenchProgress
 from engine.bench.records import Message
 from engine.bench.run_events import RunBegan
 from jitrl_tui import keymap
-from jitrl_tui.bench_lines import totals
-from jitrl_tui.bench_source import BenchSource, RunOver
-from jitrl_tui.bench_view import arm_curves, listed, models, tasks_of
 from jitrl_tui.help import page
-from jitrl_tui.output import one_line
+from jitrl_tui.runs.bench_lines import totals
+from jitrl_tui.runs.bench_source import BenchSource, RunOver
+from jitrl_tui.runs.bench_view import arm_curves, listed, models, tasks_of
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.follow import followed
 from jitrl_tui.screens.recordings import RecordingScreen, recordings, session_dialog
 from jitrl_tui.screens.run_base import Ending, Feed, RunningScreen, TooSmall
+from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.curves import ArmCurves, CellCurve

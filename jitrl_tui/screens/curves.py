@@ -11,15 +11,15 @@ from textual.binding import Binding
 from textual.content import Content
 
 from engine.errors import JitrlError
-from jitrl_tui import curves, history
-from jitrl_tui.background import Background, Told
 from jitrl_tui.help import page
-from jitrl_tui.history import Past, PlayedSession
+from jitrl_tui.runs import curves, history
+from jitrl_tui.runs.history import Past, PlayedSession
+from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.dialogs import Dialog, PickDialog
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.screens.wait import WaitDialog
-from jitrl_tui.view import RunView
+from jitrl_tui.system.background import Background, Told
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
 

@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 
 from engine.errors import cause_and_remedy
 from engine.records import Decision, ModelCall
-from jitrl_tui import crash, logs
-from jitrl_tui.amounts import dollars
-from jitrl_tui.view import Choice
+from jitrl_tui.runs.amounts import dollars
+from jitrl_tui.runs.view import Choice
+from jitrl_tui.system import crash, logs
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, Lines, fit, wrap
 from jitrl_tui.widgets.options import Entry, Options
 

@@ -12,12 +12,12 @@ from textual.binding import Binding
 from textual.content import Content
 
 from engine import disk
-from jitrl_tui import derivation, hits
-from jitrl_tui.derivation import Derived
 from jitrl_tui.help import page
+from jitrl_tui.runs import derivation, hits
+from jitrl_tui.runs.derivation import Derived
+from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.screens.help import HelpDialog
-from jitrl_tui.view import Choice
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
 
 KEYS = "← → candidate   s save as a test fixture   F1 help   Esc closes"

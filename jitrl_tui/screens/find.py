@@ -8,9 +8,9 @@ from itertools import islice
 from textual.content import Content
 
 from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.runs.view import Paragraph
 from jitrl_tui.screens.dialogs import PickDialog, Row
 from jitrl_tui.screens.shown_run import Surface
-from jitrl_tui.view import Paragraph
 from jitrl_tui.widgets.lines import MUTED, fit
 
 

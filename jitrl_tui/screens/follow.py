@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jitrl_tui import command_table, keymap
-from jitrl_tui.follower import FollowSource, Reach
 from jitrl_tui.preferences import used
+from jitrl_tui.runs.follower import FollowSource, Reach
 from jitrl_tui.screens import help
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.overrule import Overruling

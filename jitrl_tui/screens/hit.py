@@ -17,8 +17,8 @@ from engine.memory.disk.document import FORGOTTEN
 from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
+from jitrl_tui.runs.view import gained, points, signed
 from jitrl_tui.screens.dialogs import Dialog, FieldDialog
-from jitrl_tui.view import gained, points, signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, Lines, fit, wrap
 
 if TYPE_CHECKING:

@@ -18,16 +18,16 @@ from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
 from jitrl_tui import command_table, keymap
-from jitrl_tui.background import Background
 from jitrl_tui.help import page
-from jitrl_tui.home_contents import HomeContents, SessionRow
 from jitrl_tui.host import Host
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
+from jitrl_tui.runs.home_contents import HomeContents, SessionRow
 from jitrl_tui.screens import dialogs, help, home_rows
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
 from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
+from jitrl_tui.system.background import Background
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED
 from jitrl_tui.widgets.options import Entry, Options

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from engine.errors import UsageError
 from engine.session import edits
 from engine.session import store as sessions
-from jitrl_tui import memories, memory_summary, start_checks
-from jitrl_tui.home_contents import (
+from jitrl_tui.preferences import used, usual_delay
+from jitrl_tui.runs import memories, memory_summary, start_checks
+from jitrl_tui.runs.home_contents import (
     BenchRow,
     HomeContents,
     RaceRow,
@@ -22,12 +23,11 @@ from jitrl_tui.home_contents import (
     find_sessions,
     find_web,
 )
-from jitrl_tui.preferences import used, usual_delay
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
-    from jitrl_tui.memory_summary import Known
+    from jitrl_tui.runs.memory_summary import Known
     from jitrl_tui.screens.bench import BenchScreen
     from jitrl_tui.screens.memory import MemoryScreen
     from jitrl_tui.screens.race import RaceScreen
@@ -87,7 +87,7 @@ class StoredHome:
     def race(self, config: SessionConfig) -> RaceScreen:
         """Begin a race of an agent against the model alone, each with a memory of its own, and return its screen."""
         from engine.session import race as races
-        from jitrl_tui.race_source import LiveRace
+        from jitrl_tui.runs.race_source import LiveRace
         from jitrl_tui.screens.race import RaceScreen
 
         start_checks.check_game(config, self.saves)
@@ -99,7 +99,7 @@ class StoredHome:
     def raced(self, row: RaceRow) -> RaceScreen:
         """Return the screen of a race that was run: it goes on, or is shown again if it is finished."""
         from engine.session import race as races
-        from jitrl_tui.race_source import LiveRace, RecordedRace
+        from jitrl_tui.runs.race_source import LiveRace, RecordedRace
         from jitrl_tui.screens.race import RaceScreen
 
         race = races.load(self.saves, row.name)
@@ -134,7 +134,7 @@ class StoredHome:
     def bench(self, row: BenchRow) -> BenchScreen:
         """Return a screen with a run of a benchmark. Leaving it goes back."""
         from engine.bench import folder as folders
-        from jitrl_tui.bench_source import BenchInfo, StoredBench
+        from jitrl_tui.runs.bench_source import BenchInfo, StoredBench
         from jitrl_tui.screens.bench import BenchScreen
 
         plan = folders.planned(row.folder)

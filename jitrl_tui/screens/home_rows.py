@@ -8,9 +8,9 @@ from typing import Any
 
 from textual.content import Content
 
-from jitrl_tui.home_contents import BenchRow, GameRow, RaceRow, SessionRow, WebRow
-from jitrl_tui.memories import KnownMemory
-from jitrl_tui.view import points
+from jitrl_tui.runs.home_contents import BenchRow, GameRow, RaceRow, SessionRow, WebRow
+from jitrl_tui.runs.memories import KnownMemory
+from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import MUTED, STRONG, fit
 
 _WIDE = 125

@@ -20,13 +20,13 @@ from engine.memory.search import Correction
 from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
 from engine.session import whatif
 from jitrl_tui import command_table, keymap
-from jitrl_tui.background import STORING
 from jitrl_tui.host import Host
-from jitrl_tui.output import one_line
+from jitrl_tui.runs.view import gained, signed
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step
 from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
-from jitrl_tui.view import gained, signed
+from jitrl_tui.system.background import STORING
+from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
 from jitrl_tui.widgets.rows import RowList

@@ -15,9 +15,9 @@ from textual.screen import Screen
 from engine.memory import exchange, upkeep
 from engine.memory.search import Correction, Lens
 from engine.session import whatif
-from jitrl_tui import memories
-from jitrl_tui.background import Background, Told
+from jitrl_tui.runs import memories
 from jitrl_tui.screens.dialogs import PageDialog, PickDialog
+from jitrl_tui.system.background import Background, Told
 from jitrl_tui.widgets.lines import wrap
 
 if TYPE_CHECKING:

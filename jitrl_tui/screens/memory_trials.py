@@ -15,13 +15,13 @@ from engine import worked
 from engine.errors import JitrlError
 from engine.memory.search import CLEAR, Correction, Lens
 from engine.records import Neighbour
-from jitrl_tui import hits
-from jitrl_tui.background import STORING, Background, Told
-from jitrl_tui.output import one_line
 from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import Choice, signed
 from jitrl_tui.screens.recorded import Recorded
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
-from jitrl_tui.view import Choice, signed
+from jitrl_tui.system.background import STORING, Background, Told
+from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
     from engine.session.recorded import Again, RecordedRun

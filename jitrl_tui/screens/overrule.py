@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from engine.records import Decision
+from jitrl_tui.runs.view import meant
 from jitrl_tui.screens.dialogs import OverruleDialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
-from jitrl_tui.view import meant
 
 
 class Overruling(Service):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.errors import JitrlError
-from jitrl_tui import command_table, steer_texts
+from jitrl_tui import command_table
 from jitrl_tui.command_table import Commands, do
-from jitrl_tui.hints import Hints
+from jitrl_tui.runs import steer_texts
+from jitrl_tui.runs.hints import Hints
+from jitrl_tui.runs.transcript_files import export_as
+from jitrl_tui.runs.view import meant, points
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.run_dialogs import NotesDialog, export_dialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
-from jitrl_tui.transcript_files import export_as
-from jitrl_tui.view import meant, points
 
 
 class PlayHelp(Service):

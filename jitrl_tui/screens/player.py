@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from engine.records import EpisodeEnded, Event, Paused, SessionEnded
 from jitrl_tui.preferences import used, usual_delay
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.dialogs import STEPS, UNTIL_BREAKPOINT, forward_dialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 

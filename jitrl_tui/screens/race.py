@@ -13,16 +13,16 @@ from textual.widgets import Static
 
 from engine.session.race import RacerEvent, SavedRace
 from jitrl_tui import keymap
-from jitrl_tui.bench_view import ArmCurve
 from jitrl_tui.help import page
-from jitrl_tui.output import one_line
-from jitrl_tui.plot import running_average
-from jitrl_tui.race_source import LiveRace, RecordedRace
-from jitrl_tui.race_view import LETTERS, RacerView, RaceView, racer_facts
+from jitrl_tui.runs.bench_view import ArmCurve
+from jitrl_tui.runs.plot import running_average
+from jitrl_tui.runs.race_source import LiveRace, RecordedRace
+from jitrl_tui.runs.race_view import LETTERS, RacerView, RaceView, racer_facts
 from jitrl_tui.screens import dialogs, help
 from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.player import SPEEDS, stepped
 from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
+from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.curves import ArmCurves
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError, UsageError
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.shown_run import ShownRun
 
 if TYPE_CHECKING:

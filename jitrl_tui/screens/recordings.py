@@ -9,7 +9,7 @@ from textual.content import Content
 
 from engine.session import recording
 from engine.web.browser.pages import PageStore
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.dialogs import PickDialog
 from jitrl_tui.screens.watch import WatchScreen
 

@@ -13,8 +13,8 @@ from textual.widgets import Static
 from engine import waits
 from jitrl_tui.command_table import Key
 from jitrl_tui.host import Host
+from jitrl_tui.runs.source import Inbox, InThread
 from jitrl_tui.screens.dialogs import ConfirmDialog
-from jitrl_tui.source import Inbox, InThread
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
 FRAME_S, HURRIED_S = 1 / 15, 1 / 4

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from jitrl_tui.recent_events import Tape
-from jitrl_tui.replay import ReplaySource
-from jitrl_tui.source import Source
-from jitrl_tui.view import DECISIONS, Choice, RunView
+from jitrl_tui.runs.recent_events import Tape
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.view import DECISIONS, Choice, RunView
 
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engine.session.branches import Keeper
     from engine.web.browser.pages import PageStore
     from jitrl_tui.host import Host
+    from jitrl_tui.runs.session_files import SessionFiles
     from jitrl_tui.screens.run_base import Ending
-    from jitrl_tui.session_files import SessionFiles
 
 
 class Surface(Protocol):

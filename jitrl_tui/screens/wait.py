@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from jitrl_tui.background import Background, Told
 from jitrl_tui.screens.dialogs import Dialog, Result
+from jitrl_tui.system.background import Background, Told
 
 _EVERY_S = 0.2
 """Seconds between looks at how far the work is."""

@@ -17,9 +17,12 @@ from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
-from jitrl_tui.places import RememberedMap
 from jitrl_tui.preferences import used
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.places import RememberedMap
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.session_files import SessionFiles
+from jitrl_tui.runs.source import Item, Source
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.screens import dialogs, explain, help
 from jitrl_tui.screens.curves import EarlierSessions
 from jitrl_tui.screens.find import Find
@@ -32,9 +35,6 @@ from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, R
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
 from jitrl_tui.screens.steer import Steering
-from jitrl_tui.session_files import SessionFiles
-from jitrl_tui.source import Item, Source
-from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.pane import ActionClicked, StepClicked

@@ -22,13 +22,13 @@ from engine.session.levers import levers
 from engine.session.recorded import Again, RecordedRun
 from engine.session.whatif import OpenRun, WhatIfOutcome
 from engine.settings import Settings
-from jitrl_tui import hits
-from jitrl_tui.background import Background
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import signed
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
-from jitrl_tui.view import signed
+from jitrl_tui.system.background import Background
 from jitrl_tui.widgets.bars import thin
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.rows import RowList

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitrl_tui.view import percents
+from jitrl_tui.runs.view import percents
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from engine.bench.progress import CellProgress
-from jitrl_tui.bench_view import COLUMNS, SIGNS, fields
+from jitrl_tui.runs.bench_view import COLUMNS, SIGNS, fields
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, fit
 from jitrl_tui.widgets.rows import RowList
 

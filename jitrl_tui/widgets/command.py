@@ -11,8 +11,8 @@ from textual.suggester import SuggestFromList
 
 from engine.records import Decision
 from jitrl_tui import command_table
-from jitrl_tui.output import clean, one_line
-from jitrl_tui.session_files import TypedHistory
+from jitrl_tui.runs.session_files import TypedHistory
+from jitrl_tui.system.output import clean, one_line
 from jitrl_tui.widgets.options import Entry
 
 

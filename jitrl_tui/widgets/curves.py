@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from engine.bench.progress import CellProgress
-from jitrl_tui.bench_view import SIGNS, ArmCurve, task_of
-from jitrl_tui.view import points
+from jitrl_tui.runs.bench_view import SIGNS, ArmCurve, task_of
+from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.plots import MOST_PLANNED, canvas_for, framed, score_plot
 

@@ -14,8 +14,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 
-from jitrl_tui.output import clean, one_line
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs.view import Choice, RunView
+from jitrl_tui.system.output import clean, one_line
 from jitrl_tui.widgets.pane import How, Pane
 
 MUTED = "$quiet"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from engine.records import total_cost
-from jitrl_tui.amounts import dollars
-from jitrl_tui.curves import MEASURES, UNKNOWN, Curve, CurveMeasure, running_mean, thinned, window_of
-from jitrl_tui.plot import BrailleCanvas
-from jitrl_tui.view import points
+from jitrl_tui.runs.amounts import dollars
+from jitrl_tui.runs.curves import MEASURES, UNKNOWN, Curve, CurveMeasure, running_mean, thinned, window_of
+from jitrl_tui.runs.plot import BrailleCanvas
+from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.plots import MOST_PLANNED, framed
 

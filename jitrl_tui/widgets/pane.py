@@ -17,11 +17,11 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from engine.errors import UsageError
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs.view import Choice, RunView
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
-    from jitrl_tui.places import RememberedMap
+    from jitrl_tui.runs.places import RememberedMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
-from jitrl_tui.plot import BrailleCanvas, running_average
-from jitrl_tui.view import points
+from jitrl_tui.runs.plot import BrailleCanvas, running_average
+from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import ACCENT, GOOD, MUTED, NAME, fit
 
 MOST_PLANNED = 500

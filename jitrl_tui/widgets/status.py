@@ -12,10 +12,10 @@ from textual.widget import Widget
 from engine import explain
 from engine.records import SessionStarted
 from engine.session.account import neighbours_found
-from jitrl_tui import steer_texts
-from jitrl_tui.amounts import amount, dollars
-from jitrl_tui.output import one_line
-from jitrl_tui.view import BEGINNING, RunView, points
+from jitrl_tui.runs import steer_texts
+from jitrl_tui.runs.amounts import amount, dollars
+from jitrl_tui.runs.view import BEGINNING, RunView, points
+from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, fit
 

@@ -11,7 +11,7 @@ from engine.records import Decided, EpisodeEnded
 from engine.session import recording
 from engine.session.account import neighbours_found
 from jitrl_tui.cli import main
-from jitrl_tui.view import RunView
+from jitrl_tui.runs.view import RunView
 from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.llm.scripted import Scripted, answer, kind_of
 from tests.llm.server import Server

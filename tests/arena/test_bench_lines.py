@@ -9,8 +9,8 @@ import pytest
 
 from engine.bench.progress import BenchProgress, RunLimits
 from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said, Stopped
-from jitrl_tui.amounts import duration
-from jitrl_tui.bench_lines import BenchLines
+from jitrl_tui.runs.amounts import duration
+from jitrl_tui.runs.bench_lines import BenchLines
 from tests.arena import bench_stream as bench
 from tests.tui.hostile import HOSTILE, dangers
 

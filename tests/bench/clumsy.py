@@ -36,10 +36,10 @@ from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch, home_screen
-from jitrl_tui.background import Background
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.session_files import SessionFiles
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.session_files import SessionFiles
+from jitrl_tui.system.background import Background
 
 Tell = Callable[[str], None]
 EVENTS = 20_000

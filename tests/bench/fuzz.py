@@ -41,14 +41,14 @@ from engine.session.recorded_steps import episodes
 from engine.web import actions, choices
 from engine.web.browser import pages, snapshot
 from engine.web.drawing import items, text, wireframe
-from jitrl_tui import hits
-from jitrl_tui.history import scores_of
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import WhyPane
 from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.plain.run import PlainRun
-from jitrl_tui.replay import ReplaySource
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.history import scores_of
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.view import Choice, RunView
 from tests.hostile import JSON, NUMBERS, TEXTS, spoiled
 from tests.memory.lives import make_episode
 from tests.tui import stream

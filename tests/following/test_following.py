@@ -23,11 +23,11 @@ from engine.session.remote.presence import CommandReply, PlayedAt, Presence
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.cli import main
-from jitrl_tui.follower import FollowSource, Reach
+from jitrl_tui.runs.follower import FollowSource, Reach
+from jitrl_tui.runs.source import Inbox
+from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
 from jitrl_tui.screens.follow import FollowScreen, followed
-from jitrl_tui.source import Inbox
-from jitrl_tui.view import RunView
 from tests.arena.made_runs import made, row
 from tests.arena.running import SMALL, planned
 from tests.tui import stream

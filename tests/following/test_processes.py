@@ -22,8 +22,8 @@ from engine.session import recording
 from engine.session.remote import commands, presence
 from engine.session.remote.followed import FolderSession, RemoteControl
 from jitrl_tui.bench_app import BenchApp
-from jitrl_tui.bench_source import FollowedBench
 from jitrl_tui.cli import main
+from jitrl_tui.runs.bench_source import FollowedBench
 from jitrl_tui.screens.follow import FollowScreen
 from tests.tui.driving import until
 from tests.tui.screen_text import screen_text

@@ -13,8 +13,8 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.control import Control
 from engine.settings import SessionConfig
-from jitrl_tui import steer_texts
 from jitrl_tui.plain.event_lines import EventLines
+from jitrl_tui.runs import steer_texts
 from tests.games.proving_ground import compiled, missing, opened
 from tests.playing import only, run
 

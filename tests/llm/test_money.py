@@ -14,9 +14,9 @@ from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest, EpisodeEnded, ModelCall, Notice, total_cost
 from engine.session.account import Account
 from engine.settings import SessionConfig, Settings
-from jitrl_tui.amounts import dollars
 from jitrl_tui.cli import main
-from jitrl_tui.expected import before_paying
+from jitrl_tui.runs.amounts import dollars
+from jitrl_tui.runs.expected import before_paying
 from tests.llm import server as fake
 from tests.llm.scripted import player
 from tests.llm.server import Server

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from engine.bench.records import Message
-from jitrl_tui.bench_source import BenchInfo, LiveBench
+from jitrl_tui.runs.bench_source import BenchInfo, LiveBench
 
 
 class ScriptedRun:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.bench.progress import RunLimits
 from jitrl_tui.bench_app import BenchApp
-from jitrl_tui.bench_source import BenchInfo
+from jitrl_tui.runs.bench_source import BenchInfo
 from tests.arena import bench_stream as bench
 from tests.tui.bench_driving import ScriptedBench
 from tests.tui.driving import settled, until

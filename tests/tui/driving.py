@@ -10,9 +10,9 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import LiveSource
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.source import LiveSource
 from tests.tui import stream
 from tests.tui.screen_text import screen_text
 

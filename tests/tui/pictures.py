@@ -31,7 +31,7 @@ from engine.session.branches import Keeper
 from engine.session.store import SavedSession, saved
 from jitrl_tui import cli
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from tests.llm import scripted
 from tests.llm.server import Handler, Server, reply

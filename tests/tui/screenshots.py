@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.session import recording
 from engine.web.browser.pages import PageStore
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from tests.tui import stream
 from tests.tui.driving import settled, until

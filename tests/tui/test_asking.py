@@ -16,8 +16,8 @@ from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
 from engine.session.rules import parse
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, live_source
+from jitrl_tui.runs.source import Inbox
 from jitrl_tui.screens.run_dialogs import BreakpointsDialog
-from jitrl_tui.source import Inbox
 from tests.tui import stream
 from tests.tui.driving import PATIENCE_S, live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

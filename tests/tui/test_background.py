@@ -12,9 +12,9 @@ import pytest
 import jitrl_tui
 from engine.errors import UsageError
 from engine.session import whatif
-from jitrl_tui.background import STORING, Background
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.screens.wait import WaitDialog
+from jitrl_tui.system.background import STORING, Background
 from tests.tui.driving import PATIENCE_S, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_hands import folder, original, pressed, watching  # noqa: F401

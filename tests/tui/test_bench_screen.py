@@ -15,7 +15,7 @@ from engine.codec import event_to_line
 from engine.errors import MissingError, UsageError
 from jitrl_tui import bench_app, keymap
 from jitrl_tui.bench_app import BenchApp, run_bench_app
-from jitrl_tui.bench_source import BenchInfo
+from jitrl_tui.runs.bench_source import BenchInfo
 from jitrl_tui.screens.bench import FRAME_S, BenchScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
 from jitrl_tui.screens.help import HelpDialog

@@ -11,7 +11,7 @@ from engine.bench.manifest import read_manifest
 from engine.bench.progress import BenchProgress
 from engine.bench.reader import messages
 from engine.errors import BadFile
-from jitrl_tui.bench_source import BenchInfo, StoredBench
+from jitrl_tui.runs.bench_source import BenchInfo, StoredBench
 from tests.arena.running import SMALL, planned, play, rows
 from tests.tui.driving import settled, until
 from tests.tui.test_bench_screen import drive

@@ -16,10 +16,11 @@ from engine.records import Decided, EpisodeEnded, ModelCall, ModelCalled, Sessio
 from engine.session import store as sessions
 from engine.session.branches import Keeper
 from engine.settings import SessionConfig
-from jitrl_tui import cli, curves, history
+from jitrl_tui import cli
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.episode_costs import EpisodeCost, Ledger
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs import curves, history
+from jitrl_tui.runs.episode_costs import EpisodeCost, Ledger
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.curves import ComparisonDialog, CurveExportDialog, CurvesScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.measures import CurvesPane

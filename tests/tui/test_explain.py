@@ -13,9 +13,9 @@ from rich.cells import cell_len
 
 from engine import explain, jitrl
 from engine.records import Candidate, Decided
-from jitrl_tui import derivation, hits
+from jitrl_tui.runs import derivation, hits
+from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.explain import ExplainDialog, _Derivation
-from jitrl_tui.view import Choice
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

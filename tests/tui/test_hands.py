@@ -22,7 +22,7 @@ from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.panes.memory import MemoryPane
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.hit import HitDialog, NumberDialog
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.watch import WatchScreen

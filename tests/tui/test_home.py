@@ -19,9 +19,10 @@ from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, home_screen
 from jitrl_tui.cli import main
-from jitrl_tui.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.preferences import used
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.session_summary import Facts
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
@@ -31,7 +32,6 @@ from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
 from jitrl_tui.screens.recordings import RecordingScreen
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.session_summary import Facts
 from tests.memory.lives import make_episode
 from tests.tui import stream
 from tests.tui.driving import settled, until, watch

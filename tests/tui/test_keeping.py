@@ -10,8 +10,8 @@ from engine.records import SettingsChanged, Stepped
 from engine.session import recording
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import transcript_files as transcripts
 from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.runs import transcript_files as transcripts
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.whatif import WhatIfScreen
 from tests.tui.driving import replay_app, until, watch

@@ -11,9 +11,9 @@ from textual.widget import Widget
 
 import jitrl_tui.screens
 from jitrl_tui import command_table, keymap
-from jitrl_tui.follower import FollowSource
 from jitrl_tui.panes.registry import kinds
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.follower import FollowSource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog
 from jitrl_tui.screens.find import places_of
 from jitrl_tui.screens.follow import FollowScreen

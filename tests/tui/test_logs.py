@@ -12,8 +12,9 @@ from engine import errors
 from engine.errors import ModelError, StorageError, cause_and_remedy
 from engine.records import Notice, Waiting
 from engine.session.emitter import EventWriter
-from jitrl_tui import cli, crash, logs
+from jitrl_tui import cli
 from jitrl_tui.screens.dialogs import ErrorDialog
+from jitrl_tui.system import crash, logs
 from tests.tui import stream
 from tests.tui.driving import live_app, until
 from tests.tui.screen_text import screen_text

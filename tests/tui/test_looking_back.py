@@ -8,12 +8,12 @@ import dataclasses
 import pytest
 
 from engine.records import Decided
-from jitrl_tui import recent_events
 from jitrl_tui.panes.curve import CurvePane
 from jitrl_tui.panes.map import MapPane
 from jitrl_tui.panes.memory import MemoryPane
-from jitrl_tui.recent_events import Tape
-from jitrl_tui.view import RunView
+from jitrl_tui.runs import recent_events
+from jitrl_tui.runs.recent_events import Tape
+from jitrl_tui.runs.view import RunView
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

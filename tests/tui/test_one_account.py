@@ -11,10 +11,10 @@ from engine import explain
 from engine.agents.jitrl import _sourced
 from engine.jitrl import normalise
 from engine.records import Candidate, Decision, PlanAccount, Valuation
-from jitrl_tui import hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
-from jitrl_tui.view import Choice
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import Choice
 from jitrl_tui.widgets.bars import moved
 from tests.tui.test_accounts import DEFAULT, hit, memory_text, planned, started, with_update
 

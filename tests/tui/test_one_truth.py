@@ -20,13 +20,13 @@ from engine.session.compare import ComparedStep, compare
 from engine.session.recorded import Again
 from engine.session.rules import risk
 from engine.settings import SessionConfig
-from jitrl_tui import comparison_texts, derivation, hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.plain.choices import candidate_lines
+from jitrl_tui.runs import comparison_texts, derivation, hits
+from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.compare import _beliefs, _seen
 from jitrl_tui.screens.whatif import _Decision
-from jitrl_tui.view import Choice
 from tests import playing
 from tests.llm.scripted import Scripted
 from tests.llm.server import Server

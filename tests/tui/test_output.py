@@ -19,12 +19,12 @@ from textual.strip import Strip
 from engine.records import Notice
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.driver import SafeLines
-from jitrl_tui.output import SafeStream, clean, escaped, guard, one_line
 from jitrl_tui.panes import registry
 from jitrl_tui.plain.run import PlainRun
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import LiveSource
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.source import LiveSource
+from jitrl_tui.system.output import SafeStream, clean, escaped, guard, one_line
 from jitrl_tui.widgets.pane import Pane, PaneKind
 from tests.tui import hostile, stream
 from tests.tui.driving import settled, until, watch

@@ -10,13 +10,13 @@ import pytest
 
 from engine import explain
 from engine.records import Candidate
-from jitrl_tui import derivation, hits
 from jitrl_tui.help import page, pane_page
 from jitrl_tui.keymap import own_keys
 from jitrl_tui.panes import candidates
 from jitrl_tui.panes.registry import PANES
+from jitrl_tui.runs import derivation, hits
+from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.help import HelpDialog
-from jitrl_tui.view import Choice
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

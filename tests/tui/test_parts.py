@@ -24,12 +24,12 @@ from engine.records import (
     State,
     UnknownPart,
 )
-from jitrl_tui import hits
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.plain.choices import candidate_lines
-from jitrl_tui.view import Choice, RunView
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import Choice, RunView
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text

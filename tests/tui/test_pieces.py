@@ -12,14 +12,14 @@ from rich.cells import cell_len
 
 from engine.records import EpisodeEnded, Notice, Observation, Stepped, Thinking
 from engine.session.recording import Recorder
-from jitrl_tui.history import has_begun, scores_of
-from jitrl_tui.output import clean
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.registry import PANES
-from jitrl_tui.plot import BrailleCanvas, running_average
-from jitrl_tui.replay import ReplaySource
-from jitrl_tui.source import Inbox
-from jitrl_tui.view import PARAGRAPHS, Choice, RunView
+from jitrl_tui.runs.history import has_begun, scores_of
+from jitrl_tui.runs.plot import BrailleCanvas, running_average
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import Inbox
+from jitrl_tui.runs.view import PARAGRAPHS, Choice, RunView
+from jitrl_tui.system.output import clean
 from jitrl_tui.widgets.bars import changed, thick, thin
 from jitrl_tui.widgets.layout import layout_for
 from jitrl_tui.widgets.lines import fit, wrap

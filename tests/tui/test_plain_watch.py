@@ -14,8 +14,8 @@ from engine.session import store as sessions
 from engine.settings import SessionConfig
 from jitrl_tui.cli import main
 from jitrl_tui.plain.run import PlainRun
-from jitrl_tui.replay import ReplaySource
-from jitrl_tui.source import LiveSource
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import LiveSource
 from tests.tui import stream
 
 

@@ -32,16 +32,17 @@ from engine.session.notes import Notes
 from engine.session.store import open_memory
 from engine.session.transcript import Part, Transcript, TranscriptStep, written
 from engine.settings import SessionConfig, Settings
-from jitrl_tui import command_table, hits, transcript_files
+from jitrl_tui import command_table
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
-from jitrl_tui.hints import NOTHING_YET, Hints, best
 from jitrl_tui.panes.map import MapPane
-from jitrl_tui.places import RememberedMap, RunPlaces, exits, map_lines
+from jitrl_tui.runs import hits, transcript_files
+from jitrl_tui.runs.hints import NOTHING_YET, Hints, best
+from jitrl_tui.runs.places import RememberedMap, RunPlaces, exits, map_lines
+from jitrl_tui.runs.session_files import MOST, SessionFiles, TypedHistory, history_of
+from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.help import HelpDialog
-from jitrl_tui.session_files import MOST, SessionFiles, TypedHistory, history_of
-from jitrl_tui.view import Choice, RunView
 from jitrl_tui.widgets.command import CommandLine
 from tests import playing
 from tests.tui import stream

@@ -11,7 +11,7 @@ from engine.errors import ModelError
 from engine.session import race as races
 from jitrl_tui.cli import main
 from jitrl_tui.race_app import RaceApp
-from jitrl_tui.race_source import LiveRace, RecordedRace
+from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 from jitrl_tui.screens.compare import CompareScreen
 from jitrl_tui.screens.race import RaceScreen
 from tests.tui.driving import settled, until

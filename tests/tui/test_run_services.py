@@ -8,14 +8,14 @@ import pytest
 
 from engine.records import Decided
 from jitrl_tui.command_table import do
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import Source
 from jitrl_tui.screens.levers import RECORDING, Levers
 from jitrl_tui.screens.play import PlayHelp
 from jitrl_tui.screens.player import FAR_BACK, SPEEDS, Player, stepped
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
 from jitrl_tui.screens.steer import Steering
-from jitrl_tui.source import Source
 from tests.tui import stream
 
 

@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 from jitrl_tui import preferences
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.themes import CONTRAST, CYCLE, LIGHT, OWN, quiet_colours
 from tests.tui import stream

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from engine.records import Decided, Observation, Stepped
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.panes.transcript import Transcript
-from jitrl_tui.view import PARAGRAPHS, RunView
+from jitrl_tui.runs.view import PARAGRAPHS, RunView
 from jitrl_tui.widgets.pane import How
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch

@@ -15,10 +15,10 @@ from engine.web.browser.snapshot import parse
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.panes.page import PagePane
 from jitrl_tui.plain.run import PlainRun
-from jitrl_tui.replay import ReplaySource
+from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.source import LiveSource
+from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.source import LiveSource
-from jitrl_tui.view import RunView
 from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch

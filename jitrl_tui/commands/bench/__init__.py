@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.errors import BadFile, UsageError
 from engine.paths import saves_folder
-from jitrl_tui.amounts import dollars
 from jitrl_tui.commands.bench.play import register_resume, register_run
+from jitrl_tui.runs.amounts import dollars
 
 ACTIONS = ("ls", "show", "run", "resume", "report")
 """The actions. `jitrl bench SUITE` stands for `jitrl bench run SUITE`."""

@@ -14,9 +14,9 @@ from engine import waits
 from engine.errors import MissingError, StorageError, UsageError
 from engine.paths import saves_folder
 from engine.wait import signals_in_threads
-from jitrl_tui import shutdown
-from jitrl_tui.output import note
-from jitrl_tui.trackers import TOOLS, check
+from jitrl_tui.runs.trackers import TOOLS, check
+from jitrl_tui.system import shutdown
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -153,7 +153,7 @@ def watch_stored(folder: Path) -> int:
     """Show a run that is not being played on the screen."""
     from engine.bench import folder as folders
     from jitrl_tui.bench_app import run_bench_app
-    from jitrl_tui.bench_source import BenchInfo, StoredBench
+    from jitrl_tui.runs.bench_source import BenchInfo, StoredBench
 
     plan = folders.planned(folder)
     return run_bench_app(StoredBench(BenchInfo(folder.name, plan.suite.title, plan.cells, folder=folder)))
@@ -201,7 +201,7 @@ def _play(
 
     if args.watch:
         from jitrl_tui.bench_app import run_bench_app
-        from jitrl_tui.bench_source import BenchInfo, LiveBench
+        from jitrl_tui.runs.bench_source import BenchInfo, LiveBench
 
         info = BenchInfo(folder.name, plan.suite.title, plan.cells, jobs, limits, folder)
         source = LiveBench(info, runner, saves=saves)
@@ -224,7 +224,7 @@ def _play(
 def _track(tool: str, folder: Path, saves: Path) -> None:
     """Write each cell with its finished episodes as one run of a tool. A failure is told."""
     from engine.bench import report
-    from jitrl_tui.trackers import of_row, track
+    from jitrl_tui.runs.trackers import of_row, track
 
     results = report.load(folder)
     for cell in sorted({row.cell for row in results.rows}):
@@ -248,7 +248,7 @@ def _with_lines(
 ) -> tuple[int, str]:
     """Play with progress on stderr; return the exit code, and why the run ended early."""
     from engine.bench.progress import BenchProgress
-    from jitrl_tui.bench_lines import BenchLines
+    from jitrl_tui.runs.bench_lines import BenchLines
 
     lines = BenchLines(BenchProgress(cells, jobs), limits, quiet=quiet)
     runner = make(lines.show)
@@ -336,7 +336,7 @@ def _jobs(given: int | None, cells: Sequence[Cell]) -> int:
 def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
     if quiet:
         return
-    from jitrl_tui.expected import parts_of
+    from jitrl_tui.runs.expected import parts_of
 
     parts = [
         f"{expected.cells} cells", f"{expected.episodes:,} episodes", f"up to {expected.steps:,} steps",
@@ -352,7 +352,7 @@ def _agreed(expected: Estimate, limits: RunLimits, *, yes: bool) -> bool:
     Raises:
         UsageError: It costs money, and nobody can be asked; or it may cost none.
     """
-    from jitrl_tui.amounts import dollars
+    from jitrl_tui.runs.amounts import dollars
 
     if expected.usd == 0:
         return True

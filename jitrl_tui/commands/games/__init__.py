@@ -14,7 +14,7 @@ from engine.errors import UsageError
 from engine.paths import ensure_folder, saves_folder
 from engine.settings import Settings
 from jitrl_tui.commands.games.make import register_make, register_map
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

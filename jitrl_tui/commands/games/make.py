@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.errors import UsageError
 from engine.paths import ensure_folder, saves_folder
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 
 def register_make(actions: Any, common: argparse.ArgumentParser | None = None) -> None:

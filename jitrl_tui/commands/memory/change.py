@@ -12,7 +12,7 @@ from engine.disk import shown
 from engine.errors import UsageError
 from engine.paths import slug
 from jitrl_tui.commands.memory.text import counted, find_scope, memory_at, open_memory, scope_name, size
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.memory import Memory

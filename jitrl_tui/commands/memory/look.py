@@ -26,7 +26,7 @@ from jitrl_tui.commands.memory.text import (
     shown,
     size,
 )
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.memory import Memory
@@ -259,7 +259,7 @@ def _tell_differences(args: argparse.Namespace, a: Any, b: Any) -> int:
     from dataclasses import asdict
 
     from engine.memory import exchange
-    from jitrl_tui import memories
+    from jitrl_tui.runs import memories
 
     if len(a.scopes) == len(b.scopes) == 1:  # two scopes are compared whatever their names
         name = next(iter(a.scopes))

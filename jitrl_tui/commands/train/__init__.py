@@ -10,7 +10,7 @@ from typing import Any
 from engine.paths import saves_folder
 from jitrl_tui.commands.train import sweep
 from jitrl_tui.commands.train.jobs import register_grpo, register_sft, resume, write
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

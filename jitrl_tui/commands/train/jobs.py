@@ -15,7 +15,7 @@ from engine.paths import cache_folder, saves_folder
 from engine.settings import SessionConfig
 from engine.settings.train import GrpoSettings, SftSettings, TrainingSettings
 from engine.train.jobs import WeightUpdate
-from jitrl_tui.output import note
+from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.settings import SessionConfig

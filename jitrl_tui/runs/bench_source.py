@@ -17,8 +17,8 @@ from engine.bench.reader import messages
 from engine.bench.records import Cell, Message
 from engine.bench.run_events import RunBegan, RunOver
 from engine.session.remote.followed import FolderSession
-from jitrl_tui.follower import Reach
-from jitrl_tui.source import InThread
+from jitrl_tui.runs.follower import Reach
+from jitrl_tui.runs.source import InThread
 
 if TYPE_CHECKING:
     from engine.bench.runner import Runner

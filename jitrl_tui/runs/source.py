@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import JitrlError
 from engine.records import Event, Notice
-from jitrl_tui import crash
-from jitrl_tui.view import RunView
+from jitrl_tui.runs.view import RunView
+from jitrl_tui.system import crash
 
 if TYPE_CHECKING:
     from engine.session.control import Control

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from engine.errors import JitrlError
-from jitrl_tui import crash, logs
+from jitrl_tui.system import crash, logs
 
 Result = TypeVar("Result")
 Told = Callable[[int, int], None]

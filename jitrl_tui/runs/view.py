@@ -40,11 +40,11 @@ from engine.records import (
 )
 from engine.session import levers
 from engine.session.account import added, remarks, tally_of
-from jitrl_tui import steer_texts
-from jitrl_tui.episode_costs import Ledger
-from jitrl_tui.output import clean, one_line
-from jitrl_tui.places import RunPlaces
-from jitrl_tui.recent_events import Tape
+from jitrl_tui.runs import steer_texts
+from jitrl_tui.runs.episode_costs import Ledger
+from jitrl_tui.runs.places import RunPlaces
+from jitrl_tui.runs.recent_events import Tape
+from jitrl_tui.system.output import clean, one_line
 
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore

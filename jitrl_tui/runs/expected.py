@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
-from jitrl_tui.amounts import amount, dollars, duration
+from jitrl_tui.runs.amounts import amount, dollars, duration
 
 if TYPE_CHECKING:
     from engine.bench.estimate import Estimate

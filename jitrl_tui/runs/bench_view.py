@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 
 from engine.bench.progress import BenchProgress, CellProgress
-from jitrl_tui.amounts import amount, dollars
-from jitrl_tui.output import one_line
-from jitrl_tui.plot import running_average
-from jitrl_tui.view import points
+from jitrl_tui.runs.amounts import amount, dollars
+from jitrl_tui.runs.plot import running_average
+from jitrl_tui.runs.view import points
+from jitrl_tui.system.output import one_line
 
 SIGNS = {"running": "▸", "failed": "✗", "stopped": "■", "finished": "✓", "waiting": "·"}
 """A sign for each state, in the order in which cells are listed."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from engine.records import Notice
 from engine.session import race as races
 from engine.session.race import Race, RacerEvent, SavedRace
-from jitrl_tui.race_view import RaceView
-from jitrl_tui.replay import RecordingPlayer
-from jitrl_tui.source import Source
+from jitrl_tui.runs.race_view import RaceView
+from jitrl_tui.runs.replay import RecordingPlayer
+from jitrl_tui.runs.source import Source
 
 
 class LiveRace(Source):

@@ -15,9 +15,9 @@ from engine.records import Event, Notice, Paused, Resumed, Thinking, Waiting
 from engine.session.remote.commands import who
 from engine.session.remote.followed import Followed, RemoteControl, refusal
 from engine.session.remote.presence import Presence
-from jitrl_tui.recent_events import Tape
-from jitrl_tui.source import Source
-from jitrl_tui.view import DECISIONS, RunView
+from jitrl_tui.runs.recent_events import Tape
+from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.view import DECISIONS, RunView
 
 POLL_S, HELD_POLL_S = 0.2, 0.05
 """Seconds between two looks for what is new: usually, and while the session is held from here."""

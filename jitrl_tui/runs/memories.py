@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import JitrlError
 from engine.memory.disk.files import JOURNAL
-from jitrl_tui.output import one_line
-from jitrl_tui.view import signed
+from jitrl_tui.runs.view import signed
+from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
     from engine.memory.exchange import Difference, ValueDifference

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from engine.errors import StorageError, UsageError
 from engine.texts import cell
-from jitrl_tui.episode_costs import EpisodeCost
-from jitrl_tui.history import Past, PlayedSession, difference, likeness, means_of
-from jitrl_tui.output import one_line
+from jitrl_tui.runs.episode_costs import EpisodeCost
+from jitrl_tui.runs.history import Past, PlayedSession, difference, likeness, means_of
+from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
     from engine.bench.report.shapes import Figure, Line

@@ -8,7 +8,7 @@ from engine.errors import UsageError
 from engine.session import recording
 from engine.session.notes import Notes
 from engine.session.transcript import format_of, save, transcript, written
-from jitrl_tui.output import clean
+from jitrl_tui.system.output import clean
 
 THOUGHTS = "--thoughts"
 """What stands before the name of a file that tells the reason of each action, too."""

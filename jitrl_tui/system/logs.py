@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine.disk import private_file, private_folder, shown
 from engine.redaction import hidden, secrets_of, without_credentials
-from jitrl_tui.output import escaped
+from jitrl_tui.system.output import escaped
 
 LARGEST = 1 << 20
 """Bytes after which a new file is begun."""

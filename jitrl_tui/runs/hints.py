@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.records import Decision
-from jitrl_tui.output import one_line
-from jitrl_tui.view import Choice
+from jitrl_tui.runs.view import Choice
+from jitrl_tui.system.output import one_line
 
 NOTHING_YET = "There is no hint yet: the agent has not decided."
 

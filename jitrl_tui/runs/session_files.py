@@ -16,7 +16,7 @@ from engine.errors import JitrlError
 from engine.paths import slug
 from engine.session import store as sessions
 from engine.session.notes import Notes
-from jitrl_tui.places import RememberedMap
+from jitrl_tui.runs.places import RememberedMap
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession

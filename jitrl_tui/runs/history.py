@@ -16,7 +16,7 @@ from engine.errors import BadFile
 from engine.records import SessionStarted
 from engine.session import store as sessions
 from engine.session.store import SavedSession
-from jitrl_tui.episode_costs import EpisodeCost, Ledger
+from jitrl_tui.runs.episode_costs import EpisodeCost, Ledger
 
 _BEGINNING = b'{"event":"SessionStarted"'
 MOST_EARLIER = 20

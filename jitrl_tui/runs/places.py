@@ -20,8 +20,8 @@ from engine.records import (
     TakenBack,
 )
 from engine.worked import number
-from jitrl_tui.background import Background
-from jitrl_tui.output import one_line
+from jitrl_tui.system.background import Background
+from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession

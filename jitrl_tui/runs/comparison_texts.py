@@ -21,9 +21,9 @@ from engine.session.compare import (
     reason,
     weighed,
 )
-from jitrl_tui.hits import tried
-from jitrl_tui.output import one_line
-from jitrl_tui.view import gained, points, signed
+from jitrl_tui.runs.hits import tried
+from jitrl_tui.runs.view import gained, points, signed
+from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine import explain, worked
 from engine.records import Basis, Candidate, Decision, Neighbour, Update
-from jitrl_tui.view import Choice, gained, signed, steps
+from jitrl_tui.runs.view import Choice, gained, signed, steps
 
 REPEATED = "The plan repeats these remembered steps"
 KNOWN = "The plan goes through these steps (this: the running episode)"

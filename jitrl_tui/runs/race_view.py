@@ -9,9 +9,9 @@ from typing import Any
 from engine.records import EpisodeEnded, Event, Notice, Stepped
 from engine.session.lockstep import Moment
 from engine.session.race import RacerEvent, SavedRace
-from jitrl_tui.amounts import amount, dollars
-from jitrl_tui.output import one_line
-from jitrl_tui.view import RunView, gained, points
+from jitrl_tui.runs.amounts import amount, dollars
+from jitrl_tui.runs.view import RunView, gained, points
+from jitrl_tui.system.output import one_line
 
 LETTERS = "ABCD"
 """The letters of the racers, in their order."""

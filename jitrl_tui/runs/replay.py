@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
-from jitrl_tui.source import Source
-from jitrl_tui.view import RunView
+from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.view import RunView
 
 
 class RecordingPlayer(Source):

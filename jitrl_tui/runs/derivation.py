@@ -15,10 +15,10 @@ from typing import Any
 
 from engine import explain, worked
 from engine.records import Candidate, Decision, Neighbour, Update
-from jitrl_tui import hits
-from jitrl_tui.view import Choice, signed
+from jitrl_tui.runs import hits
+from jitrl_tui.runs.view import Choice, signed
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MOST = 12
 """Returns that are written out in a sum."""
 

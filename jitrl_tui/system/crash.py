@@ -16,7 +16,7 @@ from engine.disk import shown
 from engine.errors import StorageError
 from engine.paths import ensure_folder, saves_folder
 from engine.redaction import hidden, secrets_of, without_credentials
-from jitrl_tui.output import escaped
+from jitrl_tui.system.output import escaped
 
 DETAILS = "The details are in"
 """Begins the sentence that names the report."""

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jitrl_tui.amounts import amount, dollars, duration
-from jitrl_tui.output import one_line, rewrite
-from jitrl_tui.view import points
+from jitrl_tui.runs.amounts import amount, dollars, duration
+from jitrl_tui.runs.view import points
+from jitrl_tui.system.output import one_line, rewrite
 
 if TYPE_CHECKING:
     from engine.bench.progress import BenchProgress, CellProgress, RunLimits
