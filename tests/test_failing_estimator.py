@@ -108,14 +108,14 @@ def test_a_trial_and_influence_end_with_one_sentence_and_nothing_is_stored(tmp_p
         made = [(one.recorded, n.entry) for one in recorded.again(from_memory=True)
                 for n in one.now.update.neighbours if one.episode == 2 and n.entry >= 0]  # fmt: skip
         at, hit = (2, made[-1][0].step), made[-1][1]
-        relive = GraphEstimator._relive
+        relive = GraphEstimator._learn_episode
 
         def fails(estimator, episode, first):
             if any(step.provenance == "forgotten" for step in episode.steps):
                 raise KeyError("place:pantry")
             relive(estimator, episode, first)
 
-        monkeypatch.setattr(GraphEstimator, "_relive", fails)
+        monkeypatch.setattr(GraphEstimator, "_learn_episode", fails)
         for work in (
             lambda: whatif.trial(recorded, at, lens=Lens(without=frozenset({hit}))),
             lambda: whatif.influence(recorded, at),
@@ -137,7 +137,7 @@ def test_a_waiting_decision_stands_if_it_cannot_be_made_again_from_the_changed_m
             session.control.pause()
         if isinstance(event, Paused) and len(asked) == 1:
             asked.append(event)
-            failing(monkeypatch, "_relive", set(range(100)))
+            failing(monkeypatch, "_learn_episode", set(range(100)))
             failing(monkeypatch, "decided", set(range(100)))
             failing(monkeypatch, "value", {1})
             session.control.reread()

@@ -125,7 +125,7 @@ def test_the_second_ctrl_c_ends_at_once():
     code = (
         "import signal, time\n"
         "from engine.wait import signals_in_threads\n"
-        "from jitrl_tui import shutdown\n"
+        "from jitrl_tui.system import shutdown\n"
         "shutdown.ANSWER_S = 0.1\n"
         "with signals_in_threads({signal.SIGINT: shutdown.Interrupt(lambda: None)}):\n"
         "    print('ready', flush=True)\n"
@@ -144,7 +144,7 @@ def test_the_second_ctrl_c_ends_at_once():
 def test_a_process_that_is_to_end_within_a_time_ends_whatever_still_runs():
     code = (
         "import threading\n"
-        "from jitrl_tui import shutdown\n"
+        "from jitrl_tui.system import shutdown\n"
         "shutdown.end_within(0.1, lambda: print('the last', flush=True))\n"
         "threading.Event().wait()\n"
     )

@@ -57,12 +57,12 @@ class Player(Service):
         """Pause or continue; where the session asks, approve."""
         if self.approve():
             return
-        run, say = self._run, self._screen.notify
+        run = self._run
         run.present()
         if run.person_plays and run.view.activity == "paused":
             self._prompt()
             if run.view.pending:
-                say("It is your turn. The key . lets the agent take one step, f more of them.", timeout=3)
+                self._screen.notify("It is your turn. Key . lets the agent take one step, f more of them.", timeout=3)
             else:
                 run.source.step_once()  # try again what failed, and wait for the person then
         elif run.view.activity == "paused":
@@ -71,7 +71,7 @@ class Player(Service):
             self.hurry = 0
             run.source.pause()
             if run.view.activity == "thinking":
-                say("Pausing at the next decision.", timeout=2)
+                self._screen.notify("Pausing at the next decision.", timeout=2)
         self._screen.redraw()
 
     def step_once(self) -> None:

@@ -486,7 +486,7 @@ class WatchScreen(RunningScreen):
         if self.run.person_plays:
             self.panes.advise(self.panes.discreet, self.app.size)
             self._arrange()
-            self.call_after_refresh(self._draw)
+            self.call_after_refresh(self.redraw)
 
     def key_f2(self) -> None:
         """Leave the command line, so that letters are keys."""

@@ -30,6 +30,8 @@ def test_a_click_on_a_candidate_takes_it_in_place_of_the_choice():
             await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
             decision = screen.view.choice.decision
             other = next(one.action for one in decision.candidates if one.action != decision.action)
+            await pilot.press("f3")  # candidates are closed until they are asked for
+            await until(pilot, lambda: other in screen_text(app))
             await pilot.click(offset=found(app, "candidates", other))
             await until(pilot, lambda: app.screen is not screen)
             await pilot.press("enter")

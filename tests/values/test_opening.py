@@ -83,13 +83,13 @@ class Counted:
 
     def __init__(self, monkeypatch):
         self.episodes = 0
-        relive = GraphEstimator._relive
+        relive = GraphEstimator._learn_episode
 
         def counted(estimator, episode, first):
             self.episodes += 1
             relive(estimator, episode, first)
 
-        monkeypatch.setattr(GraphEstimator, "_relive", counted)
+        monkeypatch.setattr(GraphEstimator, "_learn_episode", counted)
 
     def of(self, memory, *arguments, **named):
         """Open an estimator; return how many episodes it relived, and the estimator."""
