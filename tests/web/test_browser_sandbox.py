@@ -41,6 +41,15 @@ def plain_browser(browser_path):
     shutil.rmtree(home, ignore_errors=True)
 
 
+def test_the_browser_without_windows_is_taken_first(tmp_path, monkeypatch):
+    monkeypatch.delenv(chromium.VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("chromium", "chromium-headless-shell"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+        assert chromium.find_browser() == str(tmp_path / name)
+
+
 def processes(port: int) -> list[tuple[list[str], str]]:
     """Return arguments and state of the browser that may reach a port, and of what it started."""
     found = {}
