@@ -56,13 +56,13 @@ def turning(keys: Sequence[Key], symbol: str) -> list[Key]:
     higher = next((key.written for key in keys if key.action == up), "")
     found = []
     for key in keys:
-        if key.action == down:  # one entry of the footer for both
+        if key.action == down:  # one entry for both
             written = f"{key.written} {higher}".rstrip()
             meaning = f"a lower and a higher {symbol} from the next decision on"
             key = dataclasses.replace(
                 key, written=written, label=symbol, meaning=meaning, rank=4, panes=("candidates",)
             )
-        if symbol or key.action not in (down, up, "lever"):
+        if key.action != up and (symbol or key.action not in (down, "lever")):
             found.append(key)
     return found
 

@@ -142,3 +142,8 @@ def test_n_after_a_search_goes_to_the_place_before_and_takes_no_step():
             assert (screen.find.at, screen.view.step) == (places[-1], step)
 
     asyncio.run(go())
+
+
+def test_a_running_session_names_each_key_once():
+    written = [name for key in keymap.turning(keymap.watch(kinds()), "β") for name in key.written.split()]
+    assert [name for name in set(written) if written.count(name) > 1] == []
