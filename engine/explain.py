@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from engine import worked
 from engine.records import Candidate, Decision, Neighbour, Update, Valuation
@@ -55,7 +55,7 @@ class Shown:
     share: float = 1.0
 
 
-def knows(update: Update | None) -> bool:
+def knows(update: Update | None) -> TypeGuard[Update]:
     """Return whether memory, or what was done in this episode, gave a decision its values."""
     return update is not None and not set(update.valuation.how) <= {"prior"}
 

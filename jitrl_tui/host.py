@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 
 from jitrl_tui.command_table import Key, do
 from jitrl_tui.pictures.terminal import Graphics
-from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.source import InThread
 from jitrl_tui.widgets.lines import ACCENT
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ class KeyCommands(Provider):
 
     def _run(self, key: Key) -> Callable[[], object]:
         app: App[object] = self.app
-        return lambda: (self._remember(key.meaning), app.run_action(key.action, self.screen))[1]
+
+        def run() -> Coroutine[Any, Any, bool]:
+            self._remember(key.meaning)
+            return app.run_action(key.action, self.screen)
+
+        return run
 
     def _save_picture(self) -> None:
         self._remember(_PICTURE)
@@ -78,7 +83,7 @@ class Host(App[int]):
 
     COMMANDS: ClassVar = {KeyCommands}
     graphics: Graphics
-    last_source: Source | None = None
+    last_source: InThread | None = None
     takes_keys: bool = False
 
     async def run_action(

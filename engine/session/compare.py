@@ -236,7 +236,7 @@ def _last(past: Past) -> list[TakenStep]:
 def _side(taken: TakenStep) -> Side:
     decision = taken.decided or taken.decision
     update = decision.update
-    seen = explain.shown(update) if update is not None and explain.knows(update) else None
+    seen = explain.shown(update) if explain.knows(update) else None
     return Side(
         action=taken.decision.action,
         provenance=taken.decision.provenance,

@@ -35,8 +35,9 @@ class MapPane(LinePane):
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Show the places known now."""
-        reads = how.remembered is not None and view.started is not None and self.display
-        before = how.remembered.map(view.started, view.places.uids) if reads else None
+        before = None
+        if how.remembered is not None and view.started is not None and self.display:
+            before = how.remembered.map(view.started, view.places.uids)
         decision = view.choice.decision if view.choice is not None and view.pending else None
         seen = (id(view.places), view.places.changes, before, decision)
         if seen != self._seen:

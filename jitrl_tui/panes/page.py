@@ -15,7 +15,8 @@ from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
 if TYPE_CHECKING:
     from engine.web.browser.pages import PageStore
     from engine.web.browser.snapshot import Page
-    from engine.web.drawing.wireframe import CanvasRun, Wireframe
+    from engine.web.drawing.canvas import CanvasRun
+    from engine.web.drawing.wireframe import Wireframe
 
 _STYLES = {"line": FAINT, "edge": HUMAN, "heading": STRONG, "link": NAME, "button": "", "field": "",
            "number": ACCENT, "text": MUTED, "blank": ""}  # fmt: skip
@@ -132,7 +133,7 @@ class TreePane(OfPage):
             rest = [Content(line) for line in wrap(self._instead, width)]
             return [*self._missing(width), Content(""), *rest[:MOST_LINES]]
         numbers = {id(item.node): item.number for item in items_of(self._page)}
-        lines = []
+        lines: list[Content] = []
         for at, text in node_lines(self._page):
             if at >= MOST_LINES:
                 break

@@ -12,6 +12,7 @@ from textual.visual import Visual
 from jitrl_tui.host import Host
 from jitrl_tui.panes.page import OfPage
 from jitrl_tui.pictures.image import Box, area, blocks, decoded
+from jitrl_tui.pictures.overlay import Pictured
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.lines import MUTED, fit, wrap
@@ -28,7 +29,7 @@ _HINT = (
 )
 
 
-class PicturePane(OfPage):
+class PicturePane(OfPage, Pictured):
     """The screenshot, with a frame around the element that was chosen."""
 
     app: Host

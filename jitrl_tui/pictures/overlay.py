@@ -18,12 +18,19 @@ from jitrl_tui.pictures.encode import KITTY_GONE, encoded
 from jitrl_tui.pictures.terminal import Graphics
 
 if TYPE_CHECKING:
-
     from PIL.Image import Image
 
 
 Where = tuple[Any, Region]
 """Identity of a picture, and the cells it covers."""
+
+
+class Pictured(Widget):
+    """A widget that has a picture."""
+
+    def placed(self) -> tuple[Any, Region, Image] | None:
+        """Return the picture's identity, the screen cells it covers, and the picture cut to these cells."""
+        raise NotImplementedError
 
 
 class Overlay:
@@ -54,7 +61,7 @@ class Overlay:
         self._busy = False
         """Whether a picture is being encoded. Only one is encoded at a time, however fast they change."""
 
-    def after_frame(self, screen: Screen[Any], pane: Widget | None, update: object) -> None:
+    def after_frame(self, screen: Screen[Any], pane: Pictured | None, update: object) -> None:
         """Show, move or remove the picture after a frame; `update` is what the frame wrote, () for nothing."""
         placed = pane.placed() if pane is not None and _free(screen, pane) else None
         if placed is None:

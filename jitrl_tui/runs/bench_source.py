@@ -97,7 +97,10 @@ class LiveBench(BenchSource):
     ) -> None:
         super().__init__(info, saves)
         self._runner = open_run(self.put)
-        self.finish_running = self._runner.finish_running
+
+    def finish_running(self) -> None:
+        """Begin no more cells."""
+        self._runner.finish_running()
 
     def stop(self) -> None:
         """Stop the cells after their present step."""

@@ -86,7 +86,8 @@ def derived(choice: Choice, index: int) -> list[Derived]:
 def _logit(choice: Choice, candidate: Candidate) -> Derived:
     from engine import jitrl, logits
 
-    value, code = signed(candidate.z), None
+    value = signed(candidate.z)
+    code: Callable[..., Any] | None = None
     paper = "Sec. 5: the logits of the base model"
     lines = (hits.logit(choice, candidate) or f"as the model gave it: {value}",)
     if hits.is_neutral(candidate):

@@ -69,8 +69,8 @@ class RunPlaces:
                 del self.trail[event.step :]
                 self._go(event.observation)
             case EpisodeEnded() if event.entries_added:
-                for place, before in self.trail:
-                    self.map.judge(place, event.score - before)
+                for place, score_then in self.trail:
+                    self.map.judge(place, event.score - score_then)
                 self.changes += 1
             case _:
                 pass
@@ -89,7 +89,7 @@ class RememberedMap:
         loaded: Called from the thread when the map is there.
     """
 
-    def __init__(self, saves: Path, saved: SavedSession, loaded: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, saves: Path, saved: SavedSession, loaded: Callable[[], object] = lambda: None) -> None:
         self._saves, self._saved = saves, saved
         self.loaded = loaded
         self._map: GameMap | None = None

@@ -29,9 +29,22 @@ class LiveRace(Source):
     def __init__(self, race: SavedRace, saves: Path, *, paused: bool = False) -> None:
         super().__init__("race", saves)
         self._race = Race(race, saves, self.put, paused=paused)
-        lockstep = self._race.lockstep
-        self.pause, self.resume, self.step_once = lockstep.pause, lockstep.resume, lockstep.step_once
-        self.set_delay = lockstep.set_delay
+
+    def pause(self) -> None:
+        """Wait before the next step."""
+        self._race.lockstep.pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        self._race.lockstep.resume()
+
+    def step_once(self) -> None:
+        """Let all take one step, then wait."""
+        self._race.lockstep.step_once()
+
+    def set_delay(self, seconds: float) -> None:
+        """Show decisions this long before they are carried out."""
+        self._race.lockstep.set_delay(seconds)
 
     def stop(self) -> None:
         """Stop the race. What was played is kept."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Generic, TypeVar
+from collections.abc import Iterable
+from typing import Generic, Protocol, Self, TypeVar
 
 from engine.records import Decided, Event
 
@@ -11,8 +12,19 @@ APART = 200
 """Events between two views that are kept."""
 
 
-View = TypeVar("View")
-"""What is made of events; it has `copy` and `fold_all`."""
+class MadeOfEvents(Protocol):
+    """What a view must have to be kept on a tape."""
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        ...
+
+    def fold_all(self, events: Iterable[Event]) -> None:
+        """Take in many events."""
+        ...
+
+
+View = TypeVar("View", bound=MadeOfEvents)
 
 
 class Tape(Generic[View]):

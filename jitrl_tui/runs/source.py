@@ -175,6 +175,7 @@ class LiveSource(Source):
     """
 
     live = True
+    control: Control
 
     def __init__(
         self,
@@ -188,11 +189,36 @@ class LiveSource(Source):
         super().__init__("session", saves)
         self._before, self._after = before, after
         self.again = again
-        self._session = session = open_session(self.put)
-        control = self.control = session.control
-        self.pause, self.resume = control.pause, control.resume
-        self.step_once, self.take_back, self.reread = control.step_once, control.take_back, control.reread
-        self.set_delay, self.fast_forward = control.set_delay, session.fast_forward
+        self._session = open_session(self.put)
+        self.control = self._session.control
+
+    def pause(self) -> None:
+        """Wait at the next decision."""
+        self.control.pause()
+
+    def resume(self) -> None:
+        """Continue at the usual speed."""
+        self.control.resume()
+
+    def step_once(self) -> None:
+        """Carry out one decision, then wait."""
+        self.control.step_once()
+
+    def take_back(self) -> None:
+        """Undo the last step of this episode, then wait."""
+        self.control.take_back()
+
+    def reread(self) -> None:
+        """Make the decision that waits again, from memory as it is now."""
+        self.control.reread()
+
+    def set_delay(self, seconds: float) -> None:
+        """Show each decision this long before it is carried out."""
+        self.control.set_delay(seconds)
+
+    def fast_forward(self, episodes: int) -> None:
+        """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
+        self._session.fast_forward(episodes)
 
     def overrule(self, question: int, action: str) -> bool:
         """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""

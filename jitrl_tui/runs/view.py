@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -459,7 +459,7 @@ def meant(typed: str, view: RunView, store: PageStore | None) -> str:
     return spoken(typed, page) or typed
 
 
-_HANDLERS = {
+_HANDLERS: Mapping[type, Callable[..., None]] = {
     SessionStarted: RunView._session_started,
     EpisodeStarted: RunView._episode_started,
     Thinking: RunView._thinking,

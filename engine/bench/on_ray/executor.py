@@ -8,6 +8,7 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ class RayExecutor:
 
     def __init__(self, ray: Any, on: str, found: FoundNodes, saves: Path, jobs: int | None) -> None:
         self.jobs = jobs or max(1, found.cores)
-        self.place = {"on": on, "nodes": {name: dict(machine) for name, machine in found.machines.items()}}
+        machines = {name: dict(machine) for name, machine in found.machines.items()}
+        self.place: Mapping[str, Any] = {"on": on, "nodes": machines}
         self._ray = ray
         self._running: dict[Any, Cell] = {}
         self._nodes: dict[Any, str] = {}
