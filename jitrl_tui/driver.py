@@ -106,7 +106,8 @@ class SturdyDriver(LinuxDriver):
         super().__init__(app, **options)
         # Textual draws on stderr. With `2>file`, it would draw into the file.
         shown = sys.__stderr__ if sys.__stderr__ is not None and sys.__stderr__.isatty() else sys.__stdout__
-        self._file = SturdyFile(shown)  # type: ignore[assignment]
+        assert shown is not None  # without a terminal there are plain lines, and no driver
+        self._file = SturdyFile(shown)  # type: ignore[assignment]  # Textual needs write and flush only
 
     def run_input_thread(self) -> None:
         """Pass keys to the app until it ends. If the terminal closes, end the app.

@@ -16,7 +16,7 @@ from jitrl_tui.system import shutdown
 from jitrl_tui.system.output import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.records import EpisodeEnded, SessionStarted, Waiting
     from engine.session.loop import Session
@@ -45,7 +45,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Run
         shutdown.end_within()
         interrupt.ask()
 
-    handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
+    handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
     shown_on = None
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         handlers[signal.SIGHUP] = hang_up
@@ -116,7 +116,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: R
         }
         for e in played
     ]  # fmt: skip
-    scores = [e["score"] for e in episodes]
+    scores = [e.score for e in played]
     return {
         "format": FORMAT,
         "game": progress.game or config.game,

@@ -109,7 +109,7 @@ def _figures(best: dict[str, Any] | None) -> str:
         return "not measured yet"
     return (
         f"{best['top1']:>5.2f} {best['top3']:>5.2f} {best['rank']:>5.2f} {best['seconds']:>6.2f}  "
-        + best["reading"]
+        f"{best['reading']}"
     )
 
 
@@ -229,7 +229,7 @@ def _test(args: argparse.Namespace) -> int:
     if args.model.startswith("prior/"):
         readings = ("table",)  # a prior without a model has only this one
     cache = _cache(args)
-    results = []
+    results: list[dict[str, Any]] = []
     for reading in readings:
         try:
             result = _measure(args, reading)

@@ -205,7 +205,7 @@ def change(text: str) -> tuple[str, object]:
         if separator and (near := meant(name, _NAMES)):
             raise UsageError(f"there is no setting {name!r}{near}")
         raise UsageError(f"--set takes NAME=VALUE with one of these names: {', '.join(sorted(_NAMES))}")
-    kind = type(_NAMES[name].default)
+    kind: type = type(getattr(Settings(), name))
     try:
         return name, kind(value)
     except ValueError:

@@ -19,8 +19,9 @@ from jitrl_tui.commands.options import change, one_game
 from jitrl_tui.system.output import clean, note
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.session.race import SavedRace
-    from engine.settings import SessionConfig
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -162,7 +163,7 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
             shutdown.end_within()
             interrupt.ask()
 
-        handlers = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
+        handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
         with signals_in_threads(handlers), shutdown.when_closed([sys.stdout], hang_up):
             running.run()
         errors, stopped = running.errors, interrupt.called

@@ -16,6 +16,7 @@ from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
     from engine.web.sites.manager import Sites, SiteStatus
+    from engine.web.tasks.suites import WebTask
 
 SITES = ("shop", "fossil", "encyclopedia", "forum", "map", "miniwob")
 
@@ -143,7 +144,8 @@ def _ls(args: argparse.Namespace) -> int:
     from engine.web.tasks import miniwob
     from engine.web.tasks import suites as tasks
 
-    saves, found = saves_folder(args.saves), []
+    saves = saves_folder(args.saves)
+    found: list[WebTask] = []
     if args.suite == "browsergym":
         return _ls_browsergym(saves, args)
     for suite in [args.suite] if args.suite else ("local", "miniwob", *tasks.FILES):

@@ -41,10 +41,10 @@ def run(args: argparse.Namespace) -> int:
 
     saves = saves_folder(args.saves)
     path = recorded(saves, args.recording)
-    with whatif.opened(path, saves) as recorded:
+    with whatif.opened(path, saves) as run_again:
         changes = dict(change(text) for text in args.changes)
-        asks = True if not args.changes and recorded.scope is not None else None
-        outcome = whatif.what_if(recorded, changes, from_memory=asks, progress=_progress)
+        asks = True if not args.changes and run_again.scope is not None else None
+        outcome = whatif.what_if(run_again, changes, from_memory=asks, progress=_progress)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     if args.json:

@@ -113,7 +113,7 @@ def _follow(source: InThread, take: Any) -> int:
 
     def closed() -> None:
         shutdown.end_within(1.0)
-        source.stop()  # type: ignore[attr-defined]
+        source.stop()
 
     handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
     with shutdown.handling(handlers), shutdown.when_closed([sys.stdout], closed):
@@ -130,4 +130,4 @@ def _follow(source: InThread, take: Any) -> int:
         except KeyboardInterrupt:
             return 130
         finally:
-            source.stop()  # type: ignore[attr-defined]
+            source.stop()

@@ -233,10 +233,12 @@ class BenchScreen(RunningScreen):
         elif len(found) == 1:
             self.app.push_screen(RecordingScreen(found[0]))
         else:
-            self.app.push_screen(
-                session_dialog(found),
-                lambda at: at is not None and self.app.push_screen(RecordingScreen(found[int(at)])),
-            )
+
+            async def show(at: str | None) -> None:
+                if at is not None:
+                    await self.app.push_screen(RecordingScreen(found[int(at)]))
+
+            self.app.push_screen(session_dialog(found), show)
 
     def action_filter(self) -> None:
         """Ask for the words that cells must have."""

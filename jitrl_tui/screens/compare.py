@@ -51,7 +51,7 @@ _CELL, _CELL_WITH_VALUE = 16, 22
 """Columns of what a session thought of an action: its probabilities, and its value."""
 
 
-class CompareScreen(Screen[None]):
+class CompareScreen(Screen[int]):
     """Two sessions side by side. Leaving it goes back to the screen below, or ends the app if there is none.
 
     Args:
@@ -180,13 +180,13 @@ class _Details(LinePane):
         lines = [Content.styled(line, STRONG) for line in wrap(title, width)]
         if text := reason(row):
             lines += [Content(line) for line in wrap(text, width)]
-        lines += ["", *_beliefs(row, width), ""]
+        lines += [Content(""), *_beliefs(row, width), Content("")]
         half = (width - 2) // 2
         columns = [_seen(row, side, half) for side in (row.left, row.right)]
         for at in range(max(map(len, columns))):
             left, right = (column[at] if at < len(column) else ("", "") for column in columns)
             lines.append(Content.assemble((fit(left[0], half), left[1]), "  ", (fit(right[0], half), right[1])))
-        return [line if isinstance(line, Content) else Content(line) for line in lines]
+        return lines
 
 
 def _beliefs(row: ComparedStep, width: int) -> list[Content]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
+from textual.types import CSSPathType
 
 from engine.errors import JitrlError
 from jitrl_tui.help import page
@@ -36,7 +37,7 @@ class CurvesScreen(Dialog[None]):
         saves: The saves folder with the sessions to compare with; None for a recording elsewhere.
     """
 
-    CSS_PATH: ClassVar = ["dialog.tcss", "curves.tcss"]
+    CSS_PATH: ClassVar[CSSPathType | None] = ["dialog.tcss", "curves.tcss"]
     BINDINGS: ClassVar = [
         Binding("L,q", "dismiss(None)", show=False),
         Binding("right", "measure(1)", show=False),
@@ -179,7 +180,11 @@ class CurvesScreen(Dialog[None]):
                 return f"Not written: {error}"
             return f"Written: {target.absolute()}"
 
-        self.app.push_screen(WaitDialog("Writing", write), lambda told: told and self.notify(told, timeout=6))
+        def say(told: str | None) -> None:
+            if told:
+                self.notify(told, timeout=6)
+
+        self.app.push_screen(WaitDialog("Writing", write), say)
 
 
 class ComparisonDialog(PickDialog):

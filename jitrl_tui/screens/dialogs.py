@@ -10,6 +10,7 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -33,7 +34,7 @@ OWN = "Ctrl-O"
 class Dialog(ModalScreen[Result]):
     """A dialog over the screen. Esc closes it."""
 
-    CSS_PATH = "dialog.tcss"
+    CSS_PATH: ClassVar[CSSPathType | None] = "dialog.tcss"
     BINDINGS: ClassVar = [Binding("escape", "dismiss(None)", "close", show=False)]
 
     def box(self, title: str) -> Vertical:
@@ -188,20 +189,9 @@ class OverruleDialog(PickDialog):
 
     def options(self, typed: str) -> list[tuple[str, Content]]:
         """Return the candidates and the other valid actions that have all typed words; those that begin so first."""
-        decision, words = self._decision, typed.casefold().split()
-        found: list[tuple[str, Content]] = []
-        for index, candidate in enumerate(decision.candidates if decision else ()):
-            here = "▸ " if index == decision.chosen else "  "
-            line = Content.assemble(
-                (here + fit(candidate.action, 40), STRONG),
-                (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
-            )
-            found.append((candidate.action, line))
-        known = {action for action, _ in found}
-        for action in decision.possible if decision else ():
-            if action not in known:
-                found.append((action, Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))))
-        found = [row for row in found if all(word in row[0].casefold() for word in words)]
+        words = typed.casefold().split()
+        rows = _actions(self._decision) if self._decision is not None else []
+        found = [row for row in rows if all(word in row[0].casefold() for word in words)]
         found.sort(key=lambda row: (row[0] != typed, not row[0].casefold().startswith(typed.casefold())))
         meant = self._meaning(typed) if self._meaning and typed else typed
         if meant != typed:
@@ -209,6 +199,23 @@ class OverruleDialog(PickDialog):
             line = Content.assemble(("  " + meant, HUMAN), ("  on the page" + more, MUTED))
             return [(typed, line), *found]
         return found
+
+
+def _actions(decision: Decision) -> list[tuple[str, Content]]:
+    """Return the rows of the candidates and of the other valid actions."""
+    found: list[tuple[str, Content]] = []
+    for index, candidate in enumerate(decision.candidates):
+        here = "▸ " if index == decision.chosen else "  "
+        line = Content.assemble(
+            (here + fit(candidate.action, 40), STRONG),
+            (f"  {decision.posterior[index]:4.0%}  {candidate.source}", MUTED),
+        )
+        found.append((candidate.action, line))
+    known = {action for action, _ in found}
+    for action in decision.possible:
+        if action not in known:
+            found.append((action, Content.assemble("  " + fit(action, 40), ("  valid action", MUTED))))
+    return found
 
 
 def _about(decision: Decision | None) -> str:
@@ -401,5 +408,5 @@ class ConfirmDialog(Dialog[bool]):
         with box:
             yield Static(Content(self._message), classes="message")
             keys = f"Enter or {self._key}" if self._key else "Enter"
-            no = [(self._no[0], ACCENT), f" {self._no[1]}   "] if self._no[0] else []
+            no: list[str | tuple[str, str]] = [(self._no[0], ACCENT), f" {self._no[1]}   "] if self._no[0] else []
             yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", *no, ("Esc", ACCENT), f" {self._esc}"))

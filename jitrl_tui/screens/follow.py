@@ -186,7 +186,7 @@ class HeldSession:
         if self._may():
             text = "The session stops after its running step. What was played is kept, and it can be taken up again."
             dialog = ConfirmDialog("stop the session?", text, "stop it")
-            self._screen.app.push_screen(dialog, lambda yes: yes and self.source.stop_session())
+            self._screen.app.push_screen(dialog, lambda yes: self.source.stop_session() if yes else None)
 
     def overrule(self, typed: str) -> None:
         """Open the window that asks for an action with a typed text, if the session can be steered."""
@@ -194,7 +194,7 @@ class HeldSession:
             return
         if self._confirm:
             dialog = ConfirmDialog("overrule a cell?", _MARKED, "overrule it")
-            self._screen.app.push_screen(dialog, lambda yes: yes and self._overrule(typed))
+            self._screen.app.push_screen(dialog, lambda yes: self._overrule(typed) if yes else None)
         else:
             self._overrule(typed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -31,6 +31,15 @@ HINTS = {
 """By field of a correction, what a person is asked for."""
 AROUND = 8
 """Steps of the episode that are shown before the step and after it."""
+
+
+def with_number(known: Correction, field: str, value: float) -> Correction:
+    """Return a correction with another number.
+
+    Args:
+        field: One of `HINTS`.
+    """
+    return replace(known, g=value) if field == "g" else replace(known, gain=value)
 
 
 @dataclass(frozen=True, slots=True)

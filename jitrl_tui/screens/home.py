@@ -393,10 +393,11 @@ class HomeScreen(Screen[int]):
             row = next(row for row in self._offer.benches if option.id == f"bench:{row.folder.name}")
             self._guarded(lambda: self._actions.bench(row), self.app.push_screen)
         elif option.id.startswith("memory:"):
-            self._guarded(lambda: self._actions.memory(Path(option.id[7:])), self.app.push_screen)
+            folder = Path(option.id[7:])
+            self._guarded(lambda: self._actions.memory(folder), self.app.push_screen)
         elif option.id.startswith("race:"):
-            row = next(row for row in self._offer.races if option.id == f"race:{row.name}")
-            self._guarded(lambda: self._actions.raced(row), self.app.switch_screen)
+            race = next(row for row in self._offer.races if option.id == f"race:{row.name}")
+            self._guarded(lambda: self._actions.raced(race), self.app.switch_screen)
         else:
             self._start(option.id.removeprefix("start:"), play=self._section == "play")
 
@@ -450,10 +451,8 @@ class HomeScreen(Screen[int]):
         row = self._session()
         if row is not None:
             hint = "Its recording and its memory stay as they are."
-            dialog = dialogs.FieldDialog(
-                "rename", hint, row.saved.name, lambda text: (text.strip(), ""), selected=False
-            )
-            self.app.push_screen(dialog, lambda name: name and self._change(self._actions.rename, row.saved, name))
+            dialog = dialogs.FieldDialog("rename", hint, row.saved.name, lambda to: (to.strip(), ""), selected=False)
+            self.app.push_screen(dialog, lambda to: self._change(self._actions.rename, row.saved, to) if to else None)
 
     def action_delete(self) -> None:
         """Delete the highlighted session, after a question."""
@@ -467,7 +466,7 @@ class HomeScreen(Screen[int]):
         question = f"{row.saved.name} ({row.saved.config.game}, {played}) will be gone for ever; {memory}."
         self.app.push_screen(
             dialogs.ConfirmDialog("delete?", question, "delete"),
-            lambda yes: yes and self._change(self._actions.delete, row.saved),
+            lambda yes: self._change(self._actions.delete, row.saved) if yes else None,
         )
 
     def _change(self, do: Callable[..., None], *what: object) -> None:

@@ -183,8 +183,8 @@ class Preview(LinePane):
             return [line for lines in found for line in (*lines, Content(""))][:-1]
         if self._row is None:
             return [Content.styled(line, MUTED) for line in wrap(self._nothing, width)]
-        lines = [line for text in _facts(self._row) for line in wrap(text, width)]
-        lines = [Content.styled(lines[0], STRONG), *map(Content, lines[1:])]
+        title, *facts = [line for text in _facts(self._row) for line in wrap(text, width)]
+        lines = [Content.styled(title, STRONG), *map(Content, facts)]
         if scores := self._row.facts.scores:
             lines += [Content(""), *score_plot(scores, 0, width, _PLOT)]
         if self._others:

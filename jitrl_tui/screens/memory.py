@@ -23,7 +23,7 @@ from jitrl_tui import command_table, keymap
 from jitrl_tui.host import Host
 from jitrl_tui.runs.view import gained, signed
 from jitrl_tui.screens import dialogs, help
-from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step
+from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step, with_number
 from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
 from jitrl_tui.system.background import STORING
 from jitrl_tui.system.output import one_line
@@ -34,6 +34,7 @@ from jitrl_tui.widgets.rows import RowList
 if TYPE_CHECKING:
     from engine.memory import Memory
     from engine.memory.scope import Scope
+    from engine.memory.table import Ints
 
 _FOUND = 100_000
 """Steps that a search lists at most."""
@@ -74,7 +75,7 @@ class MemoryScreen(Screen[int]):
         self._memory, self._saves = memory, saves
         self._scope: Scope | None = None
         self.table: StepTable | None = None
-        self.rows: Sequence[int] = ()
+        self.rows: Ints = np.empty(0, np.int64)
         self.changes = MemoryChanges(memory, saves, self, lambda: self._scope, self._after_change)
         self.edits, self.work = self.changes.edits, self.changes.work
         self.commands: command_table.Commands = {
@@ -83,7 +84,7 @@ class MemoryScreen(Screen[int]):
         }  # fmt: skip
         self.key_table = keymap.of("memory")
         self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
-        self._name = scope
+        self._scope_name = scope
         self._gamma, self._zero_rewards, self._changed, self._close = gamma, zero_rewards, changed, close
         self.sort, self.descending = "entry", True
         self._filter = Filter()
@@ -107,7 +108,7 @@ class MemoryScreen(Screen[int]):
         self.query_one("#state").can_focus = False
         self.list.focus()
         self.set_interval(0.3, self._say_work)
-        self._open(self._name)
+        self._open(self._scope_name)
 
     def on_unmount(self) -> None:
         """Cancel the work, and close the memory if it belongs to the screen."""
@@ -137,8 +138,8 @@ class MemoryScreen(Screen[int]):
         """Show a scope."""
         try:
             names = self._memory.scopes()
-            self._name = name if name in names else names[0] if names else ""
-            self._scope = self._memory.scope(self._name) if self._name else None
+            self._scope_name = name if name in names else names[0] if names else ""
+            self._scope = self._memory.scope(self._scope_name) if self._scope_name else None
             self._counts, self._found, self._filter = None, None, Filter()
             self.query_one("#filter", Input).value = ""
             self._reload()
@@ -158,11 +159,11 @@ class MemoryScreen(Screen[int]):
                 self.table, self._filter, sort=self.sort, descending=self.descending,
                 counts=self._counts, found=self._found,
             )
-            if self.table is not None else ()
+            if self.table is not None else np.empty(0, np.int64)
         )  # fmt: skip
         place = 0
         if self.table is not None and at is not None and len(self.rows):
-            same = np.flatnonzero(self.table.entry[np.asarray(self.rows)] == at)
+            same = np.flatnonzero(self.table.entry[self.rows] == at)
             place = int(same[0]) if len(same) else 0
         self.list.message = (
             "Nothing remembered fits."
@@ -186,7 +187,7 @@ class MemoryScreen(Screen[int]):
             f"{shown} steps",
             f"by {self.sort} {sign}",
             typed and f"with {typed}",
-            self._name or "no memory",
+            self._scope_name or "no memory",
         ]
         self.query_one("#head", Static).update(
             Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
@@ -295,7 +296,7 @@ class MemoryScreen(Screen[int]):
 
         def given(value: float | None) -> None:
             if value is not None:
-                self._edit(entry, dataclasses.replace(known, **{field: value}))
+                self._edit(entry, with_number(known, field, value))
 
         self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", HINTS[field], value), given)
 
@@ -376,13 +377,13 @@ class MemoryScreen(Screen[int]):
                 severity="warning",
             )
         elif len(names) > 1:
-            self._open(names[(names.index(self._name) + by) % len(names)])
+            self._open(names[(names.index(self._scope_name) + by) % len(names)])
         else:
             self.notify("There is only one game in this memory.", timeout=2)
 
     def action_count(self) -> None:
         """Count in the recordings how often each step was behind a decision."""
-        saves, memory, name = self._saves, self._memory, self._name
+        saves, memory, name = self._saves, self._memory, self._scope_name
 
         def finished(counts: UseCounts) -> None:
             self._counts = counts
@@ -444,7 +445,7 @@ class MemoryScreen(Screen[int]):
         changes = f"{count} changes are not kept. Leaving drops them."
         question = changes if count > 1 else "One change is not kept. Leaving drops it."
         self.app.push_screen(
-            dialogs.ConfirmDialog("leave?", question, "drop and leave"), lambda yes: yes and self._leave()
+            dialogs.ConfirmDialog("leave?", question, "drop and leave"), lambda yes: self._leave() if yes else None
         )
 
     def _leave(self) -> None:

@@ -183,7 +183,8 @@ class MemoryChanges:
         if not known:
             hint += " There is no other one in this saves folder: type its path."
         self._screen.app.push_screen(
-            PathDialog(title, hint, known=known), lambda text: text is not None and given(Path(text).expanduser())
+            PathDialog(title, hint, known=known),
+            lambda text: given(Path(text).expanduser()) if text is not None else None,
         )
 
     def export(self) -> None:

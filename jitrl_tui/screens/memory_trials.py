@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual.notifications import SeverityLevel
+
 from engine import worked
 from engine.errors import JitrlError
 from engine.memory.search import CLEAR, Correction, Lens
@@ -170,14 +172,14 @@ class MemoryTrial(Service):
             self._ask_number(hit, known, name)
 
     def _ask_number(self, hit: Neighbour, known: Correction, name: str) -> None:
-        from jitrl_tui.screens.hit import HINTS, NumberDialog
+        from jitrl_tui.screens.hit import HINTS, NumberDialog, with_number
 
         plan = ("gain", "points", "points", hit.gain)
         field, what, title, before = plan if hit.ahead >= 0 else ("g", "G", "return", hit.g)
 
         def given(value: float | None) -> None:
             if value is not None:
-                made = dataclasses.replace(known, **{field: value})
+                made = with_number(known, field, value)
                 self._add(Edit(hit, "correct", made, f"= {what} {signed(before)} → {signed(value)} of {name}"))
 
         self._screen.app.push_screen(NumberDialog(f"edit the {title} of {name}", HINTS[field], before), given)
@@ -419,7 +421,7 @@ class MemoryTrial(Service):
         self.work.close()
         self.recorded.close()
 
-    def _say(self, sentence: str, severity: str = "information") -> None:
+    def _say(self, sentence: str, severity: SeverityLevel = "information") -> None:
         self._screen.app.notify(sentence, severity=severity, timeout=5)
 
 

@@ -121,7 +121,7 @@ class RaceScreen(RunningScreen):
         if self.source.failure and self.source.failure != self._told:
             self._told = self.source.failure
             self.app.push_screen(
-                dialogs.ErrorDialog(self._told), lambda answer: answer == "leave" and self.action_leave()
+                dialogs.ErrorDialog(self._told), lambda answer: self.action_leave() if answer == "leave" else None
             )
 
     def _draw(self) -> None:
@@ -228,7 +228,7 @@ class RaceScreen(RunningScreen):
             rows = [(str(at), Content(f"  {names[a]} and {names[b]}")) for at, (a, b) in enumerate(pairs)]
             hint = "Two racers side by side, step by step."
             dialog = dialogs.PickDialog("compare", hint, "letters or names", rows=rows)
-            self.app.push_screen(dialog, lambda at: at is not None and self._compare(pairs[int(at)]))
+            self.app.push_screen(dialog, lambda at: self._compare(pairs[int(at)]) if at is not None else None)
 
     def _compare(self, pair: tuple[int, int]) -> None:
         one, other = (self._race.racers[who] for who in pair)

@@ -116,7 +116,7 @@ class Ending:
             self.leave(then)
         elif not any(isinstance(screen, ConfirmDialog) for screen in app.screen_stack):
             dialog = ConfirmDialog("leave?", question, yes, key)
-            app.push_screen(dialog, lambda agreed: agreed and self.leave(then))
+            app.push_screen(dialog, lambda agreed: self.leave(then) if agreed else None)
 
     def leave(self, then: Callable[[], None]) -> None:
         """Stop the source, wait for its end, and call `then` in the app's thread; when called again, at once."""

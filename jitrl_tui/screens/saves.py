@@ -139,7 +139,7 @@ class Saves(Service):
         saves, mine = at
         if found := others(saves, mine if mine.is_dir() else mine.parent):
             self._screen.app.push_screen(
-                session_to_compare(found), lambda other: other and self._compare(mine, Path(other))
+                session_to_compare(found), lambda other: self._compare(mine, Path(other)) if other else None
             )
         else:
             self._warn("There is no other session of this game; b makes a branch.")

@@ -111,5 +111,6 @@ class Steering(Service):
         steps = f"{step} step{'s' if step != 1 else ''}"
         text = f"Episode {number} ends here, after {steps}. It is cut off, judged and remembered like any other."
         self._screen.app.push_screen(
-            ConfirmDialog("end the episode", text, "end it"), lambda yes: yes and control.end_episode(number)
+            ConfirmDialog("end the episode", text, "end it"),
+            lambda yes: control.end_episode(number) if yes else None,
         )

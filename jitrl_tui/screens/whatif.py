@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
+from textual.types import CSSPathType
 from textual.widgets import Static
 
 from engine import explain
@@ -111,10 +112,14 @@ class Sliders(LinePane):
         """Return a line for each slider."""
         return len(self.names)
 
+    def _with(self, name: str, value: object) -> Settings:
+        """Return the settings with another value of one of them. They check it themselves."""
+        return dataclasses.replace(self.now, **{name: value})  # type: ignore[arg-type]  # the check is at run time
+
     def change(self, name: str, value: object) -> None:
         """Set a setting."""
         try:
-            self.now = dataclasses.replace(self.now, **{name: value})  # type: ignore[arg-type]
+            self.now = self._with(name, value)
         except UsageError as error:
             self.notify(str(error), severity="warning")
             return
@@ -148,7 +153,7 @@ class Sliders(LinePane):
 
         def wrong(typed: float) -> str:
             try:
-                dataclasses.replace(self.now, **{name: round(typed) if whole else typed})
+                self._with(name, round(typed) if whole else typed)
             except UsageError as error:
                 return str(error)
             return ""
@@ -228,7 +233,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         runs: Whether the session runs, so that it can go on with other settings.
     """
 
-    CSS_PATH: ClassVar = ["dialog.tcss", "whatif.tcss"]
+    CSS_PATH: ClassVar[CSSPathType | None] = ["dialog.tcss", "whatif.tcss"]
     BINDINGS: ClassVar = [
         Binding("escape", "back", show=False),
         Binding("q", "dismiss(None)", show=False),

@@ -192,7 +192,9 @@ class TokenServer(Server):
         self.public_url = f"{request.scheme}://{request.host}"
         return await super().handle_index(request)
 
-    async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
+    async def handle_websocket(  # type: ignore[override]  # aiohttp takes any response
+        self, request: web.Request
+    ) -> web.StreamResponse:
         """Run a process for a visitor, if there are not too many."""
         websocket = web.WebSocketResponse(timeout=_CLOSE_S, heartbeat=_IDLE_S, max_msg_size=_LARGEST)
         if not websocket.can_prepare(request):

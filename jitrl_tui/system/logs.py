@@ -98,7 +98,7 @@ class LogFile(RotatingFileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Go on without this record: the disk is full, or the file cannot be opened. A later record tries again."""
-        stream, self.stream = self.stream, None  # type: ignore[assignment]
+        stream, self.stream = self.stream, None
         with contextlib.suppress(OSError, ValueError):
             if stream is not None:
                 stream.close()

@@ -9,9 +9,6 @@ from textual.theme import Theme
 
 from jitrl_tui.preferences.schema import THEMES
 
-_COLOURS = (
-    "primary", "secondary", "accent", "warning", "error", "success", "foreground", "background", "surface", "panel"
-)  # fmt: skip
 _TABLE = {
     "jitrl-dark": "#7aa2f7 #5a6ea8 #e0af68 #ff9e64 #f7768e #9ece6a #d5d9e8 #16181f #1c1f28 #2a2f3d",
     "jitrl-light": "#2458b3 #5873a8 #8a5a00 #a8480b #b3213d #2f6f12 #1d2230 #f4f3ef #fbfaf7 #dedbd2",
@@ -22,12 +19,19 @@ _TABLE = {
     "jitrl-dusk": "#c4a7e7 #7f6fa8 #f6c177 #f5a97f #eb8fa9 #9ccfa0 #e4dff4 #1b1726 #221d30 #312a44",
     "jitrl-ember": "#f2a65a #a8743f #f5d76e #ff9b71 #ff8a80 #b8d67a #eee3d6 #1d1714 #251e1a #362c26",
 }  # fmt: skip
-"""The colours of each theme. In jitrl-contrast there is at least 7 between each text and its ground."""
+"""The colours of each theme, in the order of `_theme`.
+
+In jitrl-contrast there is at least 7 between each text and its ground.
+"""
 
 
 def _theme(name: str, colours: str) -> Theme:
-    found = dict(zip(_COLOURS, colours.split(), strict=True))
-    return Theme(name=name, dark=Color.parse(found["background"]).brightness < 0.5, **found)
+    primary, secondary, accent, warning, error, success, foreground, background, surface, panel = colours.split()
+    return Theme(
+        name=name, dark=Color.parse(background).brightness < 0.5,
+        primary=primary, secondary=secondary, accent=accent, warning=warning, error=error, success=success,
+        foreground=foreground, background=background, surface=surface, panel=panel,
+    )  # fmt: skip
 
 
 OWN = tuple(_theme(name, colours) for name, colours in _TABLE.items())

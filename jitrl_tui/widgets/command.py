@@ -59,7 +59,7 @@ class CommandLine(Entry):
         self.value = self._draft = ""
         self.post_message(self.Given(text))
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """Enter pasted lines one after the other; what stands after the last line end waits for Enter."""
         event.stop()
         event.prevent_default()

@@ -17,12 +17,12 @@ class Options(OptionList):
     def action_page_up(self) -> None:
         """Go up one page."""
         with contextlib.suppress(KeyError):
-            super().action_page_up()
+            super().action_page_up()  # type: ignore[no-untyped-call]  # Textual gives it no types
 
     def action_page_down(self) -> None:
         """Go down one page."""
         with contextlib.suppress(KeyError):
-            super().action_page_down()
+            super().action_page_down()  # type: ignore[no-untyped-call]  # Textual gives it no types
 
 
 class Entry(Input):

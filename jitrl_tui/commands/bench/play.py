@@ -252,7 +252,9 @@ def _with_lines(
 
     lines = BenchLines(BenchProgress(cells, jobs), limits, quiet=quiet)
     runner = make(lines.show)
-    handlers = {signal.SIGTERM: runner.stop, signal.SIGHUP: runner.stop, signal.SIGINT: shutdown.Interrupt(runner.stop)}
+    handlers: dict[signal.Signals, Callable[[], None]] = {
+        signal.SIGTERM: runner.stop, signal.SIGHUP: runner.stop, signal.SIGINT: shutdown.Interrupt(runner.stop),
+    }  # fmt: skip
     try:
         with signals_in_threads(handlers):
             code = runner.run()

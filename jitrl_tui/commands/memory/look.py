@@ -83,7 +83,7 @@ def stats(args: argparse.Namespace) -> int:
 
     with open_memory(args) as memory:
         if args.scope:
-            items, broken = [report.statistics(find_scope(memory, args.scope))], []
+            items, broken = [report.statistics(find_scope(memory, args.scope))], list[tuple[str, str]]()
         else:
             items, broken = _of_each(memory, report.statistics)
     if args.json:

@@ -138,7 +138,7 @@ def _job(args: argparse.Namespace, kind: str, group: type[TrainingSettings]) -> 
         UsageError: A name or value is wrong.
     """
     from engine.train.jobs import TrainingJob
-    from engine.train.runs import runs_folder
+    from engine.train.places import runs_folder
 
     saves = saves_folder(args.saves)
     given = {spec.name: getattr(args, spec.name) for spec in dataclasses.fields(group)}
