@@ -247,6 +247,8 @@ def test_no_child_of_a_story_an_environment_a_site_or_a_browser_has_a_key(tmp_pa
             with contextlib.suppress(OSError):
                 program = Path(os.readlink(f"/proc/{pid}/exe")).name
                 environments[f"{program} {pid}"] = Path(f"/proc/{pid}/environ").read_text()
-    assert {"node", "chromium"} <= {name.split()[0] for name in environments}
+    programs = {name.split()[0] for name in environments}
+    assert "node" in programs
+    assert any(program.startswith("chromium") for program in programs)
     assert len(environments) >= 6
     assert [name for name, environment in environments.items() if SECRET in environment] == []

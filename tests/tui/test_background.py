@@ -97,8 +97,9 @@ def test_screens_do_all_their_work_in_the_background_with_this():
     root = Path(jitrl_tui.__file__).parent
     own = re.compile(r"run_worker|run_in_executor|to_thread|Thread\(|@work\b|create_task")
     allowed = {
-        "app.py": "begins the pictures, and leaves when the terminal closes", "background.py": "this",
-        "shutdown.py": "ends the process", "pictures/overlay.py": "catches everything", "source.py": "InThread",
+        "app.py": "begins the pictures, and leaves when the terminal closes", "system/background.py": "this",
+        "system/shutdown.py": "ends the process", "pictures/overlay.py": "catches everything",
+        "runs/source.py": "InThread",
         "plain/terminal.py": "no screen", "screens/run_base.py": "waits for the end of the session; q again leaves",
     }  # fmt: skip
     found = {str(path.relative_to(root)) for path in root.rglob("*.py") if own.search(path.read_text("utf-8"))}
