@@ -320,7 +320,8 @@ class Visitor(AppService):
 
     async def run(self) -> None:
         """Show the app until it ends, however it ends."""
-        await super().run()
+        with contextlib.suppress(asyncio.CancelledError):  # of its reader of errors, if that had not begun
+            await super().run()
         if not self._left.is_set():
             await self.remote_close()
 
