@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("textual_serve", reason="the extra `serve` is not installed")
 
 from aiohttp import ClientSession, WSServerHandshakeError
+from textual_serve.download_manager import DownloadManager
 
 from jitrl_tui.served import server
 
@@ -168,3 +169,26 @@ def test_a_visit_ends_when_its_process_does():
                 assert (await socket.receive()).type.name == "CLOSE"
 
     asyncio.run(asyncio.wait_for(visit(), 60))
+
+
+def test_a_visit_ends_where_its_process_was_gone_before_anything_was_read():
+    closed = []
+
+    async def nothing(*_):
+        pass
+
+    async def close():
+        closed.append(True)
+
+    async def go():
+        visitor = server.Visitor(
+            [sys.executable, "-c", ""], write_bytes=nothing, write_str=nothing, close=close,
+            download_manager=DownloadManager(),
+        )  # fmt: skip
+        process = await visitor._open_app_process()
+        await process.wait()
+        await until(process.stdout.at_eof)
+        await visitor.run()
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+    assert closed
