@@ -18,7 +18,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -210,9 +209,7 @@ def _connected() -> socket.socket:
                 [sys.executable, "-P", "-m", "tests.warm", address, program], env=variables | one_thread,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
-            while not os.path.exists(address):
-                assert started.poll() is None, "tests.warm did not start"
-                time.sleep(0.01)
+            assert started.wait() == 0, "tests.warm did not start"
     asked = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     asked.connect(address)
     return asked

@@ -30,6 +30,7 @@ def survived(trials, told):
 
 def test_broken_stories_play_or_are_refused(tmp_path, told, monkeypatch):
     monkeypatch.setattr("engine.games.env.LOAD_SECONDS", 10.0)
+    GameEnvironment(STORIES["pantry"]).close()  # starts the process from which stories are forked
     before = set(faults.children())
     stories = faults.sources(None)
     survived(faults.broken_stories(tmp_path, 3, stories, 7, told.append), told)
@@ -90,3 +91,9 @@ def test_memory_stays_flat(tmp_path, told):
 @pytest.mark.parametrize("command", ["restar", "restor", "unscript", "oops save", "look. restar", 'a "quit'])
 def test_words_are_intercepted_as_parsers_read_them(command):
     assert Controls().intercepted(command)
+
+
+@pytest.mark.parametrize("command", ["savend", "look. savend"])
+def test_a_story_whose_grammar_is_unknown_may_have_longer_words_for_them(command):
+    assert Controls().intercepted(command)
+    assert not Controls().intercepted("savage")

@@ -57,7 +57,12 @@ def for_program(verbs: Iterable[str]) -> bool:
 
 def is_like_one_for_program(word: str) -> bool:
     """Whether a word begins with a verb for the program: a story may have more words for it, such as "savend"."""
-    return for_program((word,)) or any(word.startswith(verb) for verb in _OURS if len(verb) > 1)
+    return for_program((word,)) or _like(word) is not None
+
+
+def _like(word: str) -> str | None:
+    """Return our answer to a verb for the program with which a word begins, None if there is no such verb."""
+    return next((answer for verb, answer in _OURS.items() if len(verb) > 1 and word.startswith(verb)), None)
 
 
 class Controls:
@@ -98,7 +103,7 @@ class Controls:
                 read = self._story.cut(word) if self._story is not None else word[:_LETTERS_READ]
                 answer = self._answers.get(read)
                 if self._story is None and answer is None:
-                    answer = next((_OURS[verb] for verb in _OURS if len(verb) > 1 and word.startswith(verb)), None)
+                    answer = _like(word)
                 if answer and (at == 0 or self._begins(words[at - 1], read)):
                     return answer.format(word.upper())
         return None
