@@ -138,17 +138,12 @@ class Searching(Protocol):
     """An environment that finds its valid actions by trying, which may take long.
 
     Attributes:
-        deadline: Seconds of processor time after which `valid_actions` returns what it has found; None for no limit.
-            The environment looks for the rest while nothing else is asked of it.
-        complete: Whether the valid actions returned last are all there are.
+        limit: How many commands `valid_actions` tries at most in a situation; None for no limit. With a limit, what
+            was found out in other situations is used, too. The same actions then come of the same situations, met in
+            the same order; without one, of the same situation.
     """
 
-    deadline: float | None
-    complete: bool
-
-    def found_so_far(self) -> tuple[str, ...]:
-        """Return the valid actions found by now, at once."""
-        ...
+    limit: int | None
 
 
 @runtime_checkable

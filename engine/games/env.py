@@ -27,8 +27,6 @@ from engine.records import EnvironmentInfo, Observation
 LOAD_SECONDS = waits.STORY_LOAD.seconds
 STEP_SECONDS = waits.STORY_STEP.seconds
 VALID_SECONDS = waits.STORY_ACTIONS.seconds
-SEARCH_SECONDS = 10.0
-"""Processor time for one part of a search for valid actions that has no deadline: it gives signs of life."""
 LARGEST_SEED = 2**31
 """The generator only uses 31 bits, so this one draws what 0 would, which Jericho takes for "no seed given"."""
 _SAVE_EVERY = 25
@@ -42,25 +40,16 @@ class GameEnvironment:
     Args:
         story: A validated story.
         cache: Folder for valid actions, None for no cache on disk.
-        budget: How many commands to try when valid actions are asked for the first time. None tries all
-            that can matter; then the same seed and the same actions give the same valid actions, always,
-            as long as there is no `deadline`, either. With a budget the rest is tried while nothing else is
-            asked, and is there when the situation comes again.
-
-    Attributes:
-        deadline: As in `engine.environment.Searching`.
+        limit: As in `engine.environment.Searching`.
 
     Raises:
         GameError: The story cannot be loaded.
     """
 
-    def __init__(self, story: Story, cache: Path | None = None, *, budget: int | None = None) -> None:
+    def __init__(self, story: Story, cache: Path | None = None, *, limit: int | None = None) -> None:
         self._story = story
         self._cache = cache
-        self._budget = budget
-        self.deadline: float | None = None
-        self._cut = False
-        """Whether a search was ever cut short, so that the worker may search while nothing is asked."""
+        self.limit = limit
         self._poison: list[str] = []
         self._worker: WorkerProcess | None = None
         self._closed = False
@@ -74,8 +63,6 @@ class GameEnvironment:
         """Whether score and moves are known, or read from the story; if not, the score stays 0."""
         self.confined: Confinement | None = None
         """How the worker is cut off from the rest of the machine; None before it has told."""
-        self.complete = True
-        """Whether the valid actions returned last are all there are."""
         self._files = contextlib.ExitStack()
         try:
             self._file = self._files.enter_context(bare_file(story.path))
@@ -129,7 +116,7 @@ class GameEnvironment:
                     self._last = self._seen(request, STEP_SECONDS)
                     break
                 except StoryWorkerLost as lost:
-                    innocent = (lost.by == "killed" and not killed) or self._was_searching(lost, command)
+                    innocent = lost.by == "killed" and not killed
                     killed = lost.by == "killed"
                     if not self._was_probing(lost) and not innocent:
                         raise
@@ -152,19 +139,10 @@ class GameEnvironment:
 
         A command that hangs or crashes the interpreter while it is tried is left out from then on.
         """
-        return self._valid_actions(self.deadline)
-
-    def found_so_far(self) -> tuple[str, ...]:
-        """Return the valid actions found by now; `complete` says whether that is all."""
-        return self._valid_actions(0.0)
-
-    def _valid_actions(self, deadline: float | None) -> tuple[str, ...]:
-        killed, seconds = 0, SEARCH_SECONDS if deadline is None else deadline
+        killed = 0
         while True:
             try:
-                remember = self.deadline is not None
-                request = {"do": "valid", "budget": self._budget, "seconds": seconds, "remember": remember}
-                reply, _ = self._ask(request, VALID_SECONDS)
+                reply, _ = self._ask({"do": "valid", "limit": self.limit}, VALID_SECONDS)
             except StoryWorkerLost as lost:
                 killed += lost.by == "killed"
                 if lost.by == "killed" and killed < _MOST_KILLS:
@@ -173,17 +151,10 @@ class GameEnvironment:
                 shunned = self._shun(lost.command)
                 self._revive()
                 if not shunned:
-                    self.complete = False
                     return ()
                 continue
-            self.complete = bool(reply["complete"])
-            self._cut = self._cut or not self.complete
-            if self.complete or deadline is not None or self._budget is not None:
+            if reply["done"]:
                 return tuple(reply["actions"])
-
-    def _was_searching(self, lost: StoryWorkerLost, command: str) -> bool:
-        """Return whether the worker broke on a command that it tried while nothing was asked, and not on this one."""
-        return self._cut and lost.by in ("hung", "crash") and lost.command not in ("", command)
 
     def _was_probing(self, lost: StoryWorkerLost) -> bool:
         """Whether the worker broke on what it only ran to look. Then that is left out from now on."""
@@ -287,12 +258,7 @@ class GameEnvironment:
     ) -> tuple[dict[str, Any], bytes]:
         if self._worker is None:
             raise GameError("this game is closed")
-        try:
-            reply, answer = self._worker.ask(request, seconds, blob)
-        except StoryWorkerLost as lost:
-            if request.get("do") != "valid" and self._was_searching(lost, request.get("command", "")):
-                self._shun(lost.command)
-            raise
+        reply, answer = self._worker.ask(request, seconds, blob)
         if "refused" in reply:
             raise GameError(f"{self._story.title}: {reply['refused']}")
         if reply.get("error", "").startswith("MemoryError"):

@@ -342,8 +342,7 @@ class Decision:
         reason: How: "approved", "chosen instead", "typed", "vetoed", "taken again", "handed over ..."; "" if the agent
             acted by itself. "... at breakpoint RULE" if a breakpoint held it.
         vetoed: Actions that a person has forbidden in this state.
-        looking: Whether the environment was still looking for valid actions when this was told.
-        found_later: Valid actions that were found only after the choice.
+        found_later: Valid actions that were found only after the choice, in recordings of older versions.
     """
 
     step: int
@@ -363,7 +362,6 @@ class Decision:
     by: str = "agent"
     reason: str = ""
     vetoed: tuple[str, ...] = ()
-    looking: bool = False
     found_later: tuple[str, ...] = ()
 
     @property

@@ -15,8 +15,6 @@ from engine.session.orders import ALWAYS, NEVER, Orders
 
 LONG = 0.2
 """Shortest delay, in seconds, that is worth using for preparation."""
-LOOK_S = 0.25
-"""Seconds between two looks for what a decision that is held still lacks."""
 FOREVER = 1 << 60
 """Number of an episode that never comes: a fast-forward to it ends at a breakpoint."""
 
@@ -95,8 +93,6 @@ class Control:
         self._on_stop: list[Callable[[], None]] = []
         self._on_order: list[Callable[[Orders], None]] = []
         self._reports: deque[Steered | Notice] = deque()
-        self.look: Callable[[], bool] | None = None
-        """Called now and then by the session's thread while a gate holds; returns whether it is to be called again."""
 
     # ------------------------------------------------------------------------------ from any thread
 
@@ -334,7 +330,7 @@ class Control:
                         left = min(until, time.monotonic() + self._delay) - time.monotonic()
                         if left <= 0:
                             return Answer(PersonSaid.APPROVED if hold else PersonSaid.NOTHING)
-                        self._wait(left)
+                        self._changed.wait(left)
                     elif not asks and self._single_steps > 0:
                         self._single_steps -= 1
                         return Answer(PersonSaid.APPROVED if self._held else PersonSaid.NOTHING)
@@ -345,7 +341,7 @@ class Control:
                             self._held = now
                             tell(now)
                             continue  # `tell` may already have led to a command
-                        self._wait()
+                        self._changed.wait()
                         until = time.monotonic()
         finally:
             with self._changed:
@@ -376,17 +372,6 @@ class Control:
                 self._single_steps, self._mending = 0, False
 
     # ------------------------------------------------------------------------------- with the lock held
-
-    def _wait(self, seconds: float | None = None) -> None:
-        """Wait for a command, or so long, or until it is time to call `look`."""
-        if self.look is None:
-            self._changed.wait(seconds)
-        elif not self._changed.wait(LOOK_S if seconds is None else min(seconds, LOOK_S)):
-            self._changed.release()  # held once, by the gate
-            try:
-                self.look = self.look if self.look() else None
-            finally:
-                self._changed.acquire()
 
     def _come_back(self) -> None:
         """Pause, and end what was handed over."""

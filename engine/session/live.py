@@ -55,7 +55,7 @@ def open_environment(config: SessionConfig, saves: Path) -> Environment:
     trust.require(*places(config))
     environment = kind_of(config.game).open(config.game, Places(saves, config.games))
     if isinstance(environment, Searching):
-        environment.deadline = config.settings.valid_seconds or None
+        environment.limit = config.settings.valid_commands or None
     return environment
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Turn
-from engine.environment import Concluding, Discreet, OpenActions, Paged, Searching, Slow, Worded, Writing
+from engine.environment import Concluding, Discreet, OpenActions, Paged, Slow, Worded, Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.memory.view import ScopeView
@@ -372,7 +372,6 @@ class Session:
         environment = parts.environment
         words = environment.fallback if isinstance(environment, Worded) else ()
         valid = environment.valid_actions() or words or parts.kind.fallback
-        looking = isinstance(environment, Searching) and not environment.complete
         step = len(live.steps)
         number, episodes = place(self._config, live.number)
         turn = Turn(
@@ -402,12 +401,11 @@ class Session:
         self._events.unvalued(decision)
         return self._steering.settle(
             live,
-            dataclasses.replace(decision, looking=looking),
+            decision,
             turn.resolve,
             repeatable=parts.environment.info.repeatable,
             ahead=self._ahead,
             again=lambda made: self._reread(parts, live, made),
-            search=environment if looking and isinstance(environment, Searching) else None,
         )
 
     def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:

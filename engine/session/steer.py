@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from engine import jitrl
-from engine.environment import Searching
 from engine.errors import BadFile, StorageError
 from engine.explain import overrule
 from engine.records import (
@@ -203,7 +202,6 @@ class Steering:
         repeatable: bool,
         ahead: Lookahead | None,
         again: Callable[[Decision], Decision] = lambda made: made,
-        search: Searching | None = None,
     ) -> Decision:
         """Tell a decision of the agent, and return what is to be carried out in its place, once nothing holds it.
 
@@ -213,7 +211,6 @@ class Steering:
             repeatable: Whether steps of the episode can be taken again, to take back the last one.
             ahead: Prepares the next prompt while the person reads; None if nothing does.
             again: Makes a decision again after the person changed memory.
-            search: The environment, where it still looks for valid actions.
 
         Raises:
             Stopped: The person stopped the session.
@@ -221,22 +218,9 @@ class Steering:
             EndEpisode: The person ended the episode, and it has steps.
         """
         decision = dataclasses.replace(decision, reason=self._control.handed_over(live.number))
-        if search is not None:
-            decision = _with_more(decision, search)
         self._record_decision(live, decision)
         decision, hold = self._forewarned(live, decision)
-
-        def look() -> bool:
-            nonlocal decision
-            if search is not None and decision.looking:
-                more = _with_more(decision, search)
-                if not more.looking:
-                    decision = more
-                    self._record_decision(live, decision)
-            return decision.looking
-
         while True:
-            self._control.look = look if decision.looking else None
             try:
                 answer = self._gate(live, decision, hold.text, ahead)
             except TakeBack:
@@ -246,7 +230,6 @@ class Steering:
             except Reread:
                 made = again(decision)
                 if made is not decision:
-                    made = dataclasses.replace(made, looking=decision.looking, found_later=decision.found_later)
                     self._record_decision(live, made)
                     decision, _ = self._forewarned(live, made)
                 continue
@@ -398,15 +381,6 @@ class Steering:
 
     def _inform(self, text: str) -> None:
         self._events.emit(Notice("info", text))
-
-
-def _with_more(decision: Decision, search: Searching) -> Decision:
-    """Return the decision with all valid actions if they are found by now, else as it is."""
-    known, found = set(decision.valid_actions), search.found_so_far()
-    if not search.complete:
-        return decision
-    later = tuple(action for action in found if action not in known)
-    return dataclasses.replace(decision, looking=False, found_later=later)
 
 
 def _joined(hold: Hold, name: str, why: str) -> Hold:

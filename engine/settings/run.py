@@ -12,12 +12,12 @@ class RunSettings(SettingsGroup):
     """Length of an episode, time for its decisions, and when a run counts as failed."""
 
     step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
-    valid_seconds: float = setting(
-        1.0,
-        "processor time in s for finding the valid actions of a decision in a game; the rest is looked for "
-        "meanwhile; 0 for no limit",
-        0.0,
-        100.0,
+    valid_commands: int = setting(
+        1000,
+        "commands tried at most for the valid actions of a decision in a game; 0 for no limit, and actions that "
+        "depend on the situation alone",
+        0,
+        1_000_000,
     )
     max_missing: float = setting(
         0.1,

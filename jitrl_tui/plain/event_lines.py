@@ -24,7 +24,7 @@ from engine.records import (
     Waiting,
 )
 from jitrl_tui.runs import hits
-from jitrl_tui.runs.steer_texts import LOOKING, drawn_at_random, from_elsewhere
+from jitrl_tui.runs.steer_texts import drawn_at_random, from_elsewhere
 from jitrl_tui.runs.view import Choice, RunView, gained, noticed, points, steps
 from jitrl_tui.system.output import clean
 
@@ -53,7 +53,6 @@ class EventLines:
         """Seconds until the next attempt in the last event, 0 if no call waits."""
         self._invited = False
         """Whether it was said how the agent is asked."""
-        self._looking: tuple[int, int] | None = None
         """Episode and step of the decision that was told while valid actions were looked for."""
 
     def say(self, text: str) -> None:
@@ -101,14 +100,6 @@ class EventLines:
 
     def _tell(self, event: Event) -> None:
         view = self.view
-        if isinstance(event, Decided):
-            at, looked = (event.episode, event.decision.step), self._looking
-            self._looking = at if event.decision.looking else None
-            if looked == at and not event.decision.looking:
-                self.say(f"(all actions are found now, {len(event.decision.found_later)} more)")
-                return
-            if looked != at and event.decision.looking:
-                self.say(f"({LOOKING}; {len(event.decision.valid_actions)} so far)")
         match event:
             case SessionStarted():
                 top = f", {points(view.max_score)} points at most" if view.max_score else ""

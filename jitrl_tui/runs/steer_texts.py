@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from engine.records import Decision, Steered
 
-LOOKING = "still looking for actions"
-"""The sign that what can be done is not fully known yet."""
-
 
 def all_actions(decision: Decision) -> str:
     """Return what can be done, as far as it is known."""
-    return ", ".join((*decision.possible, *([f"({LOOKING})"] if decision.looking else []))) or "None is known."
+    return ", ".join(decision.possible) or "None is known."
 
 
 def drawn_at_random(decision: Decision) -> str:

@@ -150,7 +150,6 @@ class StatusBar(Widget):
             (0, self._mode.lever, HUMAN),
             (0, missing, BAD),
             (0, self._at_random(), BAD),
-            (0, self._looking(), ACCENT),
             (4, f"{amount(view.tokens)} tokens" if counted else "", MUTED),
             (3, dollars(view.cost_usd) if counted else "", MUTED),
             (int(bool(missing)), f"{view.memory_entries:,} remembered", MUTED),
@@ -169,11 +168,6 @@ class StatusBar(Widget):
             return ""
         now = choice is not None and bool(steer_texts.drawn_at_random(choice.decision))
         return f"drawn at random {count}×{', also now' if now else ''}"
-
-    def _looking(self) -> str:
-        """Return the sign that valid actions are still looked for."""
-        choice = self._view.choice
-        return steer_texts.LOOKING if choice is not None and self._view.pending and choice.decision.looking else ""
 
     def _state(self) -> Content:
         view, mode = self._view, self._mode

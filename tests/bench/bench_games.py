@@ -24,7 +24,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from engine.games.actions.order import FIRST
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
 from engine.games.zmachine.interpreter import Interpreter
@@ -229,7 +228,7 @@ def main() -> None:
     parser.add_argument("games", nargs="*", default=["zork1", "zork3", "library"])
     parser.add_argument("--states", type=int, default=30)
     parser.add_argument("--folder", type=Path, default=Path("../shared/games"))
-    parser.add_argument("--first", type=int, default=FIRST, help="commands in the first budget")
+    parser.add_argument("--first", type=int, default=600, help="commands in the first part")
     parser.add_argument("--episodes", type=int, default=50)
     parser.add_argument("--steps", type=int, default=60)
     chosen = parser.parse_args()

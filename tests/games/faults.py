@@ -135,7 +135,7 @@ def broken_stories(
                 if validate
                 else Story("mutant", "mutant", path, hashlib.md5(data).hexdigest())
             )
-            with closing(GameEnvironment(story, budget=50)) as game:
+            with closing(GameEnvironment(story, limit=50)) as game:
                 game.reset(1)
                 for command in ("look", "north", "open mailbox", "take all"):
                     game.step(command)
@@ -305,7 +305,7 @@ def flat_memory(
         slack: Growth that is the allocator's, bytes, for each process.
     """
     rng = random.Random(1)
-    with closing(GameEnvironment(story, cache, budget=150)) as game:
+    with closing(GameEnvironment(story, cache, limit=150)) as game:
         before = (0, 0)
         for episode in range(episodes):
             seen = game.reset(1 + episode % 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -10,11 +11,11 @@ import warnings
 import pytest
 
 from engine.games.actions.cache import ActionCache
-from engine.games.actions.order import FIRST
 from engine.games.actions.search import SCHEME
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
 from engine.games.zmachine.interpreter import Interpreter
+from engine.settings import Settings
 from tests.bench.bench_games import tag, worlds
 
 GAMES = ("zork1", "zork3", "library")
@@ -62,7 +63,7 @@ def test_the_walkthroughs_actions_are_among_the_valid_ones_most_of_them_soon(gam
         if not wanted:
             continue
         changing += 1
-        soon += len(pair.ours.valid_actions(FIRST)[0])
+        soon += len(pair.ours.valid_actions(Settings().valid_commands)[0])
         found, done = pair.ours.valid_actions()
         assert done
         all_found += len(found)
@@ -156,47 +157,28 @@ def test_the_same_situation_has_the_same_actions_whatever_the_luck(games_folder)
     assert second.valid_actions() == found
 
 
-def test_a_search_cut_short_goes_on_in_the_background_and_is_there_later(games_folder):
+def test_a_search_with_a_limit_finds_the_same_each_time_however_it_is_cut_into_parts(games_folder):
     path = games_folder / "zork1.z5"
-    cut, whole = (Interpreter(str(path), None, read_story(path).digest, None) for _ in range(2))
-    cut.reset(1)
-    whole.reset(1)
-    expected, done = whole.valid_actions()
-    assert done
-    some, done = cut.valid_actions(20)
-    assert not done
-    assert 0 < len(some) < len(expected)
-    begun = cut.save()
-    cut.step("north")  # elsewhere, the search goes on where it began
-    for _ in range(200):
-        if not cut.idle(50):
-            break
-    assert not cut.idle(50)
-    assert cut.step("inventory").place == "North of House"
-    cut.restore(begun)
-    assert cut.valid_actions(1) == (expected, True)
+    found = {}
+    for part in (3, 7, None):
+        game = Interpreter(str(path), None, read_story(path).digest, None)
+        game.reset(1)
+        done = False
+        while not done:
+            found[part], done = game.valid_actions(part, limit=20)
+        assert game.valid_actions(part, limit=20) == (found[part], True)
+        assert set(found[part]) < set(game.valid_actions()[0])
+    assert found[3] == found[7] == found[None]
 
 
-def test_an_environment_with_a_budget_comes_to_the_same_end(games_folder):
+def test_a_search_that_is_over_before_its_limit_finds_all(games_folder):
     story = read_story(games_folder / "zork1.z5")
-    env = GameEnvironment(story, None, budget=30)
-    try:
-        env.reset(1)
-        found = env.valid_actions()
-        for _ in range(100):
-            if env.complete:
-                break
-            found = env.valid_actions()
-        assert env.complete
-    finally:
-        env.close()
-    full = GameEnvironment(story, None)
-    try:
-        full.reset(1)
-        assert full.valid_actions() == found
-        assert full.complete
-    finally:
-        full.close()
+    found = []
+    for limit in (None, Settings().valid_commands):
+        with contextlib.closing(GameEnvironment(story, None, limit=limit)) as game:
+            game.reset(1)
+            found.append(game.valid_actions())
+    assert found[0] == found[1]
 
 
 def test_what_one_process_found_another_looks_up(games_folder, tmp_path):

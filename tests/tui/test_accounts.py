@@ -20,7 +20,6 @@ from engine.records import (
     Notice,
     SessionStarted,
     State,
-    Stepped,
     TakenBack,
     Tally,
     Thinking,
@@ -307,18 +306,6 @@ def test_waiting_for_a_server_is_told_until_it_is_over():
     assert bar._state().plain == "‖ rate limit: trying again"
     view.fold(Thinking("thinking"))
     assert view.activity == "thinking"
-
-
-def test_the_status_bar_says_that_actions_are_looked_for_until_the_step_is_taken():
-    bar, view = StatusBar("status"), RunView()
-    events = stream.run(1, 2)
-    decided, stepped = (next(e for e in events if isinstance(e, kind)) for kind in (Decided, Stepped))
-    view.fold_all([started(PAPER), events[1]])
-    looking = dataclasses.replace(decided, decision=dataclasses.replace(decided.decision, looking=True))
-    for event, shown in ((looking, True), (decided, False), (looking, True), (stepped, False)):
-        view.fold(event)
-        bar._view = view
-        assert any(text == "still looking for actions" for _, text, _ in bar._second(80)) == shown
 
 
 def test_plain_lines_say_once_for_each_pause_that_one_waits():

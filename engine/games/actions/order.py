@@ -1,6 +1,6 @@
 """The order in which commands are tried: those that most often change something come first.
 
-A search may have a budget of commands, so the order decides what it finds. It is the same for every story:
+A search may have a limit of commands, so the order decides what it finds. It is the same for every story:
 
 - directions
 - what applies to most things (pick up, drop)
@@ -24,10 +24,6 @@ from engine.games.actions.forms import CommandForm
 from engine.games.actions.names import CommandParts, Thing
 from engine.games.actions.phrases import usage
 
-FIRST = 600
-"""A first budget, in commands rather than seconds, so that its results do not depend on the machine. It finds nine in
-ten changes. A search with a budget continues when the state comes again, so the same state may then have more
-actions. Runs that must be repeatable search without a budget, which is the default."""
 ORDER = -1
 """Action number of commands that are given to another character."""
 _Pair = tuple[CommandForm, Thing, Thing]

@@ -7,7 +7,6 @@ with the same effect the most usual one is kept.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -240,10 +239,9 @@ class ActionSearch:
                 self._machine, self._world, self._saved, prompt, finder.idle, hand.looked, self._memory.screens
             )
             self._attempts = finder.attempts(self._trial, hand, self._saved, self._memory)
-        for _ in itertools.islice(self._attempts, commands):
-            pass
-        if commands is None or next(self._attempts, self) is self:
-            self.done = True
+        until = None if commands is None else self.tried + commands
+        while not self.done and (until is None or self.tried < until):
+            self.done = next(self._attempts, self) is self
         return self.done
 
     def found(self) -> tuple[str, ...]:

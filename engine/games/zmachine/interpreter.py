@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from engine.games.generated import WorldKey
 
 _SEEDS = 16
-_PENDING = 8
 
 _NO_WAY = "The story waits for a key here: {}."
 _NOT_USED = "jitrl keeps its own saves, and an episode ends with the game or the step limit, so this is not used."
@@ -80,7 +79,7 @@ class Interpreter:
         self._kept = folder / f"story-{digest}-{SCHEME}.json" if folder else None
         self._poison = poison
         self._begun: dict[int, tuple[Snapshot, str]] = {}
-        self._pending: dict[str, ActionSearch] = {}
+        self._unfinished: tuple[str, ActionSearch] | None = None
         self._seen_before: Seen = {}
         self._finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
@@ -170,12 +169,14 @@ class Interpreter:
         return self._plain is None or self._plain.known
 
     def valid_actions(
-        self, budget: int | None = None, *, remember: bool = False
+        self, commands: int | None = None, *, limit: int | None = None, remember: bool = False
     ) -> tuple[tuple[str, ...], bool]:
-        """Return the commands that would change the world now, in a fixed order, and whether that is all.
+        """Return the commands that would change the world now, in a fixed order, and whether the search is over.
 
         Args:
-            budget: How many commands to try at most now, None for all that can matter.
+            commands: How many commands to try at most now, None for all that can matter. If that is too few, the next
+                call goes on with them.
+            limit: How many to try in this situation in all, None for no limit.
             remember: Whether to leave out what other states showed to be needless. Then the result may depend on which
                 states were searched before.
         """
@@ -185,7 +186,7 @@ class Interpreter:
         kind = self._prompt.kind()
         if kind == QUESTION:
             return self._offered(), True
-        key = self._situation(last) + ("~" if remember else "")
+        key = self._situation(last) + ("~" if remember else "") + (f"{limit}" if limit else "")
         known = self._cache.get(key)
         if known is not None:
             return known, True
@@ -199,7 +200,7 @@ class Interpreter:
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
             else:
-                found, done = self._search(key, saved, last, budget, remember=remember)
+                found, done = self._search(key, saved, last, commands, limit, remember=remember)
         finally:
             self._machine.put(begun)
         if done:
@@ -211,20 +212,6 @@ class Interpreter:
         finder = self._action_finder()
         further = [line for line in finder.bare if line not in self._poison] if finder is not None else ()
         return self._prompt.offered(world=self._achieved if self._screens > 1 else None, further=further)
-
-    def idle(self, commands: int) -> bool:
-        """Go on with searches that a budget cut short; return whether anything is left to do."""
-        if not self._pending:
-            return False
-        key, search = next(iter(self._pending.items()))
-        saved = self._machine.take()
-        try:
-            if search.run(commands):
-                del self._pending[key]
-                self._cache.put(key, search.found())
-        finally:
-            self._machine.put(saved)
-        return bool(self._pending)
 
     # ------------------------------------------------------------------------------ save and restore
 
@@ -309,7 +296,7 @@ class Interpreter:
 
     def _take_hold(self) -> None:
         """Point at the interpreter's memory, which every start allocates anew."""
-        self._pending.clear()  # their searches hold on to the old one
+        self._unfinished = None  # it holds on to the old one
         self._machine = Machine(self._env, self._characters, self._guard, self._poison)
         self._key: WorldKey | None = None
         self._world: World | None = None
@@ -449,20 +436,28 @@ class Interpreter:
     # ------------------------------------------------------------------------------- valid actions
 
     def _search(
-        self, key: str, saved: Snapshot, last: Observation, budget: int | None, *, remember: bool
+        self,
+        key: str,
+        saved: Snapshot,
+        last: Observation,
+        commands: int | None,
+        limit: int | None,
+        *,
+        remember: bool,
     ) -> tuple[tuple[str, ...], bool]:
         finder = self._action_finder()
         if finder is None or self._world is None:
             return (), True
-        search = self._pending.pop(key, None)
-        if search is None:
+        if self._unfinished is not None and self._unfinished[0] == key:
+            search = self._unfinished[1]
+        else:
             shown = f"{last.description} {last.inventory}"
             search = finder.search(self._machine, self._world, shown, saved, remember=remember)
-        done = search.run(budget)
-        if not done:
-            while len(self._pending) >= _PENDING:
-                del self._pending[next(iter(self._pending))]
-            self._pending[key] = search
+        if limit is not None:
+            left = limit - search.tried
+            commands = left if commands is None else min(commands, left)
+        done = search.run(commands) or (limit is not None and search.tried >= limit)
+        self._unfinished = None if done else (key, search)
         return search.found(), done
 
     def _action_finder(self) -> ActionFinder | TemplateFinder | None:

@@ -41,12 +41,14 @@ OPEN_LIMIT = 64
 """Files open at once."""
 COMMAND_SECONDS = 3.0
 """Processor time for one command."""
+SEARCH_SECONDS = 10.0
+"""Processor time for one part of a search for valid actions. The reply to each part is a sign of life."""
 LARGEST_FRAME = 2**26
 """Bytes. A save has some thousands."""
 NOTE_SIZE = 256
 _LOOK_FOR_PARENT_S = 5.0
 _CHUNK = 25
-"""Commands that are tried between two looks at the time, and for a request."""
+"""Commands that are tried between two looks at the time."""
 
 
 def send(channel: socket.socket, message: dict[str, Any], blob: bytes = b"") -> None:
@@ -160,33 +162,26 @@ class _Server:
             case "step":
                 return {"seen": to_plain(interpreter.step(request["command"]))}, b""
             case "valid":
-                return self._valid(request["budget"], request["seconds"], remember=request["remember"]), b""
+                return self._valid(request["limit"]), b""
             case "save":
                 return {}, interpreter.save()
             case "restore":
                 return {"seen": to_plain(interpreter.restore(blob))}, b""
         raise ValueError(f"nobody knows how to {request['do']}")
 
-    def _valid(self, budget: int | None, seconds: float, *, remember: bool) -> dict[str, Any]:
-        """Find valid actions with so many commands (None for any number), in so many seconds of processor time."""
-        left, begun = budget, time.process_time()
+    def _valid(self, limit: int | None) -> dict[str, Any]:
+        """Find valid actions, or a part of them if that takes long."""
+        begun = time.process_time()
         while True:
-            chunk = _CHUNK if left is None else min(left, _CHUNK)
-            found, complete = self._interpreter.valid_actions(chunk, remember=remember)
-            left = None if left is None else left - chunk
-            late = time.process_time() - begun >= seconds
-            if complete or left == 0 or late:
-                return {"actions": found, "complete": complete}
+            found, done = self._interpreter.valid_actions(_CHUNK, limit=limit, remember=limit is not None)
+            if done or time.process_time() - begun >= SEARCH_SECONDS:
+                return {"actions": found, "done": done}
             self._check_parent()
 
     def _wait(self) -> None:
-        """Wait for a request; use the time for what earlier ones left to do."""
-        while True:
-            busy = self._interpreter.idle(_CHUNK)
-            self._guard.rest()
-            # Its number is the parent's, however many files that has open.
-            if readable(self._channel, 0 if busy else _LOOK_FOR_PARENT_S):
-                return
+        """Wait for a request."""
+        # Its number is the parent's, however many files that has open.
+        while not readable(self._channel, _LOOK_FOR_PARENT_S):
             self._check_parent()
 
     def _check_parent(self) -> None:

@@ -91,7 +91,7 @@ def show(args: argparse.Namespace) -> int:
 
     story = find_game(args.game, games=args.games, saves=saves_folder(args.saves))
     environment = GameEnvironment(story)
-    environment.deadline = Settings().valid_seconds
+    environment.limit = Settings().valid_commands or None
     try:
         first = environment.reset(1)
         actions = list(environment.valid_actions())
