@@ -138,9 +138,8 @@ class Searching(Protocol):
     """An environment that finds its valid actions by trying, which may take long.
 
     Attributes:
-        limit: How many commands `valid_actions` tries at most in a situation; None for no limit. With a limit, what
-            was found out in other situations is used, too. The same actions then come of the same situations, met in
-            the same order; without one, of the same situation.
+        limit: How many commands `valid_actions` tries at most in a situation; None for no limit. What
+            it finds depends on the situation and the limit alone.
     """
 
     limit: int | None

@@ -159,12 +159,14 @@ def test_a_process_that_is_to_end_within_a_time_ends_whatever_still_runs():
 def test_a_signal_in_the_moment_before_a_wait_ends_it():
     passed = threading.Event()
 
-    class Late(Control):
-        def _wait(self, seconds=None):
-            signal.raise_signal(signal.SIGUSR1)  # nothing has been seen of it when the wait is decided on
-            super()._wait(seconds)
+    control = Control(paused=True)
+    wait = control._changed.wait
 
-    control = Late(paused=True)
+    def late(seconds=None):
+        signal.raise_signal(signal.SIGUSR1)  # nothing has been seen of it when the wait is decided on
+        return wait(seconds)
+
+    control._changed.wait = late
     rescue = threading.Timer(LONG_S, lambda: (passed.set(), control.resume()))
     rescue.daemon = True
     rescue.start()

@@ -210,7 +210,7 @@ def _legs(
 
 def _changes(suite: Suite, arm: Arm) -> dict[str, Any]:
     limit = {} if suite.steps is None else {"step_limit": suite.steps}
-    limit["valid_commands"] = 0  # actions then depend on the situation alone, so equal seeds give equal runs
+    limit["valid_commands"] = 0  # all valid actions, so that results do not depend on the default
     return {**limit, **suite.settings, **arm.settings}
 
 

@@ -14,8 +14,7 @@ class RunSettings(SettingsGroup):
     step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
     valid_commands: int = setting(
         1000,
-        "commands tried at most for the valid actions of a decision in a game; 0 for no limit, and actions that "
-        "depend on the situation alone",
+        "commands tried at most for the valid actions of a decision in a game; 0 for no limit",
         0,
         1_000_000,
     )

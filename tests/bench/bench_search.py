@@ -3,11 +3,11 @@
     python -m tests.bench.bench_search [--stories NAME ...] [--states 12] [--peer 3] [--folder DIR]
 
 Stories: those of the proving ground and the crowded one, those in the folder, and those that are shipped. States lie
-evenly along the known solution; 0 means all of them. They are met in this order, each for the first time, as in play
-without a cache on disk; what was learnt in earlier ones is used, as in a session. Times are of the processor, as other
-work on the machine would count otherwise. "tried" is how many commands were run in a state, on average. A step of the
-solution is covered if it changes nothing, or if an offered action leads to the same world, score and end. A step that
-turns a page is not counted, as each action turns the page and goes on. Searches have the limit of the settings.
+evenly along the known solution; 0 means all of them. Each is met for the first time, as in play without a cache on
+disk. Times are of the processor, as other work on the machine would count otherwise. "tried" is how many commands
+were run in a state, on average. A step of the solution is covered if it changes nothing, or if an offered action
+leads to the same world, score and end. A step that turns a page is not counted, as each action turns the page and
+goes on. Searches have the limit of the settings.
 
 Jericho's `get_valid_actions` is asked at the first few of the same states. It gets its nouns from the tagger of
 `bench_games`. For a story that Jericho does not know it gets the story's grammar as we read it. Of many candidates
@@ -122,7 +122,7 @@ def measured(
                 peer.env.step(command)
             continue
         begun = time.process_time()
-        found, _ = ours.valid_actions(limit=limit, remember=True)
+        found, _ = ours.valid_actions(limit=limit)
         took.append(time.process_time() - begun)
         if peer is not None and len(theirs) < peers:
             other = peer.seconds()

@@ -138,7 +138,7 @@ def play(job: _Row) -> _Row:
         return measured(lived)
     estimator_factory.PlanNumbers = partial(PlanNumbers, **numbers)  # type: ignore[misc,assignment]
     Recorder.write = lambda *_: None  # type: ignore[method-assign,assignment]  # a third of the time, and read by nobody
-    settings = {"valid_commands": 0, **settings}  # what can be done depends on the situation alone
+    settings = {"valid_commands": 0, **settings}  # all valid actions, as in benchmarks
     changes = [part for name, one in settings.items() for part in ("--set", f"{name}={one}")]
     with tempfile.TemporaryDirectory() as home:
         Path(home, "cache").symlink_to(Path(job["cache"]))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 
 from engine.games.actions import limits
 from engine.games.actions.alike import Alike
-from engine.games.actions.experience import Experience
 from engine.games.actions.looks import Looks
-from engine.games.actions.order import Attempt
-from engine.games.actions.search import SearchMemory
 from engine.games.actions.templates import TemplateFinder
 from engine.games.catalogue import read_story
-from engine.games.stories.inform import solution_in, source_text
 from engine.games.zmachine.interpreter import Interpreter
 from tests.conftest import _games_folder
 from tests.games import crowded, proving_ground
@@ -55,19 +50,7 @@ def opened(tmp_path):
     return start
 
 
-def test_a_state_like_an_earlier_one_takes_few_tries_and_has_the_same_actions(opened):
-    game, fresh = opened(), opened()
-    first, _ = _runs(game, remember=True)
-    for each in (game, fresh):
-        each.step("take kettle")
-    again, found = _runs(game, remember=True)
-    whole, expected = _runs(fresh, remember=True)
-    assert again < 0.7 * whole
-    assert first > again
-    assert found == expected
-
-
-def test_without_remembering_earlier_states_change_nothing(opened):
+def test_earlier_states_change_nothing(opened):
     game, fresh = opened(), opened()
     game.valid_actions()
     for each in (game, fresh):
@@ -98,9 +81,9 @@ def test_a_thing_that_a_routine_names_is_tried_though_it_looks_like_others(opene
 def test_what_a_verb_would_take_first_is_offered_with_it_once_it_is_taken(opened):
     game = opened()
     game.step("take ledger")
-    first, _ = game.valid_actions(remember=True)
+    first, _ = game.valid_actions()
     game.step("take kettle")
-    then, _ = game.valid_actions(remember=True)
+    then, _ = game.valid_actions()
     assert "take kettle" in first
     assert "put kettle on table" not in first
     assert "put kettle on table" in then
@@ -134,52 +117,6 @@ def test_properties_that_no_routine_of_a_verb_reads_make_no_difference(games_fol
         runs.append((count, found))
     assert runs[0][0] < runs[1][0]
     assert runs[0][1] == runs[1][1]
-
-
-def test_what_is_remembered_finds_what_a_search_from_nothing_finds(tmp_path):
-    names = ("bare", "dials", "npcs", "tables", "vehicles")
-    stories = {name: proving_ground.compiled(name, tmp_path) for name in names}
-    solutions = {name: solution_in(source_text(proving_ground.FOLDER / f"{name}.inf")) for name in stories}
-    stories["crowded"] = crowded.compiled(tmp_path, things=16, verbs=100, words=60)
-    solutions["crowded"] = crowded.SOLUTION.split("; ")[:4]
-    for name, path in stories.items():
-        game, drawn = Interpreter(str(path), None, read_story(path).digest, None), random.Random(7)
-        game.reset(1)
-        for command in solutions[name]:
-            worlds = []
-            found, whole = game.valid_actions(remember=True)[0], game.valid_actions()[0]
-            for actions in (found, whole):
-                saved, reached = game.save(), set()
-                for action in actions:
-                    after = game.step(action)
-                    reached.add((after.world_hash, after.score, after.over))
-                    assert after.changed or action == "wait", (name, action)
-                    game.restore(saved)
-                worlds.append(reached)
-            assert worlds[0] == worlds[1], (name, command, set(found) ^ set(whole))
-            if whole and drawn.random() < 0.5:  # and astray, but on with the solution
-                game.step(drawn.choice(whole))
-            if game.step(command).over:
-                break
-
-
-def test_what_is_passed_on_to_another_thing_is_tried_again_once_that_would_do_it(tmp_path):
-    path = proving_ground.compiled("passed", tmp_path)
-    game = Interpreter(str(path), None, read_story(path).digest, None)
-    game.reset(1)
-    jumps = []
-    for command in proving_ground.solution("passed"):
-        if command in ("jump", "blow whistle", "take pearl"):
-            jumps.append("jump" in game.valid_actions(remember=True)[0])
-        game.step(command)
-    assert jumps == [False, False, True, False, True]
-
-
-def test_what_fails_with_few_things_in_hand_is_tried_again_only_with_fewer():
-    here, attempt = Experience().begin(), Attempt("take lamp", form="take {}")
-    here.nothing((1, 2, 3), 4, None)
-    needless = [here.needless((1, 2, 3), load, attempt, lambda key: False) for load in (3, 4, 5)]
-    assert needless == [False, True, True]
 
 
 def test_templates_that_the_story_cannot_understand_are_given_up(opened):
@@ -217,7 +154,7 @@ def test_a_plural_in_the_text_names_a_thing_whose_word_is_singular(tmp_path):
     finder = TemplateFinder(game._analysis.story, ["take OBJ"], player=0)
     named, step = [], game._machine.step
     game._machine.step = lambda command: (named.append(command), step(command))[1]
-    finder.hand(game._machine, game._world, shown, game._machine.take(), SearchMemory())
+    finder.hand(game._machine, game._world, shown, game._machine.take())
     assert "examine feathers" in named
 
 
@@ -227,11 +164,11 @@ def test_one_of_two_things_of_one_name_is_tried_again_once_the_other_was_taken()
         pytest.skip("acorncourt.z5 is not here; point JITRL_TEST_GAMES at a folder that holds it")
     game = Interpreter(str(path), None, read_story(path).digest, None)
     game.reset(1)
-    assert "point machine at tree" in game.valid_actions(remember=True)[0]  # its routine writes a property
+    assert "point machine at tree" in game.valid_actions()[0]  # its routine writes a property
     for command in ("point machine at tree", "get ball"):
-        assert "put ball in machine" not in game.valid_actions(remember=True)[0]  # it must be held
+        assert "put ball in machine" not in game.valid_actions()[0]  # it must be held
         game.step(command)
-    assert "put ball in machine" in game.valid_actions(remember=True)[0]
+    assert "put ball in machine" in game.valid_actions()[0]
 
 
 def test_what_is_nobody_is_not_tried_with_each_verb_for_somebody():

@@ -9,7 +9,7 @@ tried only if one of the two applies. Here "a routine asks for an action" means 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.games.actions import limits
@@ -23,18 +23,12 @@ _CHANGES = frozenset({("2", 11), ("2", 12), ("2", 14), ("1", 9), ("v", 3)})
 _JUMP_EQUAL, _STORE = ("2", 1), ("2", 13)
 _ANY = -1
 """An attribute or a property that a variable says."""
-_JUMP_IN, _TEST_ATTRIBUTE = ("2", 6), ("2", 10)
+_TEST_ATTRIBUTE = ("2", 10)
 _PROPERTIES = frozenset({("2", 17), ("2", 18), ("2", 19)})
 """get_prop, get_prop_addr, get_next_prop."""
-_OF_OBJECTS = _PROPERTIES | {_TEST_ATTRIBUTE, ("1", 1), ("1", 2), ("1", 3)}
-"""Instructions whose first operand is an object; among them get_sibling, get_child and get_parent."""
 _STORE_WORD, _PUT_PROPERTY = ("v", 1), ("v", 3)
-_LOADS = frozenset({("2", 15), ("2", 16)})
-"""loadw and loadb, which read a table."""
 _NAME = 1
 """Inform's property of an object's words. In others, a number that could be a word's is a routine's."""
-_THING = 2
-"""The local variable in which Inform's routine that starts an action finds the first thing."""
 _PROPERTY = 2
 """The local variable in which Inform's routines that write a property find its number."""
 _WRITTEN = 3
@@ -55,14 +49,10 @@ class _Routine:
     performs: bool
     begins: frozenset[int]
     passed: frozenset[tuple[int, int, bool, int]]
-    used: frozenset[int]
     stores: bool
-    reads: frozenset[int]
-    tests: frozenset[int]
     names: frozenset[int]
     attributes: frozenset[int]
     properties: frozenset[int]
-    tables: frozenset[tuple[bool, int]]
     puts: frozenset[int]
 
 
@@ -71,30 +61,21 @@ class RoutineReads:
     """What routines look at, apart from the things that a command names.
 
     Attributes:
-        variables: Numbers of global variables.
-        objects: Numbers of objects whose place, attributes or properties are tested.
         named: Numbers that variables other than the action's are compared with: the things of a command, most of them.
         attributes: Numbers of the attributes that are tested; None if a variable says which.
         properties: Numbers of the properties that are read; None if a variable says which.
-        tables: The tables that are read: whether a global variable holds its address, and its number or the address.
     """
 
-    variables: frozenset[int]
-    objects: frozenset[int]
     named: frozenset[int]
     attributes: frozenset[int] | None
     properties: frozenset[int] | None
-    tables: frozenset[tuple[bool, int]]
 
     def and_of(self, other: RoutineReads) -> RoutineReads:
         """Return what these routines and others look at."""
         return RoutineReads(
-            self.variables | other.variables,
-            self.objects | other.objects,
             self.named | other.named,
             None if self.attributes is None or other.attributes is None else self.attributes | other.attributes,
             None if self.properties is None or other.properties is None else self.properties | other.properties,
-            self.tables | other.tables,
         )
 
 
@@ -189,51 +170,14 @@ class Handlers:
         known = self._read_by.get(routines)
         if known is None:
             whole = [pair for at in routines for pair in self._closure(at)]
-            whole += [pair for at in self._done_to(whole) for pair in self._closure(at)]
-            every = [routine for depth, routine in whole if depth <= limits.READING]
             attributes = frozenset(number for _, routine in whole for number in routine.attributes)
             properties = frozenset(number for _, routine in whole for number in routine.properties)
             known = self._read_by[routines] = RoutineReads(
-                frozenset(variable - 16 for routine in every for variable in routine.reads),
-                frozenset(number for routine in every for number in (*routine.tests, *self._passed_objects(routine))),
-                frozenset(number for routine in every for number in routine.names),
+                frozenset(number for depth, routine in whole if depth <= limits.READING for number in routine.names),
                 None if _ANY in attributes else attributes,
                 None if _ANY in properties else properties,
-                frozenset(table for routine in every for table in routine.tables),
             )
         return known
-
-    def _done_to(self, whole: Iterable[tuple[int, _Routine]]) -> Iterator[int]:
-        """Yield the addresses of the routines of things on which other routines start an action ("jump" drops a rope).
-
-        The things ask for that action. They are passed on after its number.
-        """
-        passed = {one for _, routine in whole for one in routine.passed if not one[2]}
-        actions = {(at, value) for at, local, _, value in passed if local == 1 and value <= self.highest}
-        starting = {at for at, _ in actions if self._starts(at)}
-        for at, local, _, value in passed:
-            if at in starting and local > 1 and 0 < value <= self._story.object_count:
-                own = self.routines_of(value, self._story.data)
-                if any((at, action) in actions for action in self.asked(own)):
-                    yield from own
-
-    def _starts(self, at: int) -> bool:
-        """Whether a routine starts the action of which it is given the number, and then the things.
-
-        It sets the current action, or passes both on to one that does.
-        """
-        routine = self._routine(at)
-        if routine is None or routine.performs:
-            return routine is not None
-        own = {(to, local, value) for to, local, is_variable, value in routine.passed if is_variable}
-        both = {to for to, local, value in own if value == 1 and (to, local + 1, _THING) in own}
-        return any((callee := self._routine(to)) is not None and callee.performs for to in both)
-
-    def _passed_objects(self, routine: _Routine) -> Iterator[int]:
-        """Yield the objects that a routine passes to others which look at them."""
-        for at, local, is_variable, value in routine.passed:
-            if not is_variable and 0 < value <= self._story.object_count and self._looks_at(at, local):
-                yield value
 
     def _sets(self, routine: _Routine) -> bool:
         """Return whether a routine has another one write a property: Inform's takes object, property and value."""
@@ -248,14 +192,6 @@ class Handlers:
     def _stores(self, at: int) -> bool:
         routine = self._routine(at)
         return routine is not None and routine.stores
-
-    def _looks_at(self, at: int, local: int, deeper: int = limits.DEPTH) -> bool:
-        """Return whether the routine at an address, or one to which it passes it, looks at a local as an object."""
-        routine = self._routine(at)
-        if routine is None or local in routine.used:
-            return True
-        further = {(to, other) for to, other, is_variable, value in routine.passed if is_variable and value == local}
-        return deeper > 0 and any(self._looks_at(to, other, deeper - 1) for to, other in further)
 
     def action_reading(self, action: int) -> RoutineReads:
         """Return what an action's own routines look at."""
@@ -394,22 +330,17 @@ class Handlers:
         sets: set[int] = set()
         others: set[int] = set()  # set to something else than true or false
         counts: set[int] = set()
-        reads: set[int] = set()
-        tests: set[int] = set()
         names: set[int] = set()
         attributes: set[int] = set()
         properties: set[int] = set()
         begins: set[int] = set()
         passed: set[tuple[int, int, bool, int]] = set()
-        used: set[int] = set()
-        tables: set[tuple[bool, int]] = set()
         puts: set[int] = set()
         changes = performs = False
         for instruction in instructions:
             opcode = (instruction.kind, instruction.number)
             operands = instruction.operands
             changes = changes or opcode in _CHANGES
-            reads |= {value for is_variable, value in operands if is_variable and value >= 16}
             if opcode == _JUMP_EQUAL and any(v and o >= 16 and o not in self._variables for v, o in operands):
                 names |= {value for is_variable, value in operands if not is_variable}
             elif opcode == _TEST_ATTRIBUTE and len(operands) > 1:
@@ -418,11 +349,6 @@ class Handlers:
                 properties.add(_ANY if operands[1][0] else operands[1][1])
             if opcode == _PUT_PROPERTY and len(operands) > 1 and not operands[1][0]:
                 puts.add(operands[1][1])
-            if opcode in _LOADS and (not operands[0][0] or operands[0][1] >= 16):
-                tables.add((operands[0][0], operands[0][1] - 16 if operands[0][0] else operands[0][1]))
-            objects = operands if opcode == _JUMP_IN else operands[:1] if opcode in _OF_OBJECTS else []
-            tests |= {value for is_variable, value in objects if not is_variable}
-            used |= {value for is_variable, value in objects if is_variable and value < 16}
             if opcode in _CALLS or (opcode == _CALL_1N and self._story.version >= 5):
                 if operands and not operands[0][0] and operands[0][1]:
                     at_called = self._story.unpack(operands[0][1])
@@ -454,14 +380,10 @@ class Handlers:
             performs,
             frozenset(begins),
             frozenset(passed),
-            frozenset(used),
             any((instruction.kind, instruction.number) == _STORE_WORD for instruction in instructions),
-            frozenset(reads),
-            frozenset(number for number in tests if 0 < number <= self._story.object_count),
             frozenset(number for number in names if 0 < number <= self._story.object_count),
             frozenset(attributes),
             frozenset(properties),
-            frozenset(tables),
             frozenset(puts),
         )
 

@@ -30,7 +30,3 @@ REFUSED = 6
 so many are four different things."""
 ABBREVIATION = 2
 """Letters of a word that is short for another one: "ne", "x"."""
-TABLE = 128
-"""Bytes of a table that a routine reads that decide what it does. A puzzle of six by six fields has 72."""
-REMEMBERED = 200_000
-"""Kinds of commands that did nothing, remembered while a story is open. A long game has some ten thousand."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
@@ -100,19 +100,10 @@ class _Meaning:
         return bytes(after)
 
 
-@dataclass(slots=True)
-class KnownWords:
-    """What words meant and who listens in the states that were seen. It depends only on the things at hand."""
-
-    meanings: dict[Hashable, _Meaning] = field(default_factory=dict)
-    listeners: dict[Hashable, bool] = field(default_factory=dict)
-
-
 class Namer:
     """Names the things in states of one story.
 
     Args:
-        known: What was found out in earlier states; added to.
         speaks: Whether the parser asks the story about a command that begins with a word that is no verb.
         waiting: Number of the action of waiting, 0 if there is none.
     """
@@ -127,11 +118,11 @@ class Namer:
         vocabulary: Vocabulary,
         player: int,
         *,
-        known: KnownWords,
         speaks: bool,
         waiting: int,
     ) -> None:
-        self._known = known
+        self._meanings: dict[Hashable, _Meaning] = {}
+        self._listening: dict[Hashable, bool] = {}
         self._speaks = speaks
         self._waiting = waiting
         self._machine = machine
@@ -224,12 +215,12 @@ class Namer:
         Where the name is a command by itself, "floor, wait" goes down and waits; so such a name is no address.
         """
         key = (thing.name, thing.number, self._looks(thing.number), self._lit)
-        known = self._known.listeners.get(key)
+        known = self._listening.get(key)
         if known is None:
             order = f"{thing.name}, {self._wording.idle[0]}"
             known = bool(self._waiting) and self._waiting in self._actions(order, saved)
             known = known and self._actions(thing.name, saved) <= {0, NO_ACTION}
-            self._known.listeners[key] = known
+            self._listening[key] = known
         return known
 
     def _actions(self, command: str, saved: Snapshot) -> set[int]:
@@ -299,11 +290,11 @@ class Namer:
         """Return the object that the parser resolves `words` to, with its routines; None if there is not just one."""
         things = {number for word in words.split() for number in self._vocabulary.known_by(word)}
         key = (words, self._lit, self._place(saved), *((number, self._looks(number)) for number in sorted(things)))
-        known = self._known.meanings.get(key)
+        known = self._meanings.get(key)
         if known is None:
             known = self._look_up(words, saved)
             if known.number not in self._stirred:
-                self._known.meanings[key] = known
+                self._meanings[key] = known
         self._looked.append(known.facts_after(self._facts))
         if not known.number:
             return None

@@ -7,8 +7,7 @@ with the same effect the most usual one is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from engine.games.actions.alike import Alike
@@ -16,36 +15,22 @@ from engine.games.actions.experience import Experience
 from engine.games.actions.forms import forms
 from engine.games.actions.grammar import StoryGrammar
 from engine.games.actions.handlers import Handlers
-from engine.games.actions.names import CommandParts, KnownWords, Namer
+from engine.games.actions.names import CommandParts, Namer
 from engine.games.actions.order import ORDER, TryOrder
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.parser_globals import Bearings
 from engine.games.zmachine.prompt import StoryPrompt
 from engine.games.zmachine.story import StoryFile
-from engine.games.zmachine.trial import Screen, Trial
+from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.world import World
 
-SCHEME = 24
+SCHEME = 25
 """Part of the cache's key. Increase it when the search finds other actions than before."""
 
 
 _FOLLOW = "follow me"
 """With waiting, the orders to which a character that takes orders at all reacts: by staying, or by coming along."""
-
-
-@dataclass(slots=True)
-class SearchMemory:
-    """What searches found out: what words mean, what commands do, and which menus nothing comes of.
-
-    Attributes:
-        verbs: Words that are commands, of a story without a known grammar; None before they are found out.
-    """
-
-    known: KnownWords = field(default_factory=KnownWords)
-    experience: Experience = field(default_factory=Experience)
-    screens: set[Screen] = field(default_factory=set)
-    verbs: tuple[str, ...] | None = None
 
 
 class ActionFinder:
@@ -58,17 +43,15 @@ class ActionFinder:
         bearings: Bearings,
         *,
         player: int,
-        facts: Iterable[int] = (),
         poison: frozenset[str] = frozenset(),
     ) -> None:
         self._story = story
-        self._facts = sorted(facts)
         self._poison = poison
         self._grammar = grammar
         self.bearings = bearings
         self._player = player
         self.handlers = Handlers(story, grammar, bearings.action_globals)
-        self._remembers = not self.handlers.is_by_rules
+        self._by_rules = self.handlers.is_by_rules
         self._vocabulary = Vocabulary(story)
         length = story.word_length
         self._forms = forms(grammar, length)
@@ -84,11 +67,8 @@ class ActionFinder:
         self._pickup = {
             form.action for form in self._forms if len(form.held) == 1 and form.text in ("take {}", "get {}")
         } or {form.action for form in self._forms if form.held == (False,) and form.many}
-        self._memory = self._fresh()
 
-    def search(
-        self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
-    ) -> ActionSearch:
+    def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> ActionSearch:
         """Return a search in the state `saved`, not yet started.
 
         Args:
@@ -96,14 +76,10 @@ class ActionFinder:
             world: Compares states.
             shown: What `look` and `inventory` print.
             saved: The state.
-            remember: Whether to use what was found in other states. Then the result depends on which these were.
         """
-        return ActionSearch(self, machine, world, shown, saved, self._memory if remember else self._fresh())
+        return ActionSearch(self, machine, world, shown, saved)
 
-    def _fresh(self) -> SearchMemory:
-        return SearchMemory(experience=Experience(self._pickup))
-
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> CommandParts:
         """Return the things at hand, and the words that the texts mention."""
         namer = Namer(
             machine,
@@ -113,22 +89,19 @@ class ActionFinder:
             self.handlers,
             self._vocabulary,
             self._player,
-            known=memory.known,
             speaks=self._grammar.layout != "zil",
             waiting=self._waiting,
         )
         return namer.hand(shown, saved)
 
-    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot, memory: SearchMemory) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot) -> Iterator[None]:
         """Try all commands that can matter, one per iteration; see `engine.games.actions.order`."""
         placed = self._routines_here(saved)
         here = self.handlers.asked(placed)
-        known = memory.experience.begin()
-        facts = frozenset(self._facts) - trial.restless(self._facts)
+        known = Experience(self._pickup)
         alike = Alike(
-            self._story, self.handlers, facts, self._player, here, placed, saved.memory,
-            lit=hand.lit, ways=frozenset(self._ways), waited=trial.waited, number=memory.experience.number,
-        )  # fmt: skip
+            self._story, self.handlers, self._player, here, placed, saved.memory, ways=frozenset(self._ways)
+        )
         order = TryOrder(
             self._forms,
             self.bare,
@@ -147,17 +120,17 @@ class ActionFinder:
             tests = {(test, thing.name) for test, thing in zip(attempt.only, attempt.things, strict=False) if test}
             if attempt.command in self._poison or tests & unfit:
                 continue
-            key, load = alike.key(attempt), alike.load(attempt)
-            if self._remembers and attempt.form and known.needless(key, load, attempt, alike.is_plain):
+            key = alike.key(attempt)
+            if not self._by_rules and attempt.form and known.needless(key, attempt, alike.is_plain):
                 continue
             changes = trial(attempt.command, attempt.count)
             if len(attempt.things) == 1 and not trial.understood:
                 unfit |= tests
             answer = alike.answered(trial.answer, attempt) if alike.is_plain(key) else None
             if changes:
-                known.works(key, load, attempt, changes, answer, best=trial.best(changes) == attempt.command)
+                known.works(key, attempt, changes, answer, best=trial.best(changes) == attempt.command)
             elif attempt.form:
-                known.nothing(key, load, answer)
+                known.nothing(key, answer)
             if changes and len(attempt.things) > 1:
                 order.joining.add((attempt.form, attempt.things[1].number))
             if changes and attempt.action in self._pickup and trial.has(self._player, attempt.thing):
@@ -196,11 +169,11 @@ class Finder(Protocol):
         """The parser's variables, None if they are not known."""
         ...
 
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> CommandParts:
         """Return the things at hand, and the words that the texts mention."""
         ...
 
-    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot, memory: SearchMemory) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot) -> Iterator[None]:
         """Try commands, one per iteration."""
         ...
 
@@ -208,11 +181,8 @@ class Finder(Protocol):
 class ActionSearch:
     """A search for the valid actions of one state, which can be run in parts."""
 
-    def __init__(
-        self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory
-    ) -> None:
+    def __init__(self, finder: Finder, machine: Machine, world: World, shown: str, saved: Snapshot) -> None:
         self._finder = finder
-        self._memory = memory
         self._machine = machine
         self._world = world
         self._shown = shown
@@ -233,12 +203,10 @@ class ActionSearch:
         """
         if self._trial is None:
             finder = self._finder
-            hand = finder.hand(self._machine, self._world, self._shown, self._saved, self._memory)
+            hand = finder.hand(self._machine, self._world, self._shown, self._saved)
             prompt = StoryPrompt(self._machine, self._world.story, finder.bearings)
-            self._trial = Trial(
-                self._machine, self._world, self._saved, prompt, finder.idle, hand.looked, self._memory.screens
-            )
-            self._attempts = finder.attempts(self._trial, hand, self._saved, self._memory)
+            self._trial = Trial(self._machine, self._world, self._saved, prompt, finder.idle, hand.looked)
+            self._attempts = finder.attempts(self._trial, hand, self._saved)
         until = None if commands is None else self.tried + commands
         while not self.done and (until is None or self.tried < until):
             self.done = next(self._attempts, self) is self

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from engine.games.actions import limits
 from engine.games.actions.names import NO_WORD, CommandParts, Thing
-from engine.games.actions.search import ActionSearch, SearchMemory
+from engine.games.actions.search import ActionSearch
 from engine.games.zmachine.commands import for_program, is_like_one_for_program
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.parser_globals import Bearings
@@ -67,20 +67,13 @@ class TemplateFinder:
             if len(word) > limits.ABBREVIATION and word not in _NOT_THINGS and not is_like_one_for_program(word)
         ]
         self._begun = frozenset(begun)
-        self._memory = SearchMemory()
 
-    def search(
-        self, machine: Machine, world: World, shown: str, saved: Snapshot, *, remember: bool = False
-    ) -> ActionSearch:
-        """Return a search in the state `saved`, not yet started.
+    def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> ActionSearch:
+        """Return a search in the state `saved`, not yet started."""
+        return ActionSearch(self, machine, world, shown, saved)
 
-        With `remember`, which words are commands is found out only once.
-        """
-        return ActionSearch(self, machine, world, shown, saved, self._memory if remember else SearchMemory())
-
-    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot, memory: SearchMemory) -> CommandParts:
+    def hand(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> CommandParts:
         """Return the things at hand."""
-        del memory
         story = self._story
         here = story.parent(saved.memory, self._player) if self._player else 0
         names = [story.name(child) for child in story.children(saved.memory, here)] if here else []
@@ -99,7 +92,7 @@ class TemplateFinder:
         things = tuple(Thing(word, 0, False, frozenset()) for word in answers.values())
         return CommandParts(things, tuple(looked))
 
-    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot, memory: SearchMemory) -> Iterator[None]:
+    def attempts(self, trial: Trial, hand: CommandParts, saved: Snapshot) -> Iterator[None]:
         """Try all commands, those with few things first, one per iteration.
 
         "All" is tried where one thing did something. A template for two things is given up once the story answered to
@@ -132,10 +125,9 @@ class TemplateFinder:
                 if holes == 1 and works and command not in self._poison:
                     trial(command, holes)
                     yield
-        if memory.verbs is None:
-            memory.verbs = self._verbs(trial, unknown)
+        verbs = self._verbs(trial, unknown)
         trial.by_score = False  # some stories keep something else there until they are asked for the score
-        for word in memory.verbs:
+        for word in verbs:
             if word not in self.bare:
                 trial(word)
                 yield

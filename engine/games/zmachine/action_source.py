@@ -27,7 +27,6 @@ def finder_of(
             analysis.grammar,
             analysis.bearings,
             player=analysis.player,
-            facts=analysis.facts,
             poison=poison,
         )
     if bindings:

@@ -169,7 +169,7 @@ class Interpreter:
         return self._plain is None or self._plain.known
 
     def valid_actions(
-        self, commands: int | None = None, *, limit: int | None = None, remember: bool = False
+        self, commands: int | None = None, *, limit: int | None = None
     ) -> tuple[tuple[str, ...], bool]:
         """Return the commands that would change the world now, in a fixed order, and whether the search is over.
 
@@ -177,8 +177,6 @@ class Interpreter:
             commands: How many commands to try at most now, None for all that can matter. If that is too few, the next
                 call goes on with them.
             limit: How many to try in this situation in all, None for no limit.
-            remember: Whether to leave out what other states showed to be needless. Then the result may depend on which
-                states were searched before.
         """
         last = self._last
         if last is None or last.over:
@@ -186,7 +184,7 @@ class Interpreter:
         kind = self._prompt.kind()
         if kind == QUESTION:
             return self._offered(), True
-        key = self._situation(last) + ("~" if remember else "") + (f"{limit}" if limit else "")
+        key = self._situation(last) + (f"~{limit}" if limit else "")
         known = self._cache.get(key)
         if known is not None:
             return known, True
@@ -200,7 +198,7 @@ class Interpreter:
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
             else:
-                found, done = self._search(key, saved, last, commands, limit, remember=remember)
+                found, done = self._search(key, saved, last, commands, limit)
         finally:
             self._machine.put(begun)
         if done:
@@ -442,8 +440,6 @@ class Interpreter:
         last: Observation,
         commands: int | None,
         limit: int | None,
-        *,
-        remember: bool,
     ) -> tuple[tuple[str, ...], bool]:
         finder = self._action_finder()
         if finder is None or self._world is None:
@@ -452,7 +448,7 @@ class Interpreter:
             search = self._unfinished[1]
         else:
             shown = f"{last.description} {last.inventory}"
-            search = finder.search(self._machine, self._world, shown, saved, remember=remember)
+            search = finder.search(self._machine, self._world, shown, saved)
         if limit is not None:
             left = limit - search.tried
             commands = left if commands is None else min(commands, left)

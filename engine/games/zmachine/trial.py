@@ -15,7 +15,7 @@ _Seen = tuple[str, bytes]
 """A world state: hash of the objects, and facts without the changes that time makes."""
 Effect = tuple[_Seen, int, str]
 """What a command leads to: a world state, the score, and how the story ended."""
-Screen = tuple[tuple[int, int, int], bytes, bool, tuple[tuple[int, int], ...]]
+_Screen = tuple[tuple[int, int, int], bytes, bool, tuple[tuple[int, int], ...]]
 """A menu or a question: where the story waits for input, what it shows, whether all things are as they were, and the
 facts that have changed."""
 _Rank = tuple[int, bool, int, bool, int, int]
@@ -42,11 +42,9 @@ class Trial:
         idle: Commands that only pass time (some more than others), if any is known. Changes after them do not count as
             effects of commands; the first of them is the command for the effect of passing time.
         alike: Facts (`World.facts`) after commands that only look. Cells that change in several of them are ignored.
-        screens: Menus and questions that nothing comes of; added to.
 
     Attributes:
         by_score: Whether a command that changes nothing but the score has an effect.
-        waited: The story's memory after the first idle command, as it was before if there is none.
     """
 
     def __init__(
@@ -57,9 +55,9 @@ class Trial:
         prompt: StoryPrompt,
         idle: Sequence[str],
         alike: Iterable[bytes] = (),
-        screens: set[Screen] | None = None,
     ) -> None:
-        self._screens = screens if screens is not None else set()
+        self._screens: set[_Screen] = set()
+        """Menus and questions that nothing comes of."""
         self._machine = machine
         self._world = world
         self._prompt = prompt
@@ -72,7 +70,6 @@ class Trial:
         machine.rewind(self._starts[0])
         facts = world.facts()
         self._size = len(facts)
-        self.waited = bytes(machine.memory)
         self._passed = self._pass_time(idle)
         idled = [seen[1] for passed in self._passed for seen in passed]
         self._usual = list(_usual(facts, idled, list(alike)))
@@ -113,14 +110,6 @@ class Trial:
     def has(self, holder: int, number: int) -> bool:
         """Whether an object is in another one, at any depth, after the last command."""
         return self._world.story.is_in(self._machine.memory, number, holder)
-
-    def restless(self, facts: Sequence[int]) -> frozenset[int]:
-        """Return those of the global variables (`World`'s facts, sorted) that change without a command's doing."""
-        changing = {offset for offset, _, _ in self._usual}
-        first = self._size - 2 * len(facts)
-        return frozenset(
-            number for i, number in enumerate(facts) if {first + 2 * i, first + 2 * i + 1} & changing
-        )
 
     def found(self) -> tuple[str, ...]:
         """Return the most usual command for each effect, sorted."""
@@ -221,8 +210,6 @@ class Trial:
                     continue
                 self._machine.rewind(self._starts[attempt])
                 self._machine.run(command)
-                if not attempt and command == idle[0]:
-                    self.waited = bytes(self._machine.memory)
                 passed[attempt].append((self._things_now(), self._world.facts(), self._machine.random()[0]))
         return passed
 

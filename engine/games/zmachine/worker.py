@@ -173,7 +173,7 @@ class _Server:
         """Find valid actions, or a part of them if that takes long."""
         begun = time.process_time()
         while True:
-            found, done = self._interpreter.valid_actions(_CHUNK, limit=limit, remember=limit is not None)
+            found, done = self._interpreter.valid_actions(_CHUNK, limit=limit)
             if done or time.process_time() - begun >= SEARCH_SECONDS:
                 return {"actions": found, "done": done}
             self._check_parent()
