@@ -46,23 +46,24 @@ def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     return remapped(_usual_watch(kinds), "watch")
 
 
-def turning(keys: Sequence[Key], symbol: str) -> list[Key]:
+def turning(keys: Sequence[Key], symbol: str, *, apart: bool = False) -> list[Key]:
     """Return the keys of a running session: those of episodes change a setting there.
 
     Args:
         symbol: Of the setting, "" if there is none; then the keys do nothing.
+        apart: Whether a lower and a higher value are two entries, in place of one for both keys.
     """
-    down, up = "episode(-1)", "episode(1)"
-    higher = next((key.written for key in keys if key.action == up), "")
+    ways = {"episode(-1)": "lower", "episode(1)": "higher"}
+    both = " ".join(key.written for key in keys if key.action in ways)
     found = []
     for key in keys:
-        if key.action == down:  # one entry for both
-            written = f"{key.written} {higher}".rstrip()
+        way = ways.get(key.action)
+        if way is not None and apart:
+            key = dataclasses.replace(key, meaning=f"a {way} {symbol} from the next decision on")
+        elif way == "lower":
             meaning = f"a lower and a higher {symbol} from the next decision on"
-            key = dataclasses.replace(
-                key, written=written, label=symbol, meaning=meaning, rank=4, panes=("candidates",)
-            )
-        if key.action != up and (symbol or key.action not in (down, "lever")):
+            key = dataclasses.replace(key, written=both, label=symbol, meaning=meaning, rank=4, panes=("candidates",))
+        if (apart or way != "higher") and (symbol or (way is None and key.action != "lever")):
             found.append(key)
     return found
 

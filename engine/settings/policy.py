@@ -18,7 +18,7 @@ class PolicySettings(SettingsGroup):
         choices=("all", "positive"),
     )
     beta: float = setting(
-        1.0, "strength of the memory: z' = z + beta * A; the paper gives no value", 0.0, 1e3
+        1.0, "strength of the memory: z′ = z + β·Ã; the paper gives no value", 0.0, 1e3
     )
     beta_growth: float = setting(
         0.0,
@@ -37,7 +37,7 @@ class PolicySettings(SettingsGroup):
     epsilon_times: int = setting(1, "how often epsilon is added: once (App. E), or twice (Algorithm 1)", 1, 2)
     selection: str = setting(
         "sample",
-        "how an action is chosen from z': a sample of the softmax, the maximum (greedy), or the first maximum "
+        "how an action is chosen from z′: a sample of the softmax, the maximum (greedy), or the first maximum "
         "(first, the authors' code)",
         choices=("sample", "greedy", "first"),
     )

@@ -17,13 +17,13 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
-from jitrl_tui import command_table, keymap
-from jitrl_tui.help import page
-from jitrl_tui.host import Host
+from jitrl_tui import keymap
+from jitrl_tui.command_table import Key
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.runs.home_contents import HomeContents, SessionRow
-from jitrl_tui.screens import dialogs, help, home_rows
+from jitrl_tui.screens import dialogs, home_rows
+from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
 from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
@@ -80,7 +80,7 @@ _EMPTY = {
 }
 
 
-class HomeScreen(Screen[int]):
+class HomeScreen(CommandScreen):
     """Chooses what is to be resumed, started or looked at.
 
     Args:
@@ -89,13 +89,15 @@ class HomeScreen(Screen[int]):
     """
 
     CSS_PATH = "home.tcss"
-
-    app: Host
+    screen_name = "home"
 
     def __init__(self, actions: StoredHome, games: str | None = None) -> None:
         super().__init__()
-        self.key_table = keymap.of("home")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "home")
+        self.commands = {
+            "section": self.open_section, "filter": self._ask_filter, "sort": self._sort_next, "begin": self._begin,
+            "play": self._play, "memory": self._open_memory, "change": self._ask_change, "rename": self._ask_name,
+            "delete": self._ask_delete, "to_list": self._to_list, "help": self.show_help,
+        }  # fmt: skip
         self._actions, self._games = actions, games
         self._offer: HomeContents | None = None
         self._section = ""
@@ -168,14 +170,14 @@ class HomeScreen(Screen[int]):
 
     # --------------------------------------------------------------------------------------- sections
 
-    def action_section(self, name: str) -> None:
+    def open_section(self, name: str) -> None:
         """Open a section."""
         self._open(name)
         self.listing.focus()
 
     def on_sections_chosen(self, event: Sections.Chosen) -> None:
         """Open the clicked section."""
-        self.action_section(event.section)
+        self.open_section(event.section)
 
     def _open(self, name: str) -> None:
         self._section = name
@@ -320,14 +322,17 @@ class HomeScreen(Screen[int]):
         return "go on with" if unfinished else "look at"
 
     def _show_keys(self) -> None:
-        keys = keymap.footer([key for key in self.key_table if self._fits(key)])
+        keys = keymap.footer(self.keys_now())
         does = "resume" if self._section == "resume" else _DOES.get(self._section, ("look", ""))[0]
         first = next(key for key in self.key_table if key.action == "begin")
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
         self.query_one(KeyBar).show([(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys])
 
-    def _fits(self, key: command_table.Key) -> bool:
-        """Return whether a key is in the footer of the open section."""
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something in the open section."""
+        return [key for key in self.key_table if self._fits(key)]
+
+    def _fits(self, key: Key) -> bool:
         if key.action == "change":
             return self._section == "resume"
         if key.action == "play":
@@ -346,7 +351,7 @@ class HomeScreen(Screen[int]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Do what Enter does."""
-        self.action_begin()
+        self._begin()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Start, because Enter was pressed in a field; in the filter, go back to the list."""
@@ -354,7 +359,7 @@ class HomeScreen(Screen[int]):
             self.listing.focus()
             event.input.display = bool(event.value)
         else:
-            self.action_begin()
+            self._begin()
 
     def on_picker_changed(self) -> None:
         """Show a description of the choice."""
@@ -367,19 +372,19 @@ class HomeScreen(Screen[int]):
         else:
             self.query_one(HowForm).tell()
 
-    def action_filter(self) -> None:
+    def _ask_filter(self) -> None:
         """Show only rows that have the words that are typed now."""
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
 
-    def action_sort(self) -> None:
+    def _sort_next(self) -> None:
         """Sort the sessions in the next order."""
         orders = list(home_rows.SORTS)
         self._sort = orders[(orders.index(self._sort) + 1) % len(orders)]
         self._fill()
 
-    def action_begin(self) -> None:
+    def _begin(self) -> None:
         """Start, resume or look at what is highlighted."""
         option, session = self.listing.highlighted_option, self._session()
         if option is None or not option.id or self._offer is None:
@@ -401,13 +406,13 @@ class HomeScreen(Screen[int]):
         else:
             self._start(option.id.removeprefix("start:"), play=self._section == "play")
 
-    def action_play(self) -> None:
+    def _play(self) -> None:
         """Play one episode of the highlighted game or web task by hand."""
         option = self.listing.highlighted_option
         if option is not None and option.id and self._section in _FORM:
             self._start(option.id.removeprefix("start:"), play=True)
 
-    def action_memory(self) -> None:
+    def _open_memory(self) -> None:
         """Look at what is remembered."""
         self._guarded(self._actions.memory, self.app.push_screen)
 
@@ -432,7 +437,7 @@ class HomeScreen(Screen[int]):
         else:
             show(screen)
 
-    def action_change(self) -> None:
+    def _ask_change(self) -> None:
         """Ask for another model or profile, and go on with it in a new session."""
         row = self._session()
         if row is None or self._section != "resume":
@@ -446,7 +451,7 @@ class HomeScreen(Screen[int]):
         left = config.episodes - len(row.facts.scores)
         self.app.push_screen(ChangeDialog(config.model, config.profile, left), changed)
 
-    def action_rename(self) -> None:
+    def _ask_name(self) -> None:
         """Ask for another name of the highlighted session."""
         row = self._session()
         if row is not None:
@@ -454,7 +459,7 @@ class HomeScreen(Screen[int]):
             dialog = dialogs.FieldDialog("rename", hint, row.saved.name, lambda to: (to.strip(), ""), selected=False)
             self.app.push_screen(dialog, lambda to: self._change(self._actions.rename, row.saved, to) if to else None)
 
-    def action_delete(self) -> None:
+    def _ask_delete(self) -> None:
         """Delete the highlighted session, after a question."""
         row = self._session()
         if row is None:
@@ -477,17 +482,12 @@ class HomeScreen(Screen[int]):
             self.notify(str(error), severity="error")
         self.reload()
 
-    def action_to_list(self) -> None:
+    def _to_list(self) -> None:
         """Move the focus to the list; from there, end the filter."""
         field = self.query_one("#filter", Input)
         if self.focused is field or self.focused is self.listing:
             field.value, field.display = "", False
         self.listing.focus()
-
-    def action_help(self) -> None:
-        """Show the help."""
-        keys = [key for key in self.key_table if self._fits(key)]
-        self.app.push_screen(help.of_screen("home", keys, text=[page("terminal")]))
 
     def _say(self, text: str) -> None:
         self.query_one("#message", Static).update(Content(text))

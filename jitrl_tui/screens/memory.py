@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from engine.errors import JitrlError
@@ -19,10 +18,10 @@ from engine.memory import report
 from engine.memory.search import Correction
 from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
 from engine.session import whatif
-from jitrl_tui import command_table, keymap
-from jitrl_tui.host import Host
+from jitrl_tui import keymap
 from jitrl_tui.runs.view import gained, signed
-from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step, with_number
 from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
 from jitrl_tui.system.background import STORING
@@ -40,7 +39,7 @@ _FOUND = 100_000
 """Steps that a search lists at most."""
 
 
-class MemoryScreen(Screen[int]):
+class MemoryScreen(CommandScreen):
     """The remembered steps of one game at a time.
 
     Args:
@@ -57,8 +56,9 @@ class MemoryScreen(Screen[int]):
         rows: Indices of the listed steps, in their order.
     """
 
-    app: Host
     CSS_PATH = "memory.tcss"
+    screen_name = "memory"
+    help_pages = ()
 
     def __init__(
         self,
@@ -78,12 +78,13 @@ class MemoryScreen(Screen[int]):
         self.rows: Ints = np.empty(0, np.int64)
         self.changes = MemoryChanges(memory, saves, self, lambda: self._scope, self._after_change)
         self.edits, self.work = self.changes.edits, self.changes.work
-        self.commands: command_table.Commands = {
-            "keep": self.changes.keep, "put_back": self.changes.put_back, "merge": self.changes.merge,
-            "diff": self.changes.compare, "export": self.changes.export,
+        self.commands = {
+            "filter": self._ask_filter, "sort": self._sort_next, "reverse": self._reverse, "forget": self._forget,
+            "edit": self._ask_return, "points": self._ask_points, "pin": self._pin, "undo": self._undo,
+            "count": self._count_uses, "scope": self._change_scope, "present": self._show_all, "help": self.show_help,
+            "leave": self._ask_leave, "keep": self.changes.keep, "put_back": self.changes.put_back,
+            "merge": self.changes.merge, "diff": self.changes.compare, "export": self.changes.export,
         }  # fmt: skip
-        self.key_table = keymap.of("memory")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
         self._scope_name = scope
         self._gamma, self._zero_rewards, self._changed, self._close = gamma, zero_rewards, changed, close
         self.sort, self.descending = "entry", True
@@ -192,7 +193,7 @@ class MemoryScreen(Screen[int]):
         self.query_one("#head", Static).update(
             Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
         )
-        keys = keymap.footer(self.key_table)
+        keys = keymap.footer(self.keys_now())
         self.query_one(KeyBar).show(keys)
         self._draw_state()
         self.list.refresh()
@@ -263,7 +264,7 @@ class MemoryScreen(Screen[int]):
         self.edits.change(entry, correction)
         self._draw()
 
-    def action_forget(self) -> None:
+    def _forget(self) -> None:
         """Mark the step under the cursor to be forgotten, or take the mark away."""
         entry = self.entry
         if entry is not None:
@@ -271,17 +272,17 @@ class MemoryScreen(Screen[int]):
             self.list.action_move(1)
             self._draw()
 
-    def action_pin(self) -> None:
+    def _pin(self) -> None:
         """Pin the step under the cursor, or take the pin away."""
         if (entry := self.entry) is not None:
             known = self._edited(entry)
             self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
 
-    def action_edit(self) -> None:
+    def _ask_return(self) -> None:
         """Ask for another return of the step under the cursor."""
         self._ask_number("return", "g")
 
-    def action_points(self) -> None:
+    def _ask_points(self) -> None:
         """Ask for other points of the step under the cursor, for plans."""
         self._ask_number("points", "gain")
 
@@ -300,7 +301,7 @@ class MemoryScreen(Screen[int]):
 
         self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", HINTS[field], value), given)
 
-    def action_undo(self) -> None:
+    def _undo(self) -> None:
         """Undo the last change that was not kept."""
         if self.edits.undo():
             self._draw()
@@ -309,7 +310,7 @@ class MemoryScreen(Screen[int]):
 
     # ------------------------------------------------------------------------------------- the list
 
-    def action_filter(self) -> None:
+    def _ask_filter(self) -> None:
         """Ask for words and conditions."""
         field = self.query_one("#filter", Input)
         field.display = True
@@ -329,7 +330,7 @@ class MemoryScreen(Screen[int]):
             any(name in ("hits", "decided") for name, _, _ in self._filter.conditions)
             and self._counts is None
         ):
-            self.action_count()
+            self._count_uses()
         self._found = None
         if self._filter.words:
             self._search(self._filter.words)
@@ -355,20 +356,20 @@ class MemoryScreen(Screen[int]):
 
         self.work.begin(work, finished, self.changes.failed, what="Searching", unit="steps")
 
-    def action_sort(self) -> None:
+    def _sort_next(self) -> None:
         """Sort by the next column."""
         self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
         if self.sort in ("hits", "decided") and self._counts is None:
-            self.action_count()
+            self._count_uses()
         self.descending = self.sort not in ("action", "by")
         self._list()
 
-    def action_reverse(self) -> None:
+    def _reverse(self) -> None:
         """Reverse the order."""
         self.descending = not self.descending
         self._list()
 
-    def action_scope(self, by: int) -> None:
+    def _change_scope(self, by: int) -> None:
         """Show another game."""
         names = self._memory.scopes()
         if self.edits:
@@ -381,7 +382,7 @@ class MemoryScreen(Screen[int]):
         else:
             self.notify("There is only one game in this memory.", timeout=2)
 
-    def action_count(self) -> None:
+    def _count_uses(self) -> None:
         """Count in the recordings how often each step was behind a decision."""
         saves, memory, name = self._saves, self._memory, self._scope_name
 
@@ -416,11 +417,11 @@ class MemoryScreen(Screen[int]):
             if what == "replay" and folder is not None:
                 self.app.replay(folder, found.episode.uid)
             elif what is not None:
-                {"edit": self.action_edit, "pin": self.action_pin, "forget": self.action_forget}[what]()
+                self.commands[what]()
 
         self.app.push_screen(HitDialog(found, replayable=at_hand), answered)
 
-    def action_present(self) -> None:
+    def _show_all(self) -> None:
         """Cancel the work, close the filter, show all rows, or leave."""
         field = self.query_one("#filter", Input)
         if self.work.cancel():
@@ -431,9 +432,9 @@ class MemoryScreen(Screen[int]):
             self.list.focus()
             self._list()
         else:
-            self.action_leave()
+            self._ask_leave()
 
-    def action_leave(self) -> None:
+    def _ask_leave(self) -> None:
         """Leave, after a question if changes would be lost."""
         if self.work.storing:
             self.notify(STORING, severity="warning")
@@ -453,7 +454,3 @@ class MemoryScreen(Screen[int]):
             self.dismiss()
         else:
             self.app.exit(0)
-
-    def action_help(self) -> None:
-        """Show the help."""
-        self.app.push_screen(help.of_screen("hands", self.key_table))

@@ -67,6 +67,7 @@ class WatchScreen(RunningScreen):
     """
 
     CSS_PATH = "watch.tcss"
+    screen_name = "watch"
     watches = True
 
     def __init__(
@@ -82,11 +83,9 @@ class WatchScreen(RunningScreen):
         files: SessionFiles | None = None,
         over: bool = False,
     ) -> None:
+        self._kinds = kinds()
         super().__init__()
         self._over = over
-        self._kinds = kinds()
-        self.key_table = self.keys_of_screen()
-        self._bindings = keymap.bound(self._bindings, self.key_table)
         run = self.run = ShownRun(
             source, self.redraw, keeper=keeper, recorded=recorded, pages=pages, files=files, person_plays=play
         )
@@ -315,13 +314,20 @@ class WatchScreen(RunningScreen):
 
     def keys_now(self) -> Sequence[Key]:
         """Return the keys that do something now."""
+        return self._useful()
+
+    def commands_now(self) -> Sequence[Key]:
+        """Return the same for the command palette, where a command is one key."""
+        return self._useful(apart=True)
+
+    def _useful(self, *, apart: bool = False) -> Sequence[Key]:
         useless = {"toggle_pause"} if self.run.person_plays else set()
         over = self.view.activity == "ended"
         if over and self.app.has_home:
             useless = {"toggle_pause", "step_once", "forward"}
         live = self.source.live and not over
         keys = [key for key in self.key_table if (live or not key.live) and key.action not in useless]
-        return keymap.turning(keys, self.levers.symbol()) if live else keys
+        return keymap.turning(keys, self.levers.symbol(), apart=apart) if live else keys
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         over = self.view.activity == "ended"

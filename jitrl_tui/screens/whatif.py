@@ -389,7 +389,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         """Show the help."""
         from jitrl_tui.help import page
 
-        self.app.push_screen(HelpDialog("what if", page("hands")))
+        self.app.push_screen(HelpDialog("what if", page("memory")))
 
 
 def shown(value: object) -> str:
