@@ -52,6 +52,8 @@ _DOES = {
 _FORM = tuple(_DOES)
 """Sections with the form."""
 _SESSIONS = ("resume", "recordings")
+_LATE = ("web", "benches", "memories")
+"""Sections that are filled after the first list is shown."""
 _SEEN = (*_SESSIONS, "memories")
 """Sections whose rows are always shown beside the list."""
 _LEARNT = {"start": False, "play": True}
@@ -62,12 +64,6 @@ _TALL = 34
 """Rows from which the form has room below the list, so that such a session can stand beside both."""
 _OTHER_ROWS = 36
 """Rows that are needed, besides those of the list, to show what is known of a game."""
-_FIRST = (
-    "It plays, remembers each step, and gets better at it. Nothing is downloaded, and nothing costs.",
-    "While it plays, space pauses, o takes another action than it wants, and e explains each number.",
-    "6 lets you play a game yourself, 7 shows how much memory helps.",
-)
-"""Sentences below the games for who has played nothing yet."""
 _EMPTY = {
     "resume": "There is nothing to resume. 2 starts a game.",
     "start": "No games were found; see --games DIR.",
@@ -100,7 +96,7 @@ class HomeScreen(CommandScreen):
         }  # fmt: skip
         self._actions, self._games = actions, games
         self._offer: HomeContents | None = None
-        self._section = ""
+        self._section = self._marked = self._said = self._suggested = ""
         self._sort = next(iter(home_rows.SORTS))
         self._work = Background(self)
         self._glances = Glances(self, lambda folder: self._actions.known(folder), self._look)
@@ -147,9 +143,24 @@ class HomeScreen(CommandScreen):
         """Load the contents anew."""
         self._glances.forget()
         self._work.begin(
-            lambda told: self._actions.load(), self._loaded, lambda said: self._loaded(HomeContents((), message=said)),
+            lambda told: self._actions.load(), self._found, lambda said: self._loaded(HomeContents((), message=said)),
             what="Looking for games and sessions",
         )  # fmt: skip
+
+    def _found(self, offer: HomeContents) -> None:
+        """Show games and sessions, and look for the rest."""
+        self._loaded(offer)
+        self._work.begin(
+            lambda told: self._actions.complete(offer), self._completed, self._say,
+            what="Looking for scores, tasks and runs",
+        )  # fmt: skip
+
+    def _completed(self, offer: HomeContents) -> None:
+        """Show everything; what is open and marked stays."""
+        self._offer = offer
+        self._arrange()
+        self._fill()
+        self._look()
 
     def on_unmount(self) -> None:
         """Take no contents any more."""
@@ -224,11 +235,15 @@ class HomeScreen(CommandScreen):
         if enabled:
             same = [number for number in enabled if rows[number].id == at]
             listing.highlighted = (same or [self._preferred(rows, enabled)])[0]
-        elif self._offer is not None:
+        elif self._offer is not None and not self._waits(name):
             self.query_one(Preview).show(None)
             none = "No row has these words." if self.query_one("#filter", Input).value else _EMPTY[name]
             self._say(self._offer.message or none)
         self._show_keys()
+
+    def _waits(self, name: str) -> bool:
+        """Return whether the contents of a section are still looked for."""
+        return self._offer is None or (name in _LATE and not self._offer.complete)
 
     def _preferred(self, rows: Sequence[Option], enabled: Sequence[int]) -> int:
         """Return the row to begin with: the game that was started last, else the first one."""
@@ -245,33 +260,9 @@ class HomeScreen(CommandScreen):
     def _rows(self, name: str, width: int) -> list[Option]:
         """Return the rows of a section. Ids are the section and what the row is."""
         offer = self._offer
-        if offer is None:
-            return [Option(Content.styled("looking for games and sessions …", MUTED), disabled=True)]
-        above: list[Option] = []
-        below: list[Option] = []
-        if name in ("start", "play", "race"):
-            rows = [
-                Option(home_rows.game_line(game, width, played(offer.sessions, game.name)), id=f"start:{game.name}")
-                for game in offer.games
-            ]
-            if name == "start" and not offer.sessions:
-                below = [Option(Content.styled(f"\n{text}"), disabled=True) for text in _FIRST]
-            if name == "race":
-                rows += [Option(home_rows.race_line(row, width), id=f"race:{row.name}") for row in offer.races]
-        elif name == "memories":
-            rows = [Option(home_rows.memory_line(one, width), id=f"memory:{one.folder}") for one in offer.memories]
-        elif name == "web":
-            rows = [Option(home_rows.web_line(row, width), id=row.name) for row in offer.web]
-            above = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
-        elif name == "benches":
-            rows = [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
-        else:
-            sessions = home_rows.ordered(offer.unfinished if name == "resume" else offer.sessions, self._sort)
-            rows = [
-                Option(home_rows.session_line(row, width, depth), id=f"{name}:{row.saved.name}")
-                for row, depth in sessions
-            ]
-            above = [Option(home_rows.session_head(width, self._sort), disabled=True)] if rows else []
+        if offer is None or self._waits(name):
+            return [Option(Content.styled("looking for games, sessions, tasks and runs …", MUTED), disabled=True)]
+        above, rows, below = home_rows.of_section(offer, name, width, self._sort)
         words = self.query_one("#filter", Input).value.lower().split()
         kept = [row for row in rows if all(word in f"{row.id} {row.prompt}".lower() for word in words)]
         return [*above, *kept, *below] if kept else []
@@ -290,30 +281,31 @@ class HomeScreen(CommandScreen):
         task = next((row for row in offer.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
-            self.query_one(Preview).show_game(game.title or game.name, played(offer.sessions, game.name))
-            self._say(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
+            self.query_one(Preview).show_game(game.title or game.name, home_rows.played(offer.sessions, game.name))
+            self._suggest(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
             if self.query_one(KnownPane).display:
                 known, nothing = self._glances.game(game.name)
                 secret = _LEARNT[self._section]
                 self.query_one(KnownPane).show(game.title or game.name, known, nothing, secret=secret)
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
-            self.query_one(Preview).show_game(task.name, played(offer.sessions, task.name))
-            self._say(f"Press Enter to watch it learn {task.name}.")
+            self.query_one(Preview).show_game(task.name, home_rows.played(offer.sessions, task.name))
+            self._suggest(f"Press Enter to watch it learn {task.name}.")
         elif session is not None:
             does = "go on where this session stood" if self._section == "resume" else "look at this recording"
             self.query_one(Preview).show(session)
-            about = "" if self.query_one(Preview).display else home_rows.session_about(session)
-            self._say(f"Press Enter to {does}.\n{about}".strip())
+            name, *facts = home_rows.session_facts(session)
+            about = "" if self.query_one(Preview).display else f"\n{name}: {'; '.join(facts)}."
+            self._suggest(f"Press Enter to {does}.{about}")
         elif option.startswith("memory:"):
             if self.query_one(Preview).display:
                 self.query_one(Preview).show_known(*self._glances.of(Path(option[7:])))
-            self._say("Press Enter to search, edit, forget, merge and compare what it has.")
+            self._suggest("Press Enter to search, edit, forget, merge and compare what it has.")
         elif option:
             race = next((row for row in offer.races if option == f"race:{row.name}"), None)
             if race is not None:
                 self.query_one(Preview).show_race(race)
-            self._say(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
+            self._suggest(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
 
     def _looks(self, option: str) -> str:
         unfinished = self._offer is not None and any(
@@ -489,10 +481,14 @@ class HomeScreen(CommandScreen):
             field.value, field.display = "", False
         self.listing.focus()
 
+    def _suggest(self, text: str) -> None:
+        """Say what Enter does with the marked row, unless something else was said since it was marked."""
+        option = self.listing.highlighted_option
+        row = f"{self._section} {option.id if option is not None else ''}"
+        if row != self._marked or self._said == self._suggested:
+            self._marked, self._suggested = row, text
+            self._say(text)
+
     def _say(self, text: str) -> None:
+        self._said = text
         self.query_one("#message", Static).update(Content(text))
-
-
-def played(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
-    """Return the sessions of a game, the one played last first."""
-    return [row for row in sessions if row.saved.config.game == game]

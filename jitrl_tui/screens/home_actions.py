@@ -23,6 +23,7 @@ from jitrl_tui.runs.home_contents import (
     find_sessions,
     find_web,
 )
+from jitrl_tui.runs.session_summary import facts
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -48,13 +49,19 @@ class StoredHome:
     games: str | None = None
 
     def load(self) -> HomeContents:
-        """Return the contents of the screen. It is called in another thread."""
+        """Return what is found quickly: games and sessions, without scores. It is called in another thread."""
         games, message = find_games(self.saves, self.games)
-        web, missing = find_web(self.saves)
         problems = used().problems
-        return HomeContents(
-            games, find_sessions(self.saves), web, missing, find_benches(self.saves),
-            problems[0] if problems else message, find_races(self.saves), memories.known(self.saves),
+        said = problems[0] if problems else message
+        return HomeContents(games, find_sessions(self.saves), message=said, complete=False)
+
+    def complete(self, found: HomeContents) -> HomeContents:
+        """Return the contents with everything else: scores, web tasks, runs, races and memories."""
+        web, missing = find_web(self.saves)
+        return dataclasses.replace(
+            found, web=web, missing=missing, benches=find_benches(self.saves), races=find_races(self.saves),
+            memories=memories.known(self.saves), complete=True,
+            sessions=[dataclasses.replace(row, facts=facts(row.saved.recording)) for row in found.sessions],
         )  # fmt: skip
 
     def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:
