@@ -106,7 +106,7 @@ class HomeContents:
         sessions: All with a step, the one played last first.
         missing: Sentences on web tasks that are not here, each with the command that gets them.
         message: A sentence for the top of the screen, "" for none.
-        complete: Whether scores, web tasks, runs, races and memories are there, too.
+        complete: Whether web tasks, runs, races and memories are there, too.
     """
 
     games: Sequence[GameRow]

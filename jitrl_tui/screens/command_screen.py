@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 
 from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
@@ -27,6 +29,8 @@ class CommandScreen(Screen[int]):
     app: Host
     screen_name: ClassVar[str]
     help_pages: ClassVar[tuple[str, ...]] = ("terminal",)
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """The widget with the focus. Both widgets draw themselves when it changes; Textual would draw the whole screen."""
     commands: dict[str, Callable[..., object]]
 
     def __init__(self) -> None:

@@ -150,13 +150,14 @@ class HomeScreen(CommandScreen):
     def _found(self, offer: HomeContents) -> None:
         """Show games and sessions, and look for the rest."""
         self._loaded(offer)
-        self._work.begin(
-            lambda told: self._actions.complete(offer), self._completed, self._say,
-            what="Looking for scores, tasks and runs",
-        )  # fmt: skip
+        self._work.begin(lambda told: self._actions.scores(offer), self._scored, self._say, what="Reading scores")
 
-    def _completed(self, offer: HomeContents) -> None:
-        """Show everything; what is open and marked stays."""
+    def _scored(self, offer: HomeContents) -> None:
+        self._renew(offer)
+        self._work.begin(lambda told: self._actions.complete(offer), self._renew, self._say, what="Looking for runs")
+
+    def _renew(self, offer: HomeContents) -> None:
+        """Show more; what is open and marked stays."""
         self._offer = offer
         self._arrange()
         self._fill()

@@ -55,13 +55,17 @@ class StoredHome:
         said = problems[0] if problems else message
         return HomeContents(games, find_sessions(self.saves), message=said, complete=False)
 
+    def scores(self, found: HomeContents) -> HomeContents:
+        """Return the contents with the scores of the sessions."""
+        rows = [dataclasses.replace(row, facts=facts(row.saved.recording)) for row in found.sessions]
+        return dataclasses.replace(found, sessions=rows)
+
     def complete(self, found: HomeContents) -> HomeContents:
-        """Return the contents with everything else: scores, web tasks, runs, races and memories."""
+        """Return the contents with everything else: web tasks, runs, races and memories."""
         web, missing = find_web(self.saves)
         return dataclasses.replace(
             found, web=web, missing=missing, benches=find_benches(self.saves), races=find_races(self.saves),
             memories=memories.known(self.saves), complete=True,
-            sessions=[dataclasses.replace(row, facts=facts(row.saved.recording)) for row in found.sessions],
         )  # fmt: skip
 
     def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:

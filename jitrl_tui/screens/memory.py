@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 _FOUND = 100_000
 """Steps that a search lists at most."""
+_WITH_COUNTS = 66
+"""Columns from which rows have room for counts of uses."""
+_ACTION, _LEAST_STATE = 50, 30
+"""Most columns of an action, and the fewest in which the text of its state is worth showing."""
 
 
 class MemoryScreen(CommandScreen):
@@ -200,24 +204,30 @@ class MemoryScreen(CommandScreen):
 
     def _draw_state(self) -> None:
         entry, width = self.entry, max(10, self.size.width - 2)
-        try:
-            text = self._scope.text(entry) if self._scope is not None and entry is not None else ""
-        except JitrlError as error:
-            text = str(error)
+        text = self._state(entry) if entry is not None else ""
         self.query_one("#state", Static).update(Content("\n".join(wrap(text, width)[:2])))
+
+    def _state(self, entry: int) -> str:
+        """Return the text of a step's state, or why it cannot be read."""
+        try:
+            return one_line(self._scope.text(entry)) if self._scope is not None else ""
+        except JitrlError as error:
+            return str(error)
 
     def on_resize(self) -> None:
         """Draw for the new width."""
         self._draw()
 
     def _head(self, width: int) -> str:
-        action = self._action_width(width)
-        counts = "  hits  dec" if width >= 66 else ""
-        return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}"
+        action, state = self._widths(width)
+        counts = "  hits  dec" if self._counts is not None and width >= _WITH_COUNTS else ""
+        return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}{'  state' if state else ''}"
 
-    @staticmethod
-    def _action_width(width: int) -> int:
-        return max(8, min(50, width - 41 - (11 if width >= 66 else 0)))
+    def _widths(self, width: int) -> tuple[int, int]:
+        """Return the columns of an action and of the text of its state, 0 if there is no room for it."""
+        rest = width - 41 - (11 if width >= _WITH_COUNTS else 0)
+        action = max(8, min(_ACTION, rest))
+        return action, rest - action - 2 if rest - action >= _LEAST_STATE else 0
 
     def _row(self, at: int, width: int) -> Content:
         table = self.table
@@ -232,15 +242,16 @@ class MemoryScreen(CommandScreen):
         g = edit.g if edit is not None and edit.g is not None else float(table.g[row])
         points = edit.gain if edit is not None and edit.gain is not None else float(table.points[row])
         place = f"{table.episode[row]}/{table.step[row] + 1}"
-        action = fit(table.actions[table.action[row]], self._action_width(width))
+        wide, rest = self._widths(width)
+        action = fit(table.actions[table.action[row]], wide)
         by = one_line(table.provenances[table.provenance[row]])[:6]
         gain = gained(points) if points else "·"
         text = f"{sign}{pin} {entry:>6} {place:>8} {signed(g):>7} {gain:>5}  {action} {by:<6}"
-        if width >= 66 and self._counts is not None:
+        if width >= _WITH_COUNTS and self._counts is not None:
             text += f"{self._counts.hits.get(entry, 0):>6}{self._counts.decided.get(entry, 0):>5}"
-        return Content.styled(
-            text, HUMAN if entry in self.edits else MUTED if by not in ("agent", "human") else ""
-        )
+        style = HUMAN if entry in self.edits else MUTED if by not in ("agent", "human") else ""
+        state = f"  {fit(self._state(entry), rest)}" if rest else ""
+        return Content.assemble((text, style), (state, MUTED))
 
     def on_row_list_moved(self) -> None:
         """Show the state of the step under the cursor."""

@@ -403,7 +403,7 @@ class WatchScreen(RunningScreen):
         """Bring a pane to the front and give it the focus."""
         self.panes.go_to(name, self.app.size)
         self._arrange()
-        self.call_after_refresh(self.redraw)
+        self.redraw()
 
     def toggle_zoom(self) -> None:
         """Give the whole window to one pane, or share it again."""
