@@ -63,7 +63,6 @@ class WatchScreen(RunningScreen):
 
     Attributes:
         run: The run as it is, and as it is displayed.
-        commands: What the keys and the typed commands do.
     """
 
     CSS_PATH = "watch.tcss"
@@ -429,12 +428,12 @@ class WatchScreen(RunningScreen):
         else:
             self.app.push_screen(dialogs.calls_dialog(self.choice, self.view.calls_of(self.choice)))
 
-    def explain(self) -> None:
-        """Show how the numbers of the displayed choice come about."""
+    def explain(self, action: str = "") -> None:
+        """Show how the numbers of the displayed choice come about, those of a candidate first."""
         if self.choice is None or not self.choice.decision.candidates:
             self.notify("No decision yet.", timeout=2)
         else:
-            self.app.push_screen(explain.ExplainDialog(self.choice))
+            self.app.push_screen(explain.ExplainDialog(self.choice, action))
 
     def show_help(self) -> None:
         """Show the help."""
@@ -464,7 +463,7 @@ class WatchScreen(RunningScreen):
         if self.run.plays and self.run.back is None:
             self.overrule(event.action)
         else:
-            self.explain()
+            self.explain(event.action)
 
     def on_step_clicked(self, event: StepClicked) -> None:
         """Show the clicked decision."""
