@@ -24,7 +24,7 @@ from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.runs.home_contents import HomeContents, SessionRow
 from jitrl_tui.screens import dialogs, home_rows
 from jitrl_tui.screens.command_screen import CommandScreen
-from jitrl_tui.screens.home_actions import StoredHome
+from jitrl_tui.screens.home_actions import StoredHome, racers
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
 from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
 from jitrl_tui.system.background import Background
@@ -41,12 +41,12 @@ SECTIONS = {
 _TITLES = {
     "start": "watch an agent learn a game", "web": "web tasks", "benches": "runs of benchmarks",
     "play": "play a game yourself; the agent advises, and learns from you",
-    "race": "race: memory against none, both from the beginning", "memories": "memories",
+    "race": "race: an agent against the model alone, both with empty memories", "memories": "memories",
 }  # fmt: skip
 """Longer titles, over the list."""
 _DOES = {
     "start": ("watch", "watch it learn {}"), "web": ("watch", "watch it learn {}"),
-    "play": ("play", "play {} yourself"), "race": ("race", "race static against jitrl on {}"),
+    "play": ("play", "play {} yourself"), "race": ("race", "race {1} on {0}"),
 }  # fmt: skip
 """What Enter does in a section where something is started: in a word, and as a sentence with the game."""
 _FORM = tuple(_DOES)
@@ -283,7 +283,8 @@ class HomeScreen(CommandScreen):
         if game is not None:
             self.query_one(HowForm).describe(game.about)
             self.query_one(Preview).show_game(game.title or game.name, home_rows.played(offer.sessions, game.name))
-            self._suggest(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
+            against = " against ".join(racers(self.query_one(HowForm).agent))
+            self._suggest(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name, against)}.")
             if self.query_one(KnownPane).display:
                 known, nothing = self._glances.game(game.name)
                 secret = _LEARNT[self._section]
@@ -355,8 +356,9 @@ class HomeScreen(CommandScreen):
             self._begin()
 
     def on_picker_changed(self) -> None:
-        """Show a description of the choice."""
+        """Show a description of the choice, and what Enter does with it."""
         self.query_one(HowForm).tell()
+        self._look()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter the list, or check again whether the model can do what the method needs."""

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from jitrl_tui.screens.watch import WatchScreen
 
 
+def racers(agent: str) -> tuple[str, str]:
+    """Return the agents of a race: the model alone, and the chosen agent."""
+    return "static", agent if agent != "static" else "jitrl"
+
+
 @dataclass(frozen=True, slots=True)
 class StoredHome:
     """The saves folder behind the home screen. Everything may raise a `JitrlError`.
@@ -102,8 +107,7 @@ class StoredHome:
         from jitrl_tui.screens.race import RaceScreen
 
         start_checks.check_game(config, self.saves)
-        agents = ("static", config.agent if config.agent != "static" else "jitrl")
-        arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in agents]
+        arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in racers(config.agent)]
         race = races.create(self.saves, arms)
         return RaceScreen(LiveRace(race, self.saves), race, self.saves, delay=usual_delay(), from_home=True)
 
