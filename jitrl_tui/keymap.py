@@ -28,6 +28,7 @@ from jitrl_tui.command_table import (
     WATCH,
     WATCH_REST,
     Key,
+    help_list,
 )  # fmt: skip
 from jitrl_tui.preferences import used
 from jitrl_tui.widgets.pane import Pane, PaneKind
@@ -241,3 +242,12 @@ def help_table(keys: Sequence[Key]) -> str:
     """Return the keys as a Markdown table."""
     rows = [f"| `{key.written}` | {key.meaning.replace('|', '/')} |" for key in keys]
     return "\n".join(["| key | what it does |", "|---|---|", *rows])
+
+
+def page(tables: Mapping[str, Sequence[Key]]) -> str:
+    """Return the page of the docs with the keys of all screens, by the names of the screens, in Markdown."""
+    parts = ["# Keys", "`[keys]` in the config file gives actions other keys, by the names in the last column."]
+    for screen, keys in tables.items():
+        rows = [f"| `{key.written}` | {key.meaning.replace('|', '/')} | `{screen}.{key.name}` |" for key in keys]
+        parts += [f"## {screen}", "\n".join(["| key | what it does | name |", "|---|---|---|", *rows])]
+    return "\n\n".join((*parts, help_list()))

@@ -26,7 +26,7 @@ KEYS = "← → candidate   s save as a test fixture   F1 help   Esc closes"
 class _Derivation(LinePane):
     """The numbers of one candidate, each with its equation, its function and its calculation."""
 
-    def __init__(self, choice: Choice, order: Sequence[int], action: str) -> None:
+    def __init__(self, choice: Choice, order: Sequence[int], action: str = "") -> None:
         super().__init__("derivation")
         self._choice, self._order = choice, order
         actions = [choice.decision.candidates[index].action for index in order]

@@ -177,3 +177,12 @@ def test_n_after_a_search_goes_to_the_place_before_and_takes_no_step():
 def test_a_running_session_names_each_key_once():
     written = [name for key in keymap.turning(keymap.watch(kinds()), "β") for name in key.written.split()]
     assert [name for name in set(written) if written.count(name) > 1] == []
+
+
+def test_the_page_of_the_docs_has_each_key_of_each_screen_with_the_name_that_the_config_file_knows():
+    tables = keymap.tables(kinds())
+    text = keymap.page(tables)
+    named = {f"{screen}.{key.name}" for screen, keys in tables.items() for key in keys}
+    assert {line.split("`")[-2] for line in text.splitlines() if line.startswith("| `")} == named
+    assert keymap.mistakes(tables, dict.fromkeys(named, "f9")) != []  # all are known names: only the key is refused
+    assert not any("there is no action" in line for line in keymap.mistakes(tables, dict.fromkeys(named, "f9")))
