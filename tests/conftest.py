@@ -34,7 +34,7 @@ commands.find_warm()
 children.start = commands.start
 
 # The same examples in every run. `make soak` tries others.
-hypothesis.settings.register_profile("same", derandomize=True)
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("same")
 
 
