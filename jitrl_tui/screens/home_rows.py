@@ -174,7 +174,11 @@ def sparkline(scores: Sequence[float], width: int) -> str:
 def session_facts(row: SessionRow) -> list[str]:
     """Return sentences about a session. The first one is its name."""
     config, facts, origin = row.saved.config, row.facts, row.saved.origin
-    found = [row.saved.name, f"{config.agent} with {config.model}, profile {config.profile}, seed {config.seed}"]
+    top = f" of {points(facts.max_score)}" if facts.max_score is not None else ""
+    best = f", best score {points(facts.best)}{top}" if facts.best is not None else ""
+    played = f"{len(facts.scores) if facts.read else '…'} of {config.episodes} episodes played{best}"
+    by = f"{config.agent} with {config.model}, profile {config.profile}, seed {config.seed}"
+    found = [row.saved.name, played, by]
     with contextlib.suppress(JitrlError):  # a profile, or a kind of environment, that is not here any more
         usual = kind_of(config.game).profile(config.profile)
         if changed := differences(usual, config.settings):
@@ -182,9 +186,7 @@ def session_facts(row: SessionRow) -> list[str]:
     found.append("the game's shared memory" if config.memory == "shared" else "a memory of its own")
     if origin is not None:
         found.append(f"branched from {origin.session}, episode {origin.episode}, after {origin.step} steps")
-    top = f" of {points(facts.max_score)}" if facts.max_score is not None else ""
-    best = f", best score {points(facts.best)}{top}" if facts.best is not None else ""
-    return [*found, f"{len(facts.scores) if facts.read else '…'} of {config.episodes} episodes played{best}"]
+    return found
 
 
 def web_line(row: WebRow, width: int) -> Content:
