@@ -24,7 +24,7 @@ from engine.memory.disk.journal import Journal
 from engine.memory.disk.reader import LineSpan, Position
 from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
-from engine.memory.hits import Hits, closest, neighbours, returns
+from engine.memory.exact.retrieval import Hits, closest, neighbours, returns
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor

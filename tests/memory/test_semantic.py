@@ -275,7 +275,7 @@ def test_each_text_is_embedded_once_and_a_forgotten_one_is_kept_nowhere(tmp_path
         assert ask() == [1, 2, 4, 5, 6]
         assert set(toy.embedded) <= {query.text, query.history}
         assert search.counts()["states"] == len(texts) - len(only)
-        assert [episode.uid for episode in search.episodes()] == ["u0", "u1", "u3", "u4", "u5"]
+        assert [episode.uid for episode in scope.episodes()] == ["u0", "u1", "u3", "u4", "u5"]
 
 
 def test_a_search_that_was_cut_short_in_the_middle_of_learning_begins_anew(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from engine.codec import to_plain
 from engine.memory.disk import document as documents
 from engine.memory.disk import files
 from engine.memory.disk.files import JOURNAL
-from engine.memory.hits import Hits
+from engine.memory.exact.retrieval import Hits
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.scope import _SNAPSHOT_ROWS, TABLE, Scope
