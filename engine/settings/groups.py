@@ -27,9 +27,6 @@ class RetrievalSettings(SettingsGroup):
         "similarity (recall, the authors' code); by embeddings alone (embedding, the ablation)",
         choices=("jaccard", "hybrid", "recall", "embedding"),
     )
-    embedder: str = setting(
-        "wordllama", "sentence embedding: the package wordllama, or hashed letters", choices=("wordllama", "letters")
-    )
     recall_pool: int = setting(
         100,
         "nearest embeddings from which recall takes its neighbours, at least (the authors' code)",
