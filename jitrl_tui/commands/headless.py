@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import StorageError
 from engine.wait import signals_in_threads
-from jitrl_tui.runs.expected import before_paying
+from jitrl_tui.runs.amounts import before_paying
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.output import rewrite
 

@@ -216,7 +216,7 @@ def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
 
 
 def _plain(session: SavedSession) -> dict[str, Any]:
-    from jitrl_tui.runs.session_summary import facts
+    from jitrl_tui.runs.history import facts
 
     config, origin, known = session.config, session.origin, facts(session.recording)
     return {

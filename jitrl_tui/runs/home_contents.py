@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import BadFile, JitrlError
+from jitrl_tui.runs.history import Facts, facts
 from jitrl_tui.runs.memories import KnownMemory
-from jitrl_tui.runs.session_summary import Facts, facts
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession

@@ -13,9 +13,9 @@ from engine.environments import kind_of
 from engine.errors import JitrlError
 from engine.records import Stepped
 from engine.settings import differences
+from jitrl_tui.runs.history import last_steps
 from jitrl_tui.runs.home_contents import RaceRow, SessionRow
 from jitrl_tui.runs.memory_summary import Known
-from jitrl_tui.runs.session_summary import last_steps
 from jitrl_tui.runs.view import points, signed
 from jitrl_tui.screens.home_rows import CURVE, sparkline, when
 from jitrl_tui.system.background import Background

@@ -20,9 +20,9 @@ from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, home_screen
 from jitrl_tui.cli import main
 from jitrl_tui.preferences import used
+from jitrl_tui.runs.history import Facts
 from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.runs.replay import ReplaySource
-from jitrl_tui.runs.session_summary import Facts
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
