@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from engine.errors import StorageError
 
@@ -223,6 +225,22 @@ def write_private(path: Path, data: str | bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def noted(path: Path) -> dict[str, Any]:
+    """Return the JSON object that `note` wrote; {} if there is none or it cannot be read."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(read_text(path))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def note(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON object that can be found out again. Errors of the disk are ignored."""
+    with contextlib.suppress(OSError):
+        private_folder(path.parent)
+        write_private(path, json.dumps(values, indent=1) + "\n")
 
 
 def replace_file(path: Path, data: bytes) -> None:
