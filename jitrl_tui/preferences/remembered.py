@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import limits
-from engine.disk import note, noted
+from engine.disk import cache_json, cached_json
 from engine.errors import UsageError
 from jitrl_tui.preferences.schema import BY_KEY
 
@@ -44,13 +44,13 @@ class RememberedValues:
         self.values = {**before, **changes}
         if self.file is None or before == self.values:
             return
-        note(self.file, self.values)
+        cache_json(self.file, self.values)
 
 
 def _read(file: Path) -> dict[str, Any]:
     """Return the values in a file that are allowed."""
     found: dict[str, Any] = {}
-    for key, value in noted(file).items():
+    for key, value in cached_json(file).items():
         if key == GAME and limits.is_text(value):
             found[key] = value
         elif key in _KEPT:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.disk import note, noted
+from engine.disk import cache_json, cached_json
 
 FILE = "endpoints.json"
 MOST = 200
@@ -229,7 +229,7 @@ def _entries(folder: Path | None) -> dict[str, Any]:
     now = time.time()
     return {
         identity: entry
-        for identity, entry in (noted(folder / FILE) if folder is not None else {}).items()
+        for identity, entry in (cached_json(folder / FILE) if folder is not None else {}).items()
         if isinstance(entry, dict) and isinstance(at := entry.get("at"), (int, float)) and 0 <= now - at < KEPT_S
     }
 
@@ -245,4 +245,4 @@ def _remember(folder: Path, identity: str, changes: Mapping[str, Change]) -> Non
     known = _entries(folder)
     known.pop(identity, None)
     known[identity] = {"changes": dict(changes), "at": time.time()}
-    note(folder / FILE, dict([*known.items()][-MOST:]))
+    cache_json(folder / FILE, dict([*known.items()][-MOST:]))

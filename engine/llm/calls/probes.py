@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.disk import note, noted
+from engine.disk import cache_json, cached_json
 from engine.llm.calls.client import ModelClient
 from engine.llm.calls.client_factory import open_client
 from engine.llm.calls.inquiry import ProbeResult, reach
@@ -93,7 +93,7 @@ def probe(name: str, cache: Path | None, told: Callable[[str], None]) -> ProbeRe
 
 def load(cache: Path | None, clock: Callable[[], float] = time.time) -> dict[str, Probe]:
     """Return the stored results that have not expired, by `ModelClient.identity`; {} if the file cannot be read."""
-    items = noted(cache / FILE) if cache is not None else {}
+    items = cached_json(cache / FILE) if cache is not None else {}
     probes = {name: probe for name, value in items.items() if (probe := _probe(value)) is not None}
     now = clock()
     return {name: probe for name, probe in probes.items() if 0 <= now - probe.at < KEPT_S}
@@ -103,7 +103,7 @@ def remember(cache: Path, identity: str, found: Probe, clock: Callable[[], float
     """Store a result. Errors of the disk are ignored."""
     probes = load(cache, clock) | {identity: found}
     latest = sorted(probes, key=lambda name: probes[name].at)[-MOST:]
-    note(cache / FILE, {name: asdict(probes[name]) for name in latest})
+    cache_json(cache / FILE, {name: asdict(probes[name]) for name in latest})
 
 
 def _probe(value: Any) -> Probe | None:

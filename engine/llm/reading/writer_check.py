@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from engine.disk import note, noted
+from engine.disk import cache_json, cached_json
 from engine.errors import ModelError
 from engine.llm.model import Model, Question
 from engine.llm.prompts import Folder
@@ -106,13 +106,13 @@ def why_not(
         MissingError: The network or a key is missing.
     """
     key = f"{model.name} {test.purpose} {test.prompts.digest(test.purpose)}"
-    known = noted(cache / FILE) if cache is not None else {}
+    known = cached_json(cache / FILE) if cache is not None else {}
     entry = known.get(key)
     if isinstance(entry, dict) and clock() - float(entry.get("at", 0.0)) < KEPT_S:
         return "" if entry.get("can") else FAILED.format(model.name)
     answered, problem = _tested(model, test)
     if cache is not None and answered:
-        note(cache / FILE, {**known, key: {"can": not problem, "at": clock()}})
+        cache_json(cache / FILE, {**known, key: {"can": not problem, "at": clock()}})
     return problem
 
 
