@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -25,9 +26,13 @@ from tests.tui.driving import press
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
 _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
+atexit.register(shutil.rmtree, _USER, ignore_errors=True)
 os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(_USER / "config"), str(_USER / "state")
 for _name in ("JITRL_CONFIG", "TEXTUAL_THEME", *(option.variable for option in OPTIONS)):
     os.environ.pop(_name, None)
+
+# Each browser is driven by a node of its own, which compiles the same program at each start. Node keeps it here.
+os.environ.setdefault("NODE_COMPILE_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "node"))
 
 # Workers that the product starts are forked from a process that has imported what they need.
 commands.find_warm()
