@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from textual._compositor import Compositor
 from textual.css.model import RuleSet
@@ -21,8 +20,8 @@ from textual.pilot import Pilot
 from engine import children, forks
 from jitrl_tui import preferences
 from jitrl_tui.preferences.schema import OPTIONS
-from tests import commands
-from tests.tui.driving import press
+from tests import commands, examples
+from tests.tui.driving import draw_nothing, press
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
 _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
@@ -38,9 +37,7 @@ os.environ.setdefault("NODE_COMPILE_CACHE", str(Path(__file__).parents[1] / ".py
 commands.find_warm()
 children.start = commands.start
 
-# The same examples in every run. `make soak` tries others.
-hypothesis.settings.register_profile("same", derandomize=True)
-hypothesis.settings.load_profile("same")
+examples.load()
 
 
 _parse = Stylesheet._parse_rules
@@ -83,12 +80,8 @@ def keys_wait_for_their_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw a screen where a test reads it (`screen_text`), not 60 times a second for a terminal that is not there."""
-
-    def unseen(compositor: Compositor, **_: object) -> None:
-        compositor._dirty_regions.clear()
-
     if "frames" not in request.fixturenames:
-        monkeypatch.setattr(Compositor, "render_update", unseen)
+        monkeypatch.setattr(Compositor, "render_update", draw_nothing)
 
 
 @pytest.fixture
