@@ -1,4 +1,4 @@
-"""What mkdocs does besides: pages that lie at the root of the repository are pages of the site, too."""
+"""What mkdocs does besides: pages at the root of the repository, and one of all keys, are pages of the site, too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+
+from jitrl_tui import keymap
+from jitrl_tui.panes.registry import kinds
 
 ROOT = Path(__file__).parent
 OUTSIDE = {
@@ -27,6 +30,7 @@ def on_files(files: Files, config: Any) -> Files:
         if not files.get_file_from_path(page):
             text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
             files.append(File.generated(config, page, content=_inside(text, "")))
+    files.append(File.generated(config, "keys.md", content=keymap.page(keymap.tables(kinds()))))
     return files
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from engine.errors import StorageError
 
@@ -223,6 +225,35 @@ def write_private(path: Path, data: str | bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def cached_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object that `cache_json` wrote; {} if there is none or it cannot be read."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(read_text(path))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def cache_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON object that can be found out again. Errors of the disk are ignored."""
+    with contextlib.suppress(OSError):
+        private_folder(path.parent)
+        write_private(path, json.dumps(values, indent=1) + "\n")
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write a private file of JSON that is needed later.
+
+    Raises:
+        StorageError: It cannot be written; an existing file is unchanged.
+    """
+    try:
+        write_private(path, json.dumps(values, indent=1) + "\n")
+    except OSError as error:
+        folder = shown(path.parent)
+        raise StorageError(f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR") from None
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 Read this file first. Symbols and equation numbers follow the paper. A state s has neighbours N(s): remembered steps
 (s_i, a_i, G_i). They give a baseline V(s) and action values Q(s, a). The normalised advantage A = Q - V is added to
-the logits of the frozen model: z' = z + beta * A. No weight changes.
+the logits of the frozen model: z′ = z + β·Ã. No weight changes.
 
 Unless said otherwise, arrays are one-dimensional float64 with one entry per candidate in C. Functions do not draw
 random numbers; draws from [0, 1) are arguments. So the same draws give the same choice, with memory or without it.
@@ -40,7 +40,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class LogitUpdate:
-    """Result of steps 5 and 6: A, normalised A, z', and the policies before and after; each of shape (c,)."""
+    """Result of steps 5 and 6: A, normalised A, z′, and the policies before and after; each of shape (c,)."""
 
     advantage: Array
     advantage_normalised: Array
@@ -199,7 +199,7 @@ def normalise(advantage: ArrayLike, epsilon: float, by: str = "absolute", others
 
 
 def update_logits(z: ArrayLike, advantage: ArrayLike, beta: float) -> Array:
-    """Return z' = z + beta * A (step 6; Eq. 10), the maximiser of E[A] - KL(pi' || pi) / beta."""
+    """Return z′ = z + β·Ã (step 6; Eq. 10), the maximiser of E[A] - KL(pi' || pi) / beta."""
     return _finite(z, "logits") + beta * _finite(advantage, "advantages")
 
 

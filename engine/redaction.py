@@ -33,6 +33,7 @@ _BEFORE = r"(?:(?<![^\W_])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f
 """No letter or digit comes right before, except the end of an escaped character in an address or in JSON."""
 
 
+@functools.lru_cache(maxsize=4096)
 def names_secret(name: str) -> bool:
     """Whether a variable with this name holds a secret (`..._API_KEY`, `..._TOKEN`)."""
     return _NAME.search(name) is not None
@@ -40,11 +41,8 @@ def names_secret(name: str) -> bool:
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
     """Return the values of environment variables whose names look like secrets (`..._API_KEY`, `..._TOKEN`)."""
-    return frozenset(
-        value
-        for name, value in environment.items()
-        if names_secret(name) and len(value) >= SHORTEST and value.lower() not in _STAND_INS
-    )
+    values = [environment.get(name, "") for name in environment if names_secret(name)]
+    return frozenset(value for value in values if len(value) >= SHORTEST and value.lower() not in _STAND_INS)
 
 
 def without_credentials(text: str) -> str:

@@ -62,21 +62,21 @@ def apart(less: float, more: float) -> tuple[str, str]:
 
 
 def moved(z: float, beta: float, normalised: float, z_prime: float) -> tuple[str, str, str]:
-    """Return z, normalised A and z' = z + beta * A, written so that the sum is right with the beta of `f"{beta:g}"`."""
+    """Return z, normalised A and z′ = z + β·Ã, written so that the sum is right with the beta of `f"{beta:g}"`."""
     factor = float(f"{beta:g}")
     result, *parts = written(z_prime, (z, normalised), lambda x: x[0] + factor * x[1])
     return parts[0], parts[1], result
 
 
 def places_beside(beta: float) -> int:
-    """Return the decimals of normalised A in a table: times beta, what is rounded off makes no difference to z'."""
+    """Return the decimals of normalised A in a table: times beta, what is rounded off makes no difference to z′."""
     return min(4, max(PLACES, math.ceil(math.log10(max(beta, 1e-9) * 500.0))))
 
 
 def equation(z: float, beta: float, normalised: float, z_prime: float, before: float, after: float) -> str:
-    """Return z' = z + beta * A with its numbers, and the probability before and after."""
+    """Return z′ = z + β·Ã with its numbers, and the probability before and after."""
     first, a, result = moved(z, beta, normalised, z_prime)
-    return f"z' = z + β·Ã = {first} + {beta:g}·({a}) = {result}   π {before:.0%} → {after:.0%}"
+    return f"z′ = z + β·Ã = {first} + {beta:g}·({a}) = {result}   π {before:.0%} → {after:.0%}"
 
 
 def update(decision: Decision) -> str:

@@ -283,7 +283,7 @@ def live_source(saved: SavedSession, saves: Path) -> LiveSource:
     """Return a source that continues a saved session. If it ends without a step, the session is deleted."""
     from engine.session.edits import discard_unplayed
     from engine.session.loop import Session
-    from jitrl_tui.runs.expected import before_paying
+    from jitrl_tui.runs.amounts import before_paying
 
     return LiveSource(
         lambda emit: Session(saved, saves, emit, interactive=True),

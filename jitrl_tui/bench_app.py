@@ -44,15 +44,15 @@ class BenchApp(JitrlApp):
 
     def action_ask_to_leave(self) -> None:
         """Leave, after a question if the run goes on."""
-        self._bench.action_leave()
+        self._bench.ask_leave()
 
     def action_help_quit(self) -> None:
         """Leave on Ctrl-C, unless text is marked."""
-        self._bench.action_leave()
+        self._bench.ask_leave()
 
     async def action_quit(self) -> None:
         """Leave when the command palette asks for it."""
-        self._bench.action_leave()
+        self._bench.ask_leave()
 
     def action_leave(self) -> None:
         """Stop the run and leave, without a question."""

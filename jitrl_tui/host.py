@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,17 +25,18 @@ _PICTURE = "save a picture of the screen, as SVG"
 
 
 class KeyCommands(Provider):
-    """Finds what the keys of the present screen do by the words of its help. What was chosen last comes first."""
+    """Finds what keys do now on the present screen by the words of its help. What was chosen last comes first."""
 
     _chosen: ClassVar[list[str]] = []
     """What was chosen in this process, the last first."""
 
     def _rows(self) -> Iterator[tuple[str, str, str, Callable[[], object]]]:
         """Yield a sentence for each command, its key, its name, and what runs it."""
-        rows = [(key.meaning, key.written, key.name, self._run(key)) for key in getattr(self.screen, "key_table", ())]
+        keys: Sequence[Key] = getattr(self.screen, "commands_now", tuple)()
+        rows = [(key.meaning.replace("`", ""), key.written, key.name, self._run(key)) for key in keys]
         rows.append((_PICTURE, "", "screenshot", self._save_picture))
-        place = {meaning: at for at, meaning in enumerate(self._chosen)}
-        yield from sorted(rows, key=lambda row: place.get(row[0], len(place)))
+        place = {name: at for at, name in enumerate(self._chosen)}
+        yield from sorted(rows, key=lambda row: place.get(row[2], len(place)))
 
     async def discover(self) -> Hits:
         """Yield all commands, before anything is typed."""
@@ -54,17 +55,17 @@ class KeyCommands(Provider):
         app: App[object] = self.app
 
         def run() -> Coroutine[Any, Any, bool]:
-            self._remember(key.meaning)
+            self._remember(key.name)
             return app.run_action(key.action, self.screen)
 
         return run
 
     def _save_picture(self) -> None:
-        self._remember(_PICTURE)
+        self._remember("screenshot")
         self.app.set_timer(0.1, self.app.deliver_screenshot)
 
-    def _remember(self, meaning: str) -> None:
-        self._chosen[:] = [meaning, *(one for one in self._chosen if one != meaning)]
+    def _remember(self, name: str) -> None:
+        self._chosen[:] = [name, *(one for one in self._chosen if one != name)]
 
 
 def _line(meaning: Content, written: str) -> Content:

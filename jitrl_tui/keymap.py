@@ -28,6 +28,7 @@ from jitrl_tui.command_table import (
     WATCH,
     WATCH_REST,
     Key,
+    help_list,
 )  # fmt: skip
 from jitrl_tui.preferences import used
 from jitrl_tui.widgets.pane import Pane, PaneKind
@@ -46,23 +47,24 @@ def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     return remapped(_usual_watch(kinds), "watch")
 
 
-def turning(keys: Sequence[Key], symbol: str) -> list[Key]:
+def turning(keys: Sequence[Key], symbol: str, *, apart: bool = False) -> list[Key]:
     """Return the keys of a running session: those of episodes change a setting there.
 
     Args:
         symbol: Of the setting, "" if there is none; then the keys do nothing.
+        apart: Whether a lower and a higher value are two entries, in place of one for both keys.
     """
-    down, up = "episode(-1)", "episode(1)"
-    higher = next((key.written for key in keys if key.action == up), "")
+    ways = {"episode(-1)": "lower", "episode(1)": "higher"}
+    both = " ".join(key.written for key in keys if key.action in ways)
     found = []
     for key in keys:
-        if key.action == down:  # one entry for both
-            written = f"{key.written} {higher}".rstrip()
+        way = ways.get(key.action)
+        if way is not None and apart:
+            key = dataclasses.replace(key, meaning=f"a {way} {symbol} from the next decision on")
+        elif way == "lower":
             meaning = f"a lower and a higher {symbol} from the next decision on"
-            key = dataclasses.replace(
-                key, written=written, label=symbol, meaning=meaning, rank=4, panes=("candidates",)
-            )
-        if key.action != up and (symbol or key.action not in (down, "lever")):
+            key = dataclasses.replace(key, written=both, label=symbol, meaning=meaning, rank=4, panes=("candidates",))
+        if (apart or way != "higher") and (symbol or (way is None and key.action != "lever")):
             found.append(key)
     return found
 
@@ -240,3 +242,12 @@ def help_table(keys: Sequence[Key]) -> str:
     """Return the keys as a Markdown table."""
     rows = [f"| `{key.written}` | {key.meaning.replace('|', '/')} |" for key in keys]
     return "\n".join(["| key | what it does |", "|---|---|", *rows])
+
+
+def page(tables: Mapping[str, Sequence[Key]]) -> str:
+    """Return the page of the docs with the keys of all screens, by the names of the screens, in Markdown."""
+    parts = ["# Keys", "`[keys]` in the config file gives actions other keys, by the names in the last column."]
+    for screen, keys in tables.items():
+        rows = [f"| `{key.written}` | {key.meaning.replace('|', '/')} | `{screen}.{key.name}` |" for key in keys]
+        parts += [f"## {screen}", "\n".join(["| key | what it does | name |", "|---|---|---|", *rows])]
+    return "\n\n".join((*parts, help_list()))

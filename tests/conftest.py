@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -10,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from textual._compositor import Compositor
 from textual.css.model import RuleSet
@@ -20,22 +20,24 @@ from textual.pilot import Pilot
 from engine import children, forks
 from jitrl_tui import preferences
 from jitrl_tui.preferences.schema import OPTIONS
-from tests import commands
-from tests.tui.driving import press
+from tests import commands, examples
+from tests.tui.driving import draw_nothing, press
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
 _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
+atexit.register(shutil.rmtree, _USER, ignore_errors=True)
 os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(_USER / "config"), str(_USER / "state")
 for _name in ("JITRL_CONFIG", "TEXTUAL_THEME", *(option.variable for option in OPTIONS)):
     os.environ.pop(_name, None)
+
+# Each browser is driven by a node of its own, which compiles the same program at each start. Node keeps it here.
+os.environ.setdefault("NODE_COMPILE_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "node"))
 
 # Workers that the product starts are forked from a process that has imported what they need.
 commands.find_warm()
 children.start = commands.start
 
-# The same examples in every run. `make soak` tries others.
-hypothesis.settings.register_profile("same", derandomize=True)
-hypothesis.settings.load_profile("same")
+examples.load()
 
 
 _parse = Stylesheet._parse_rules
@@ -78,12 +80,8 @@ def keys_wait_for_their_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw a screen where a test reads it (`screen_text`), not 60 times a second for a terminal that is not there."""
-
-    def unseen(compositor: Compositor, **_: object) -> None:
-        compositor._dirty_regions.clear()
-
     if "frames" not in request.fixturenames:
-        monkeypatch.setattr(Compositor, "render_update", unseen)
+        monkeypatch.setattr(Compositor, "render_update", draw_nothing)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import jitrl
+from tests.examples import most
 
 finite = st.floats(-20, 20, allow_nan=False)
 
@@ -55,7 +56,7 @@ def test_with_an_empty_neighbourhood_the_prior_decides(z, beta):
 
 
 @given(st.lists(st.tuples(finite, st.floats(-1, 1)), min_size=2, max_size=5), st.floats(0.05, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=most(60), deadline=None)
 def test_z_prime_maximises_expected_advantage_minus_kl(pairs, beta):
     z, a = np.array(pairs).T
     prior = jitrl.softmax(z)

@@ -32,13 +32,14 @@ from engine.settings import SessionConfig
 from jitrl_tui.runs.history import scores_of
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.source import Inbox
+from tests.examples import most
 from tests.hostile import DEEP, JSON, NUMBERS, TEXTS, check_sentence, nested, records, spoiled, values
 
 START = SessionStarted("s", EnvironmentInfo("g", "G", "game/g"), "jitrl", "m", 1, "default", 1, 60, {"beta": 1.0})
 STEP = Stepped(1, 0, "wait", Observation("Time passes.", score=5.0), 5.0)
 DECIDED = Decided(1, Decision(0, State("s", ("a",)), ("go",), (Candidate("go", 0.5),), (1.0,), (1.0,), 0, "go"))
 FLOATS = [number for number in NUMBERS if isinstance(number, float)]
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=most(150), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SLOW

@@ -52,3 +52,9 @@ def test_no_two_public_classes_have_one_name(package):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found[node.name].append(str(file.relative_to(ROOT)))
     assert not {name: files for name, files in found.items() if len(files) > 1}
+
+
+def test_the_new_logit_is_written_in_one_way():
+    """It is z′ with the sign for prime wherever a person reads it, also in the docs."""
+    files = [*modules(), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *(ROOT / "jitrl_tui").rglob("*.md")]
+    assert [str(file.relative_to(ROOT)) for file in files if re.search(r"\bz'(?!\])", file.read_text("utf-8"))] == []

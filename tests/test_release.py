@@ -75,7 +75,7 @@ def test_the_readme_of_a_package_has_no_link_that_leads_nowhere():
     assert {*re.findall(links, known)} >= {"https://example.org/jitrl/raw/HEAD/docs/watch.gif"}
     for changed in (known, building.from_elsewhere(text, "")):
         assert all(link.startswith("https://") for link in re.findall(links, changed))
-        assert "z'(s, a) = z(s, a)" in changed
+        assert "z′(s, a) = z(s, a)" in changed
 
 
 def test_the_changelog_is_sorted_by_version_and_begins_with_this_one():

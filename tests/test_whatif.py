@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, upkeep
-from engine.memory.search import Lens
+from engine.memory.correct import correct
+from engine.memory.search import Correction, Lens
+from engine.memory.view import ScopeView
 from engine.records import Decided, Stepped
 from engine.session import recording, whatif
 from engine.session import store as sessions
 from engine.session.recorded import RecordedRun
+from engine.session.replay import Replay
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.cli import main
 from tests.playing import run, taking_back
@@ -50,6 +54,25 @@ def test_with_unchanged_settings_every_recorded_decision_comes_out_exactly(which
             outcome = whatif.what_if(recorded, from_memory=from_memory)
             assert outcome.decisions == len(recorded)
             assert (outcome.differing, outcome.moved, outcome.unlike or 0) == ((), 0, 0)
+
+
+def test_points_that_a_person_gave_are_replayed_at_their_own_step(tmp_path):
+    saved, told = played(tmp_path, GRAPH, episodes=1), []
+    agent = SimpleNamespace(
+        begin_episode=lambda *_: None,
+        observe=lambda step, *_, **__: told.append(step.env_reward),
+        end_episode=lambda *_: None,
+    )
+    with whatif.opened(saved.folder, tmp_path) as recorded:
+        (past,), scope = recorded.episodes, recorded.scope
+        first = scope.first_entry(past.started.uid)
+        expected = [step.env_reward for step in scope.episode(past.started.uid).steps]
+        correct(scope, {first + 2: Correction(gain=7.0)})
+        started = dataclasses.replace(recorded.started, next_entry=first)
+        list(Replay(agent, started, ScopeView(scope), {past.started.uid}).episode(past))
+    expected[2] = 7.0
+    assert len(expected) > 3
+    assert told == expected
 
 
 @pytest.mark.parametrize("settings", [KNN, GRAPH])

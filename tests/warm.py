@@ -9,7 +9,9 @@ There is one such process for all workers of pytest. It ends with the process PI
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -21,6 +23,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import types
 import warnings
 from typing import Any
@@ -28,12 +31,12 @@ from typing import Any
 LONGEST, MOST = 1 << 20, 64
 """Bytes and descriptors of a request."""
 NUMBER = struct.Struct("<i")
-AHEAD = (
-    "tests.commands", "jitrl_tui.cli", "jitrl_tui.app", "engine.session.loop", "engine.bench.cell_player",
-    "engine.bench.worker", "engine.fork_server", "engine.games.zmachine.interpreter", "engine.games.zmachine.loader",
-    "engine.games.generated",
+AHEAD = ("tests.commands", "jitrl_tui.cli", "jitrl_tui.app", "engine.fork_server")
+PACKAGES = (
+    "engine.agents", "engine.bench", "engine.games", "engine.llm", "engine.memory", "engine.session",
+    "engine.settings", "engine.values", "jitrl_tui.commands", "jitrl_tui.runs", "jitrl_tui.screens",
 )  # fmt: skip
-"""What is imported before the first command, besides all modules of commands."""
+"""Modules, and packages with all their modules, that are imported before the first command."""
 COMMAND = "jitrl_tui.cli"
 """The module that `jitrl` runs."""
 
@@ -50,10 +53,13 @@ def main(address: str, program: int) -> None:
     listening.listen(64)
     for name in AHEAD:
         importlib.import_module(name)
-    import jitrl_tui.commands
-
-    for module in pkgutil.iter_modules(jitrl_tui.commands.__path__):
-        importlib.import_module(f"jitrl_tui.commands.{module.name}")
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()  # no fork looks for garbage among what all share
     os.rename(address + ".new", address)
     if os.fork():
         os._exit(0)  # The other one is nobody's child: tests look at theirs.
@@ -64,7 +70,22 @@ def main(address: str, program: int) -> None:
 
         commands.find_warm(f"{os.path.dirname(address)}:{program}")
         children.start = commands.start
-        _run(job["command"], job["env"])
+        try:
+            _run(job["command"], job["env"])
+        except SystemExit as end:
+            if end.code is not None and not isinstance(end.code, int):
+                raise
+            _end(end.code or 0)
+        _end(0)
+
+
+def _end(code: int) -> None:
+    """End as Python does, but leave the memory to the system: taking all modules apart copies every page."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code & 0xFF)
 
 
 def _serve(listening: socket.socket, program: int) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import platform
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 
 from engine import limits
 from engine.bench.records import FORMAT
-from engine.disk import read_bytes, shown, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.disk import read_bytes, shown, write_json
+from engine.errors import BadFile, UsageError
 
 MANIFEST = "manifest.json"
 """Name of the file."""
@@ -63,10 +62,7 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     Raises:
         StorageError: It cannot be written. The former one is intact.
     """
-    try:
-        write_private(folder / MANIFEST, json.dumps(manifest, indent=1))
-    except OSError as error:
-        raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}; free some space") from None
+    write_json(folder / MANIFEST, manifest)
 
 
 def machine() -> dict[str, Any]:

@@ -89,7 +89,7 @@ def load(view: ScopeView, by: str, admitted: Collection[str]) -> tuple[int, Any]
         return None
     with os.fdopen(fd, "rb") as file:
         try:
-            head = limits.parsed(frame.decode(file.readline(_HEAD).removesuffix(b"\n")) or b"null")
+            head = frame.parsed(file.readline(_HEAD))
             if head["format"] != FORMAT or head["version"] != VERSION or head["by"] != by or not by:
                 return None
             entry, length = head["entry"], head["length"]
@@ -123,7 +123,7 @@ def save(view: ScopeView, mark: LearntMark, by: str, learnt: Any) -> None:
     body = pickle.dumps(learnt, protocol=5)
     head = {"format": FORMAT, "version": VERSION, "by": by, "entry": mark.entry, "learnt": mark.digest,
             "length": len(body), "sha256": hashlib.sha256(body).hexdigest()}  # fmt: skip
-    line = frame.encode(json.dumps(head, separators=(",", ":")).encode())
+    line = frame.encode(frame.json_bytes(head))
     with contextlib.suppress(OSError):
         for left in path.parent.glob(f"{path.name}.*.part"):  # of a process that was killed
             left.unlink()

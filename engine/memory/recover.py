@@ -7,12 +7,11 @@ line stands for itself, because each has its own checksum. So what is whole is f
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,7 +21,6 @@ from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.disk.header import FORMAT, SCHEMA, check_schema, parsed_header
 from engine.memory.disk.reader import Document, JournalReader
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
@@ -152,20 +150,17 @@ class _Finder:
                 if not begun:
                     begun = True
                     self.scope = str(self._header["about"].get("scope") or document.get("scope") or "")
-                    yield frame.encode(_json(self._new_header()))
-                yield frame.encode(_json({"table": table, "put": {doc_id: document}}))
+                    yield self._new_header()
+                yield frame.document_line(table, doc_id, document)
 
     @property
     def _header(self) -> dict[str, Any]:
         """The header that was found; one with nothing in it where none was."""
         return self._reader.header or {"about": {}, "next_ids": {}}
 
-    def _new_header(self) -> dict[str, Any]:
+    def _new_header(self) -> bytes:
         about = {**self._header["about"], "scope": self.scope}
-        return {
-            "format": FORMAT, "schema": SCHEMA, "generation": self._generation,
-            "created": round(time.time(), 3), "next_ids": self._header["next_ids"], "about": about,
-        }  # fmt: skip
+        return frame.header_line(about, self._header["next_ids"], round(time.time(), 3), self._generation)
 
     # ------------------------------------------------------------------------------------- details
 
@@ -178,15 +173,15 @@ class _Finder:
                 self.lost += len(line)
                 self.places += good
             else:
-                self.intact |= first and parsed_header(payload) is not None
+                self.intact |= first and frame.parsed_header(payload) is not None
                 yield payload
             good, first = payload is not None, False
 
     def _documents(self, payload: bytes) -> Iterator[tuple[str, int, Document]]:
         """Yield the documents of a payload that belong into the new journal. A header is looked at and kept in mind."""
-        header = parsed_header(payload)
+        header = frame.parsed_header(payload)
         if header is not None:
-            check_schema(header, self._path)
+            frame.check_schema(header, self._path)
             if not self._reader.header:
                 self._reader.header = header
             return
@@ -221,7 +216,7 @@ class _Finder:
         if table == KEPT:
             to_kept(document)
         uid = document.get("uid")
-        key = (table, uid if isinstance(uid, str) else frame.encode(_json(document)))
+        key = (table, uid if isinstance(uid, str) else frame.json_bytes(document))
         if key in self._known:
             return None
         self._known.add(key)
@@ -233,7 +228,3 @@ class _Finder:
             self.entries += sum(step.get("provenance") != FORGOTTEN for step in document["steps"])
             return {**document, "first": first}
         return document
-
-
-def _json(data: Mapping[str, Any]) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()

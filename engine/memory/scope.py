@@ -15,6 +15,7 @@ from typing import Any
 
 from tinydb.table import Document
 
+from engine import limits
 from engine.errors import BadFile
 from engine.memory.corrections import Corrections
 from engine.memory.disk import document as documents
@@ -24,7 +25,7 @@ from engine.memory.disk.journal import Journal
 from engine.memory.disk.reader import LineSpan, Position
 from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
-from engine.memory.hits import Hits, closest, neighbours, returns
+from engine.memory.exact.retrieval import Hits, closest, neighbours, returns
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
@@ -176,10 +177,10 @@ class Scope:
                     continue
                 fresh.add(episode.uid)
                 given = episode.number if episode.number > 0 else number
+                if not (limits.is_count(given) and limits.is_count(entry)):
+                    raise BadFile(f"the numbers of {self.name} are used up")
                 named = dataclasses.replace(episode, number=given, scope=self.name)
-                document = documents.to_document(named, entry)
-                documents.check(document)
-                new.append(document)
+                new.append(documents.to_document(named, entry))
                 entry, number = entry + len(episode.steps), max(number, given + 1)
             before = entries.live
             self._own = set(map(id, new))
@@ -350,11 +351,8 @@ class Scope:
 
     def entry(self, entry: int) -> Step | None:
         """Return the step with this entry number, None if there is none or it was forgotten."""
-        with self._lock:
-            row = self._entries.row(entry)
-            if row is None or self._entries.columns["state"][row] == NOTHING:
-                return None
-            return self._episode(self._entries.columns["episode"][row]).steps[self._entries.step(row)]
+        found = self.located(entry)
+        return None if found is None else found[0].steps[found[1]]
 
     def fingerprint(self, entry: int) -> str:
         """Return a digest of the episodes stored below an entry number, made of their lines as they are on the disk."""

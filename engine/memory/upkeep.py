@@ -1,4 +1,4 @@
-"""Maintenance of a scope: forgetting and undoing it, checking a journal, compacting it."""
+"""Maintenance of a scope: forgetting and undoing it, checking, compacting, copying, correcting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import contextlib
 import dataclasses
 import json
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,17 +16,23 @@ from typing import Any
 from engine import limits
 from engine.disk import open_binary, read_bytes
 from engine.errors import BadFile, StorageError, UsageError
-from engine.limits import LINE
+from engine.limits import LARGEST_REWARD, LINE
+from engine.memory.corrections import KIND, described
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
-from engine.memory.disk.database import open_to_read
+from engine.memory.disk.database import JournalDB, open_to_read
 from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.files import JOURNAL
+from engine.memory.disk.journal import Journal
 from engine.memory.disk.reader import Document
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
 from engine.memory.scope import LEARNT, SNAPSHOT, TABLE, Scope
+from engine.memory.search import Correction
 from engine.memory.store import Memory
-from engine.records import State, Step
+from engine.memory.view import emptied
+from engine.paths import ensure_folder, slug
+from engine.records import Kept
 
 UNDO = "forgotten.undo"
 LAST_FORGET = "last-forget.json"
@@ -206,7 +214,7 @@ def _summed(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
 def _emptied(document: Document, chosen: Collection[int]) -> Document:
     episode = documents.to_episode(document)
     steps = [
-        Step(State("", ()), "", step.reward, step.env_reward, step.score, FORGOTTEN) if t in chosen else step
+        emptied(step) if t in chosen else step
         for t, step in enumerate(episode.steps)
     ]
     return documents.to_document(dataclasses.replace(episode, steps=tuple(steps)), document["first"])
@@ -217,11 +225,11 @@ def _write_undo(
 ) -> None:
     def lines() -> Iterator[bytes]:
         known = _UNDO_WITH_KEPT if records else _UNDO_FORMAT
-        yield frame.encode(json.dumps({"format": known, "operation": operation}).encode())
+        yield frame.encode(frame.json_bytes({"format": known, "operation": operation}))
         for doc_id, document in old.items():
-            yield frame.encode(json.dumps({"id": doc_id, "document": document}).encode())
+            yield frame.encode(frame.json_bytes({"id": doc_id, "document": document}))
         for doc_id, document in records.items():
-            yield frame.encode(json.dumps({"kept": doc_id, "document": document}).encode())
+            yield frame.encode(frame.json_bytes({"kept": doc_id, "document": document}))
 
     try:
         files.replace_file(scope.folder / UNDO, lines())
@@ -241,7 +249,7 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document
     except OSError as error:
         raise BadFile(f"cannot read {path}: {error.strerror}; it is left as it is") from None
     try:
-        items: list[Any] = [limits.parsed(frame.decode(line) or b"null") for line in lines[:-1]]
+        items: list[Any] = [frame.parsed(line) for line in lines[:-1]]
         if items[0]["format"] not in (_UNDO_FORMAT, _UNDO_WITH_KEPT):
             raise BadFile("another format")
         found: tuple[dict[int, Document], dict[int, Document]] = {}, {}
@@ -356,3 +364,83 @@ def compact(scope: Scope, *, purge: bool = False) -> tuple[int, int]:
                 with contextlib.suppress(OSError):
                     path.unlink()
         return before, scope.path.stat().st_size
+
+
+# ------------------------------------------------------------------------------------------ copying
+
+
+def copy_until(scope: Scope, memory: Path, entry: int, keeps: Callable[[Kept], bool]) -> None:
+    """Write the episodes of a scope that were stored before an entry into another, new memory.
+
+    Episodes and records have the same numbers and ids there. So do those that are stored next.
+
+    Args:
+        scope: The scope. It is only read.
+        memory: Folder of the new memory, which must have no such scope.
+        entry: Entry number of the first step that is not copied.
+        keeps: Takes a kept record of the scope and returns whether it is copied.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    episodes, number = [], 1
+    for document in scope.documents():
+        if document is not None and document["first"] < entry:
+            episodes.append(document)
+            number = max(number, document["number"] + 1)
+    copied = {doc_id for doc_id, record in scope.records.entered() if keeps(record)}
+    records = [document for document in scope.db.table(KEPT) if document.doc_id in copied]
+    folder = ensure_folder(ensure_folder(memory) / slug(scope.name))
+    about = {"scope": scope.name, "next_entry": entry, "next_number": number}
+    with JournalDB(Journal(folder / JOURNAL, about=about), default_table=TABLE) as db:
+        db.insert_multiple(episodes)
+        db.table(KEPT).insert_multiple(records)
+
+
+# --------------------------------------------------------------------------------------- correcting
+
+
+def correct(
+    scope: Scope, corrections: Mapping[int, Correction], *, session: str = "", at: float | None = None
+) -> list[Kept]:
+    """Store corrections of steps, by entry number, in place of earlier ones. They are on disk on return.
+
+    An empty `Correction()` takes earlier ones back.
+
+    Args:
+        session: The session in which it was made, "" for none.
+        at: Unix time. By default now, but not before that of a correction that is there, even if the clock was set
+            back, because the latest one counts.
+
+    Raises:
+        UsageError: There is no such step, or a number is not finite or too large. Nothing is stored.
+        StorageError: They could not be written; memory is as before.
+    """
+    when = at
+    if when is None:
+        when = max([time.time(), *(record.at for record in scope.records.all() if record.kind == KIND)])
+    return scope.records.add_all([_record(scope, entry, one, session, when) for entry, one in corrections.items()])
+
+
+def _record(scope: Scope, entry: int, correction: Correction, session: str, at: float) -> Kept:
+    found = scope.located(entry)
+    if found is None:
+        raise UsageError(f"there is no entry {entry} in {scope.name}; it may have been forgotten")
+    for value in (correction.g, correction.gain):
+        if value is not None and not limits.is_number(value, LARGEST_REWARD):
+            raise UsageError(f"a return must be a number between {-LARGEST_REWARD:g} and {LARGEST_REWARD:g}")
+    episode, step = found
+    data: dict[str, Any] = {"step": step, "pinned": correction.pinned}
+    data |= {name: value for name in ("g", "gain") if (value := getattr(correction, name)) is not None}
+    return Kept(
+        KIND,
+        f"edited by a person: {described(correction)}, step {step + 1} of episode {episode.number}",
+        data,
+        agent="person",
+        session=session,
+        episode=episode.number,
+        episode_uid=episode.uid,
+        at=at,
+        provenance="human",
+        uid=uuid.uuid4().hex,
+    )

@@ -30,6 +30,7 @@ from engine.records.episodes import (
     CorrectedStep,
     EnvironmentInfo,
     Episode,
+    Kept,
     Observation,
     State,
     Step,
@@ -56,7 +57,6 @@ from engine.records.events import (
     Thinking,
     Waiting,
 )
-from engine.records.kept import Kept
 
 __all__ = [
     "EVENTS",

@@ -23,7 +23,7 @@ from engine.codec import event_to_line
 from engine.disk import read_text, write_private
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
 from engine.memory import Memory
-from engine.memory.copy_scope import copy_until
+from engine.memory.upkeep import copy_until
 from engine.paths import ensure_folder, slug
 from engine.records import (
     Decided,

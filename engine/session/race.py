@@ -6,15 +6,14 @@ as if it played alone. A race is a small file under `saves/races` that names its
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine import limits
-from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError, meant
+from engine.disk import read_bytes, write_json
+from engine.errors import BadFile, UsageError, meant
 from engine.paths import ensure_folder
 from engine.records import Decided, Event, Notice
 from engine.session import recording
@@ -96,10 +95,7 @@ def create(saves: Path, arms: Sequence[tuple[str, SessionConfig]]) -> SavedRace:
     name = sessions.new_name(arms[0][1].game)
     root = ensure_folder(saves / _FOLDER)
     listed = [{"name": racer.name, "session": racer.session.name} for racer in racers]
-    try:
-        write_private(root / f"{name}.json", json.dumps({"format": _FORMAT, "racers": listed}, indent=1))
-    except OSError as error:
-        raise StorageError(f"cannot write to {root}: {error.strerror}; free some space or use --saves DIR") from None
+    write_json(root / f"{name}.json", {"format": _FORMAT, "racers": listed})
     return SavedRace(name, racers)
 
 

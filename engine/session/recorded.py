@@ -45,7 +45,7 @@ _VALUES = frozenset({"lam", "alpha", "baseline", "optimism", "memory_candidates"
 _MEMORY = frozenset(
     {
         "k", "r", "relax", "relax_steps", "history_weight", "keep_above", "ties", "task_threshold", "gamma",
-        "zero_rewards", "retrieval", "embedder", "recall_pool", "recall_times", "other_tasks", "estimator",
+        "zero_rewards", "retrieval", "recall_pool", "recall_times", "other_tasks", "estimator",
         "curiosity", "prior_weight", "settling",
     }
 )  # fmt: skip

@@ -72,7 +72,7 @@ def attainable(
         from engine.memory.embeddings.embedding import open_embedder
 
         try:
-            open_embedder(settings.embedder)
+            open_embedder()
         except MissingError as error:
             instead(str(error), retrieval="jaccard")
     if settings.history == "vision" and not takes_pictures(model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import time
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
-from engine.disk import open_binary, read_bytes, shown, write_private
-from engine.errors import BadFile, StorageError, UsageError, meant
+from engine.disk import open_binary, read_bytes, shown, write_json
+from engine.errors import BadFile, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session import recording
 from engine.settings import SessionConfig
@@ -109,13 +108,7 @@ def create_in(
     data = {"format": _FORMAT, "kind": kind, "config": to_plain(config)}
     if origin is not None:
         data["origin"] = to_plain(origin)
-    content = json.dumps(data, indent=1)
-    try:
-        write_private(folder / CONFIG, content)
-    except OSError as error:
-        raise StorageError(
-            f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR"
-        ) from None
+    write_json(folder / CONFIG, data)
     return SavedSession(folder.name, folder, config, kind, origin)
 
 

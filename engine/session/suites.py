@@ -6,7 +6,6 @@ Each run is one small file under `saves/suites`. What was played is in the sessi
 from __future__ import annotations
 
 import dataclasses
-import json
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -15,8 +14,8 @@ from pathlib import Path
 
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
-from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.disk import read_bytes, write_json
+from engine.errors import BadFile, UsageError
 from engine.paths import ensure_folder, slug
 from engine.records import EpisodeEnded
 from engine.session import recording
@@ -135,9 +134,4 @@ def _write(saves: Path, suite: SavedSuite) -> None:
         "format": _FORMAT, "config": to_plain(suite.config),
         "tasks": list(suite.tasks), "sessions": list(suite.sessions),
     }  # fmt: skip
-    try:
-        write_private(root / f"{suite.name}.json", json.dumps(content, indent=1))
-    except OSError as error:
-        raise StorageError(
-            f"cannot write to {root}: {error.strerror}; free some space or use --saves DIR"
-        ) from None
+    write_json(root / f"{suite.name}.json", content)

@@ -14,10 +14,10 @@ from engine import explain
 from engine.agents.jitrl import JitrlAgent
 from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
-from engine.memory.correct import correct
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
 from engine.memory.table import UseCounts
+from engine.memory.upkeep import correct
 from engine.records import Decided, Decision, Event, Neighbour, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions

@@ -4,17 +4,21 @@ Each group is a frozen class, and `Settings` has all groups together. Tables nam
 paper's appendix on hyperparameters (Jericho).
 """
 
-from engine.settings.evaluation import JudgingSettings
-from engine.settings.methods import LearningSettings
-from engine.settings.model import ModelSettings
-from engine.settings.policy import PolicySettings
+from engine.settings.groups import (
+    GROUPS,
+    JudgingSettings,
+    LearningSettings,
+    ModelSettings,
+    PolicySettings,
+    RetrievalSettings,
+    RunSettings,
+    Settings,
+    StateSettings,
+    ValueSettings,
+    known,
+)
 from engine.settings.profiles import PROFILES, differences, make_settings
-from engine.settings.retrieval import RetrievalSettings
-from engine.settings.run import RunSettings
 from engine.settings.session import SessionConfig
-from engine.settings.states import StateSettings
-from engine.settings.values import ValueSettings
-from engine.settings.whole import GROUPS, Settings, known
 
 __all__ = [
     "GROUPS",

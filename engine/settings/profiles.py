@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.errors import UsageError, meant
-from engine.settings.whole import Settings
+from engine.settings.groups import Settings
 
 _PAPER: Mapping[str, Any] = {
     "logits": "verbalized", "transform": "linear", "selection": "sample", "rewards": "llm", "history": "llm",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from engine.errors import UsageError
 from engine.settings.address import is_address, parsed_address
-from engine.settings.whole import Settings
+from engine.settings.groups import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from engine import limits
-from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError
+from engine.disk import read_bytes, write_json
+from engine.errors import BadFile
 from engine.train.install import PACKAGES
 
 MANIFEST = "manifest.json"
@@ -37,10 +36,7 @@ def add(folder: Path, **more: Any) -> None:
         StorageError: It cannot be written.
         BadFile: It is damaged.
     """
-    try:
-        write_private(folder / MANIFEST, json.dumps({**read(folder), **more}, indent=1) + "\n")
-    except OSError as error:
-        raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None
+    write_json(folder / MANIFEST, {**read(folder), **more})
 
 
 def versions() -> dict[str, str]:

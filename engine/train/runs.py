@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any
 
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
-from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError, meant
+from engine.disk import read_bytes, write_json
+from engine.errors import BadFile, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session import store as sessions
 from engine.texts import clipped
@@ -115,10 +114,7 @@ def write(job: TrainingJob) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    try:
-        write_private(Path(job.folder) / JOB, json.dumps(to_plain(job), indent=1))
-    except OSError as error:
-        raise StorageError(f"cannot write in {job.folder}: {error.strerror}; free some space") from None
+    write_json(Path(job.folder) / JOB, to_plain(job))
 
 
 def update_of(told: Mapping[str, Any]) -> WeightUpdate:

@@ -4,7 +4,7 @@ The paper's estimator averages the returns of similar steps, so it sees a few st
 different episodes. This one reads memory as transitions (`engine.values.model`), plans through them within the steps
 left (`engine.values.planner`), and makes one plan for a decision, or goes on with the one in force. The plan's first
 step is worth the whole plan. Any other candidate is worth that, less the delay and the risk of doing it first. The
-closed-form update z' = z + beta * A is the same.
+closed-form update z′ = z + β·Ã is the same.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def retriever(memory: Scope | ScopeView, settings: Settings) -> Retriever:
     """Return what finds neighbours in a memory scope, or a view of one, the way that `retrieval` and `other_tasks` say.
 
     Raises:
-        MissingError: The package of `settings.embedder` is not installed.
+        MissingError: The package of the embedder is not installed.
     """
     found: Retriever = memory
     if settings.retrieval != "jaccard":
@@ -31,7 +31,7 @@ def retriever(memory: Scope | ScopeView, settings: Settings) -> Retriever:
         found = SemanticMemory(
             memory.scope if isinstance(memory, ScopeView) else memory,
             settings.retrieval,
-            open_embedder(settings.embedder),
+            open_embedder(),
             settings.recall_pool,
             settings.recall_times,
         )

@@ -95,7 +95,7 @@ def _embedding(_: argparse.Namespace) -> Iterator[Check]:
     from engine.memory.embeddings.embedding import open_embedder
 
     try:
-        open_embedder("wordllama")
+        open_embedder()
         yield Check("embeddings", "ok", "wordllama, for --profile paper")
     except MissingError as error:
         yield Check("embeddings", "warn", "retrieval is by Jaccard similarity", str(error))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import StorageError
-from engine.wait import signals_in_threads
-from jitrl_tui.runs.expected import before_paying
+from jitrl_tui.runs.amounts import before_paying
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.output import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from engine.records import EpisodeEnded, SessionStarted, Waiting
     from engine.session.loop import Session
@@ -30,8 +28,7 @@ FORMAT = 2
 def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, RunProgress, bool]:
     """Play a session until it ends or is interrupted. The last value is whether it was interrupted.
 
-    Ctrl-C, SIGTERM, SIGHUP and the closing of the terminal that shows the progress interrupt it. Under `nohup`, the
-    last two do not.
+    What interrupts it is in `shutdown.interruptible`.
     """
     from engine.session.loop import Session
 
@@ -39,19 +36,8 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Run
         print(f"jitrl: {sentence}", file=sys.stderr)
     progress = RunProgress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
     session = Session(saved, saves, progress.show)
-    interrupt = shutdown.Interrupt(session.control.stop)
-
-    def hang_up() -> None:
-        shutdown.end_within()
-        interrupt.ask()
-
-    handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
-    shown_on = None
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        handlers[signal.SIGHUP] = hang_up
-        shown_on = sys.stderr
     try:
-        with signals_in_threads(handlers), shutdown.when_closed([shown_on], hang_up):
+        with shutdown.interruptible(session.control.stop, sys.stderr) as interrupt:
             session.run()
     finally:
         progress.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -14,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.settings import PROFILES, SessionConfig
-from engine.wait import signals_in_threads
 from jitrl_tui.commands.options import change, one_game
 from jitrl_tui.system.output import clean, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
     from engine.session.race import SavedRace
 
@@ -156,15 +153,7 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
                 emit(told)
     else:
         running = Race(race, saves, emit)
-
-        interrupt = shutdown.Interrupt(running.stop)
-
-        def hang_up() -> None:
-            shutdown.end_within()
-            interrupt.ask()
-
-        handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
-        with signals_in_threads(handlers), shutdown.when_closed([sys.stdout], hang_up):
+        with shutdown.interruptible(running.stop, sys.stdout) as interrupt:
             running.run()
         errors, stopped = running.errors, interrupt.called
     if quiet:

@@ -27,7 +27,7 @@ _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 
 
 class CandidatesPane(LinePane):
-    """The candidate set C with z and the policy as bars; with an update N, Q, A, z', both policies and the way of z."""
+    """The candidate set C with z and the policy as bars; with an update N, Q, A, z′, both policies and the way of z."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)

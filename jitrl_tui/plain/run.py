@@ -324,7 +324,7 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     from engine.session.edits import discard_unplayed
     from engine.session.loop import Session
     from engine.web.browser.pages import PageStore
-    from jitrl_tui.runs.expected import before_paying
+    from jitrl_tui.runs.amounts import before_paying
     from jitrl_tui.runs.source import LiveSource
 
     if not play:

@@ -6,14 +6,13 @@ It is a file of its own, apart from the config file. If it is damaged or cannot 
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from engine import limits
-from engine.disk import private_folder, read_bytes, write_private
-from engine.errors import BadFile, UsageError
+from engine.disk import cache_json, cached_json
+from engine.errors import UsageError
 from jitrl_tui.preferences.schema import BY_KEY
 
 GAME = "game"
@@ -45,19 +44,13 @@ class RememberedValues:
         self.values = {**before, **changes}
         if self.file is None or before == self.values:
             return
-        with contextlib.suppress(OSError):
-            private_folder(self.file.parent)
-            write_private(self.file, json.dumps(self.values, indent=1) + "\n")
+        cache_json(self.file, self.values)
 
 
 def _read(file: Path) -> dict[str, Any]:
     """Return the values in a file that are allowed."""
-    try:
-        data = limits.parsed(read_bytes(file))
-    except (OSError, BadFile):
-        return {}
     found: dict[str, Any] = {}
-    for key, value in data.items() if isinstance(data, dict) else ():
+    for key, value in cached_json(file).items():
         if key == GAME and limits.is_text(value):
             found[key] = value
         elif key in _KEPT:

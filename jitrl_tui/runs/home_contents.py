@@ -106,6 +106,7 @@ class HomeContents:
         sessions: All with a step, the one played last first.
         missing: Sentences on web tasks that are not here, each with the command that gets them.
         message: A sentence for the top of the screen, "" for none.
+        complete: Whether web tasks, runs, races and memories are there, too.
     """
 
     games: Sequence[GameRow]
@@ -116,6 +117,7 @@ class HomeContents:
     message: str = ""
     races: Sequence[RaceRow] = ()
     memories: Sequence[KnownMemory] = ()
+    complete: bool = True
 
     @property
     def unfinished(self) -> list[SessionRow]:
@@ -137,13 +139,13 @@ def find_games(saves: Path, games: str | None) -> tuple[list[GameRow], str]:
 
 
 def find_sessions(saves: Path) -> list[SessionRow]:
-    """Return the sessions that have a step, the one played last first."""
+    """Return the sessions that have a step, the one played last first; their scores are not read yet."""
     from itertools import islice
 
     from engine.session import store as sessions
 
     newest = islice(sessions.saved(saves), _MOST)
-    rows = [SessionRow(saved, facts(saved.recording), saved.finished()) for saved in newest]
+    rows = [SessionRow(saved, facts(saved.recording, scores=False), saved.finished()) for saved in newest]
     return [row for row in rows if row.facts.begun]
 
 

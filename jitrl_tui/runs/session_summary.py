@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from engine import limits
 from engine.codec import event_from_line
 from engine.disk import open_binary
 from engine.errors import BadFile
-from engine.records import EpisodeEnded, Stepped
+from engine.records import Stepped
 
 _MARK = b'{"event":"EpisodeEnded"'
 _STEP = b'{"event":"Stepped"'
+_BLOCK = 64 * 1024
+"""Bytes that are read at a time."""
 _END = 512 * 1024
 """Bytes at the end of a recording in which the last steps are looked for."""
 
@@ -28,12 +31,14 @@ class Facts:
         max_score: Highest score there is, None if it is not known or no episode was finished.
         begun: Whether the session has a step.
         changed: Unix time of the last change, 0 if there is no recording.
+        read: Whether the scores were read.
     """
 
     scores: tuple[float, ...] = ()
     max_score: float | None = None
     begun: bool = False
     changed: float = 0.0
+    read: bool = True
 
     @property
     def last(self) -> float | None:
@@ -51,23 +56,58 @@ class Facts:
         return max(self.scores, default=None)
 
 
-def facts(recording: Path) -> Facts:
-    """Return the facts of a recording; those before the first damaged line if there is one."""
-    scores: list[float] = []
+def facts(recording: Path, *, scores: bool = True) -> Facts:
+    """Return the facts of a recording; those before the first damaged line if there is one.
+
+    Args:
+        scores: Whether the scores are read, for which the whole recording is searched.
+    """
+    found: list[float] = []
     top: float | None = None
     begun, changed = False, 0.0
     try:
         changed = recording.stat().st_mtime
-        with open_binary(recording) as lines:
-            for line in iter(lambda: lines.readline(limits.LINE), b""):
-                begun = begun or line.startswith(_STEP)
-                event = event_from_line(line)[1] if line.startswith(_MARK) else None
-                if isinstance(event, EpisodeEnded):
-                    scores.append(event.score)
-                    top = event.max_score
-    except (OSError, BadFile):
+        for lines in _blocks(recording):
+            begun = begun or lines.startswith(_STEP) or b"\n" + _STEP in lines
+            if begun and not scores:
+                break
+            for line in _beginning_with(_MARK, lines):
+                event = limits.parsed(line)
+                score, most = event["score"], event["max_score"]
+                if not limits.is_number(score) or not (most is None or limits.is_number(most)):
+                    raise BadFile("an episode has no score")
+                found.append(score)
+                top = most
+    except (OSError, BadFile, LookupError, TypeError):
         pass
-    return Facts(tuple(scores), top, begun, changed)
+    return Facts(tuple(found), top, begun, changed, read=scores)
+
+
+def _blocks(recording: Path) -> Iterator[bytes]:
+    """Yield the whole lines of a recording, many at a time: most of them are not looked at one by one."""
+    rest = b""
+    with open_binary(recording) as file:
+        while block := file.read(_BLOCK):
+            end = block.rfind(b"\n") + 1
+            if end:
+                yield rest + block[:end]
+                rest = block[end:]
+            elif len(rest) < limits.LINE:
+                rest += block
+            else:
+                return
+    yield rest
+
+
+def _beginning_with(mark: bytes, lines: bytes) -> Iterator[bytes]:
+    """Yield the lines that begin with a mark."""
+    at = 0 if lines.startswith(mark) else lines.find(b"\n" + mark) + 1
+    while at or lines.startswith(mark):
+        end = lines.find(b"\n", at)
+        yield lines[at:end] if end >= 0 else lines[at:]
+        at = lines.find(b"\n" + mark, end) + 1 if end >= 0 else 0
+        if not at:
+            return
 
 
 def last_steps(recording: Path, count: int) -> list[Stepped]:

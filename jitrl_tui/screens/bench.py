@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -13,11 +14,11 @@ from engine.bench.progress import BenchProgress
 from engine.bench.records import Message
 from engine.bench.run_events import RunBegan
 from jitrl_tui import keymap
-from jitrl_tui.help import page
+from jitrl_tui.command_table import Key
 from jitrl_tui.runs.bench_lines import totals
 from jitrl_tui.runs.bench_source import BenchSource, RunOver
 from jitrl_tui.runs.bench_view import arm_curves, listed, models, tasks_of
-from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.follow import followed
 from jitrl_tui.screens.recordings import RecordingScreen, recordings, session_dialog
 from jitrl_tui.screens.run_base import Ending, Feed, RunningScreen, TooSmall
@@ -48,12 +49,15 @@ class BenchScreen(RunningScreen):
     """
 
     CSS_PATH = "bench.tcss"
+    screen_name = "bench"
 
     def __init__(self, source: BenchSource, *, over: bool = False) -> None:
         super().__init__()
         self._over = over
-        self.key_table = keymap.of("bench")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "bench")
+        self.commands = {
+            "open": self._open, "filter": self._ask_filter, "finish": self._ask_finish, "present": self._show_all,
+            "help": self.show_help, "leave": self.ask_leave,
+        }  # fmt: skip
         self.source = source
         self.progress = BenchProgress(source.info.cells, source.info.jobs)
         self.over: RunOver | None = None
@@ -204,9 +208,12 @@ class BenchScreen(RunningScreen):
     def _keys(self) -> list[tuple[str, str, str, int]]:
         if isinstance(self.focused, Input):
             return [("Enter", "keep", "enter", 0), ("esc", "all cells", "escape", 0)]
+        return [("↑↓", "choose", "down", 3), *keymap.footer(self.keys_now())]
+
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something now."""
         going = self.source.live and self.over is None
-        keys = keymap.footer([key for key in self.key_table if going or key.action != "finish"])
-        return [("↑↓", "choose", "down", 3), *keys]
+        return [key for key in self.key_table if going or key.action != "finish"]
 
     # ------------------------------------------------------------------------------------- commands
 
@@ -216,9 +223,9 @@ class BenchScreen(RunningScreen):
 
     def on_row_list_chosen(self) -> None:
         """Open a recording of the cell under the cursor."""
-        self.action_open()
+        self._open()
 
-    def action_open(self) -> None:
+    def _open(self) -> None:
         """Follow the session of the cell under the cursor, or open a recording. If there are several, ask which."""
         one, folder = self.cells.cursor, self.source.info.folder
         if one is None:
@@ -240,7 +247,7 @@ class BenchScreen(RunningScreen):
 
             self.app.push_screen(session_dialog(found), show)
 
-    def action_filter(self) -> None:
+    def _ask_filter(self) -> None:
         """Ask for the words that cells must have."""
         field = self.query_one("#filter", Input)
         field.display = True
@@ -261,13 +268,13 @@ class BenchScreen(RunningScreen):
         self.cells.focus()
         self.call_after_refresh(self._draw)
 
-    def action_present(self) -> None:
+    def _show_all(self) -> None:
         """Show all cells, with the cursor on the first row."""
         self.query_one("#filter", Input).value = ""
         self._close_filter()
         self.cells.follow()
 
-    def action_finish(self) -> None:
+    def _ask_finish(self) -> None:
         """Begin no more cells, after a question."""
         if not self.ending.stops_something:
             self.notify("No cell is being played.", severity="warning", timeout=3)
@@ -282,7 +289,7 @@ class BenchScreen(RunningScreen):
         text = f"{self._playing()}, and played to the end; no others are begun. The run can be taken up again."
         self.app.push_screen(dialogs.ConfirmDialog("stop after these?", text, "stop after these", "s"), finish)
 
-    def action_leave(self) -> None:
+    def ask_leave(self) -> None:
         """Leave. A run that goes on is stopped, after a question; if it is being stopped, it is left at once."""
         question = f"Leaving stops the run: {self._playing()}. What was played is kept, and it can be taken up again."
         self.ending.ask(question, "stop and leave", self.app.leave_now)
@@ -298,7 +305,3 @@ class BenchScreen(RunningScreen):
     def _playing(self) -> str:
         running = self.progress.counts["running"]
         return f"{running} cell{' is' if running == 1 else 's are'} being played"
-
-    def action_help(self) -> None:
-        """Show the help."""
-        self.app.push_screen(help.of_screen("bench", self.key_table, text=[page("terminal")]))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from engine.errors import BadFile
@@ -31,7 +30,7 @@ from jitrl_tui.host import Host
 from jitrl_tui.runs import history
 from jitrl_tui.runs.comparison_texts import MEANINGS, SIGNS, compared, differ_in, done, place, result_of, who
 from jitrl_tui.runs.view import points, signed
-from jitrl_tui.screens import help
+from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.dialogs import PickDialog
 from jitrl_tui.screens.wait import WaitDialog
 from jitrl_tui.system.output import one_line
@@ -51,7 +50,7 @@ _CELL, _CELL_WITH_VALUE = 16, 22
 """Columns of what a session thought of an action: its probabilities, and its value."""
 
 
-class CompareScreen(Screen[int]):
+class CompareScreen(CommandScreen):
     """Two sessions side by side. Leaving it goes back to the screen below, or ends the app if there is none.
 
     Args:
@@ -59,13 +58,17 @@ class CompareScreen(Screen[int]):
         names: Their names.
     """
 
-    app: Host
     CSS_PATH = "compare.tcss"
+    screen_name = "compare"
+    help_pages = ()
 
     def __init__(self, comparison: Comparison, names: Sequence[str]) -> None:
         super().__init__()
-        self.key_table = keymap.of("compare")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "compare")
+        self.commands = {
+            "first": lambda: self._go(comparison.first), "episode": self._go_to_episode, "copy": self._copy,
+            "difference": lambda by: self._go(comparison.next(self.rows.at, by)), "help": self.show_help,
+            "leave": self._leave,
+        }  # fmt: skip
         self._comparison, self._names = comparison, names
 
     def compose(self) -> ComposeResult:
@@ -79,7 +82,7 @@ class CompareScreen(Screen[int]):
     def on_mount(self) -> None:
         """Show the first difference."""
         self.rows.focus()
-        self.query_one(KeyBar).show(keymap.footer(self.key_table))
+        self.query_one(KeyBar).show(keymap.footer(self.keys_now()))
         self._arrange()
         self._show()
 
@@ -112,15 +115,7 @@ class CompareScreen(Screen[int]):
 
     # ----------------------------------------------------------------------------------------- keys
 
-    def action_first(self) -> None:
-        """Go to the first difference."""
-        self._go(self._comparison.first)
-
-    def action_difference(self, by: int) -> None:
-        """Go to the next difference, or the one before."""
-        self._go(self._comparison.next(self.rows.at, by))
-
-    def action_episode(self, by: int) -> None:
+    def _go_to_episode(self, by: int) -> None:
         """Go to the first difference of the next episode, or of the one before; to its beginning if there is none."""
         here = self.rows.row
         numbers = sorted({row.episode for row in self._comparison.rows})
@@ -137,17 +132,13 @@ class CompareScreen(Screen[int]):
         else:
             self.rows.go_to(at)
 
-    def action_copy(self) -> None:
+    def _copy(self) -> None:
         """Copy the details of the step under the cursor."""
         text = self.get_selected_text() or self.query_one(_Details).plain_text()
         self.app.copy_to_clipboard(text)
         self.notify(f"Copied {len(text):,} characters.", timeout=2)
 
-    def action_help(self) -> None:
-        """Show the help."""
-        self.app.push_screen(help.of_screen("compare", self.key_table))
-
-    def action_leave(self) -> None:
+    def _leave(self) -> None:
         """Go back to the screen below, or end the app."""
         if len(self.app.screen_stack) > 2:
             self.dismiss()

@@ -87,7 +87,8 @@ class PickDialog(Dialog[str]):
             yield Options(markup=False)
 
     def on_mount(self) -> None:
-        """Show all options."""
+        """Show all options, and the hint as it is now: it may have changed since the window was laid out."""
+        self.query_one(".hint", Static).update(Content(self._hint))
         self.query_one(OptionList).can_focus = False
         self.query_one(Input).cursor_blink = False
         self.fill(self._typed)

@@ -26,10 +26,11 @@ KEYS = "← → candidate   s save as a test fixture   F1 help   Esc closes"
 class _Derivation(LinePane):
     """The numbers of one candidate, each with its equation, its function and its calculation."""
 
-    def __init__(self, choice: Choice, order: Sequence[int]) -> None:
+    def __init__(self, choice: Choice, order: Sequence[int], action: str = "") -> None:
         super().__init__("derivation")
         self._choice, self._order = choice, order
-        self.at = 0
+        actions = [choice.decision.candidates[index].action for index in order]
+        self.at = actions.index(action) if action in actions else 0
 
     def build(self, width: int, height: int) -> list[Content]:
         """Return the lines."""
@@ -65,6 +66,7 @@ class ExplainDialog(Dialog[None]):
 
     Args:
         choice: A choice with at least one candidate.
+        action: The candidate to begin with, "" for the first one.
     """
 
     BINDINGS: ClassVar = [
@@ -75,9 +77,9 @@ class ExplainDialog(Dialog[None]):
         Binding("e,q", "dismiss(None)", show=False),
     ]
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: Choice, action: str = "") -> None:
         super().__init__(classes="-page")
-        self._choice = choice
+        self._choice, self._action = choice, action
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
@@ -85,7 +87,7 @@ class ExplainDialog(Dialog[None]):
         box = self.box(f"explain: episode {choice.episode}, step {choice.decision.step + 1}")
         box.border_subtitle = Content(KEYS)
         with box:
-            yield _Derivation(choice, hits.ordered(choice.decision))
+            yield _Derivation(choice, hits.ordered(choice.decision), self._action)
 
     def action_move(self, by: int) -> None:
         """Show another candidate."""

@@ -97,8 +97,7 @@ class FollowScreen(WatchScreen):
             return f"{gone}; what was played is kept, and it can be taken up again."
         return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
 
-    def keys_now(self) -> Sequence[command_table.Key]:
-        """Return the keys that do something now."""
+    def _useful(self, *, apart: bool = False) -> Sequence[command_table.Key]:
         steers = ("toggle_pause", "step_once", "stop_session", "overrule")
         return [key for key in self.key_table if self._held.source.lives or key.action not in steers]
 

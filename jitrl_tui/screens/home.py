@@ -17,14 +17,14 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
-from jitrl_tui import command_table, keymap
-from jitrl_tui.help import page
-from jitrl_tui.host import Host
+from jitrl_tui import keymap
+from jitrl_tui.command_table import Key
 from jitrl_tui.preferences import used
 from jitrl_tui.preferences.remembered import GAME
 from jitrl_tui.runs.home_contents import HomeContents, SessionRow
-from jitrl_tui.screens import dialogs, help, home_rows
-from jitrl_tui.screens.home_actions import StoredHome
+from jitrl_tui.screens import dialogs, home_rows
+from jitrl_tui.screens.command_screen import CommandScreen
+from jitrl_tui.screens.home_actions import StoredHome, racers
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
 from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
 from jitrl_tui.system.background import Background
@@ -41,17 +41,19 @@ SECTIONS = {
 _TITLES = {
     "start": "watch an agent learn a game", "web": "web tasks", "benches": "runs of benchmarks",
     "play": "play a game yourself; the agent advises, and learns from you",
-    "race": "race: memory against none, both from the beginning", "memories": "memories",
+    "race": "race: an agent against the model alone, both with empty memories", "memories": "memories",
 }  # fmt: skip
 """Longer titles, over the list."""
 _DOES = {
     "start": ("watch", "watch it learn {}"), "web": ("watch", "watch it learn {}"),
-    "play": ("play", "play {} yourself"), "race": ("race", "race static against jitrl on {}"),
+    "play": ("play", "play {} yourself"), "race": ("race", "race {1} on {0}"),
 }  # fmt: skip
 """What Enter does in a section where something is started: in a word, and as a sentence with the game."""
 _FORM = tuple(_DOES)
 """Sections with the form."""
 _SESSIONS = ("resume", "recordings")
+_LATE = ("web", "benches", "memories")
+"""Sections that are filled after the first list is shown."""
 _SEEN = (*_SESSIONS, "memories")
 """Sections whose rows are always shown beside the list."""
 _LEARNT = {"start": False, "play": True}
@@ -62,12 +64,6 @@ _TALL = 34
 """Rows from which the form has room below the list, so that such a session can stand beside both."""
 _OTHER_ROWS = 36
 """Rows that are needed, besides those of the list, to show what is known of a game."""
-_FIRST = (
-    "It plays, remembers each step, and gets better at it. Nothing is downloaded, and nothing costs.",
-    "While it plays, space pauses, o takes another action than it wants, and e explains each number.",
-    "6 lets you play a game yourself, 7 shows how much memory helps.",
-)
-"""Sentences below the games for who has played nothing yet."""
 _EMPTY = {
     "resume": "There is nothing to resume. 2 starts a game.",
     "start": "No games were found; see --games DIR.",
@@ -80,7 +76,7 @@ _EMPTY = {
 }
 
 
-class HomeScreen(Screen[int]):
+class HomeScreen(CommandScreen):
     """Chooses what is to be resumed, started or looked at.
 
     Args:
@@ -89,16 +85,18 @@ class HomeScreen(Screen[int]):
     """
 
     CSS_PATH = "home.tcss"
-
-    app: Host
+    screen_name = "home"
 
     def __init__(self, actions: StoredHome, games: str | None = None) -> None:
         super().__init__()
-        self.key_table = keymap.of("home")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "home")
+        self.commands = {
+            "section": self.open_section, "filter": self._ask_filter, "sort": self._sort_next, "begin": self._begin,
+            "play": self._play, "memory": self._open_memory, "change": self._ask_change, "rename": self._ask_name,
+            "delete": self._ask_delete, "to_list": self._to_list, "help": self.show_help,
+        }  # fmt: skip
         self._actions, self._games = actions, games
         self._offer: HomeContents | None = None
-        self._section = ""
+        self._section = self._marked = self._said = self._suggested = ""
         self._sort = next(iter(home_rows.SORTS))
         self._work = Background(self)
         self._glances = Glances(self, lambda folder: self._actions.known(folder), self._look)
@@ -145,9 +143,25 @@ class HomeScreen(Screen[int]):
         """Load the contents anew."""
         self._glances.forget()
         self._work.begin(
-            lambda told: self._actions.load(), self._loaded, lambda said: self._loaded(HomeContents((), message=said)),
+            lambda told: self._actions.load(), self._found, lambda said: self._loaded(HomeContents((), message=said)),
             what="Looking for games and sessions",
         )  # fmt: skip
+
+    def _found(self, offer: HomeContents) -> None:
+        """Show games and sessions, and look for the rest."""
+        self._loaded(offer)
+        self._work.begin(lambda told: self._actions.scores(offer), self._scored, self._say, what="Reading scores")
+
+    def _scored(self, offer: HomeContents) -> None:
+        self._renew(offer)
+        self._work.begin(lambda told: self._actions.complete(offer), self._renew, self._say, what="Looking for runs")
+
+    def _renew(self, offer: HomeContents) -> None:
+        """Show more; what is open and marked stays."""
+        self._offer = offer
+        self._arrange()
+        self._fill()
+        self._look()
 
     def on_unmount(self) -> None:
         """Take no contents any more."""
@@ -168,14 +182,14 @@ class HomeScreen(Screen[int]):
 
     # --------------------------------------------------------------------------------------- sections
 
-    def action_section(self, name: str) -> None:
+    def open_section(self, name: str) -> None:
         """Open a section."""
         self._open(name)
         self.listing.focus()
 
     def on_sections_chosen(self, event: Sections.Chosen) -> None:
         """Open the clicked section."""
-        self.action_section(event.section)
+        self.open_section(event.section)
 
     def _open(self, name: str) -> None:
         self._section = name
@@ -222,11 +236,15 @@ class HomeScreen(Screen[int]):
         if enabled:
             same = [number for number in enabled if rows[number].id == at]
             listing.highlighted = (same or [self._preferred(rows, enabled)])[0]
-        elif self._offer is not None:
+        elif self._offer is not None and not self._waits(name):
             self.query_one(Preview).show(None)
             none = "No row has these words." if self.query_one("#filter", Input).value else _EMPTY[name]
             self._say(self._offer.message or none)
         self._show_keys()
+
+    def _waits(self, name: str) -> bool:
+        """Return whether the contents of a section are still looked for."""
+        return self._offer is None or (name in _LATE and not self._offer.complete)
 
     def _preferred(self, rows: Sequence[Option], enabled: Sequence[int]) -> int:
         """Return the row to begin with: the game that was started last, else the first one."""
@@ -243,33 +261,9 @@ class HomeScreen(Screen[int]):
     def _rows(self, name: str, width: int) -> list[Option]:
         """Return the rows of a section. Ids are the section and what the row is."""
         offer = self._offer
-        if offer is None:
-            return [Option(Content.styled("looking for games and sessions …", MUTED), disabled=True)]
-        above: list[Option] = []
-        below: list[Option] = []
-        if name in ("start", "play", "race"):
-            rows = [
-                Option(home_rows.game_line(game, width, played(offer.sessions, game.name)), id=f"start:{game.name}")
-                for game in offer.games
-            ]
-            if name == "start" and not offer.sessions:
-                below = [Option(Content.styled(f"\n{text}"), disabled=True) for text in _FIRST]
-            if name == "race":
-                rows += [Option(home_rows.race_line(row, width), id=f"race:{row.name}") for row in offer.races]
-        elif name == "memories":
-            rows = [Option(home_rows.memory_line(one, width), id=f"memory:{one.folder}") for one in offer.memories]
-        elif name == "web":
-            rows = [Option(home_rows.web_line(row, width), id=row.name) for row in offer.web]
-            above = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
-        elif name == "benches":
-            rows = [Option(home_rows.bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
-        else:
-            sessions = home_rows.ordered(offer.unfinished if name == "resume" else offer.sessions, self._sort)
-            rows = [
-                Option(home_rows.session_line(row, width, depth), id=f"{name}:{row.saved.name}")
-                for row, depth in sessions
-            ]
-            above = [Option(home_rows.session_head(width, self._sort), disabled=True)] if rows else []
+        if offer is None or self._waits(name):
+            return [Option(Content.styled("looking for games, sessions, tasks and runs …", MUTED), disabled=True)]
+        above, rows, below = home_rows.of_section(offer, name, width, self._sort)
         words = self.query_one("#filter", Input).value.lower().split()
         kept = [row for row in rows if all(word in f"{row.id} {row.prompt}".lower() for word in words)]
         return [*above, *kept, *below] if kept else []
@@ -288,30 +282,32 @@ class HomeScreen(Screen[int]):
         task = next((row for row in offer.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
-            self.query_one(Preview).show_game(game.title or game.name, played(offer.sessions, game.name))
-            self._say(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name)}.")
+            self.query_one(Preview).show_game(game.title or game.name, home_rows.played(offer.sessions, game.name))
+            against = " against ".join(racers(self.query_one(HowForm).agent))
+            self._suggest(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name, against)}.")
             if self.query_one(KnownPane).display:
                 known, nothing = self._glances.game(game.name)
                 secret = _LEARNT[self._section]
                 self.query_one(KnownPane).show(game.title or game.name, known, nothing, secret=secret)
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
-            self.query_one(Preview).show_game(task.name, played(offer.sessions, task.name))
-            self._say(f"Press Enter to watch it learn {task.name}.")
+            self.query_one(Preview).show_game(task.name, home_rows.played(offer.sessions, task.name))
+            self._suggest(f"Press Enter to watch it learn {task.name}.")
         elif session is not None:
             does = "go on where this session stood" if self._section == "resume" else "look at this recording"
             self.query_one(Preview).show(session)
-            about = "" if self.query_one(Preview).display else home_rows.session_about(session)
-            self._say(f"Press Enter to {does}.\n{about}".strip())
+            name, *facts = home_rows.session_facts(session)
+            about = "" if self.query_one(Preview).display else f"\n{name}: {'; '.join(facts)}."
+            self._suggest(f"Press Enter to {does}.{about}")
         elif option.startswith("memory:"):
             if self.query_one(Preview).display:
                 self.query_one(Preview).show_known(*self._glances.of(Path(option[7:])))
-            self._say("Press Enter to search, edit, forget, merge and compare what it has.")
+            self._suggest("Press Enter to search, edit, forget, merge and compare what it has.")
         elif option:
             race = next((row for row in offer.races if option == f"race:{row.name}"), None)
             if race is not None:
                 self.query_one(Preview).show_race(race)
-            self._say(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
+            self._suggest(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
 
     def _looks(self, option: str) -> str:
         unfinished = self._offer is not None and any(
@@ -320,14 +316,17 @@ class HomeScreen(Screen[int]):
         return "go on with" if unfinished else "look at"
 
     def _show_keys(self) -> None:
-        keys = keymap.footer([key for key in self.key_table if self._fits(key)])
+        keys = keymap.footer(self.keys_now())
         does = "resume" if self._section == "resume" else _DOES.get(self._section, ("look", ""))[0]
         first = next(key for key in self.key_table if key.action == "begin")
         form = [("tab", "how it is played", "tab", 1)] if self._section in _FORM else []
         self.query_one(KeyBar).show([(first.written, does, first.first, 0), ("↑↓", "choose", "down", 4), *form, *keys])
 
-    def _fits(self, key: command_table.Key) -> bool:
-        """Return whether a key is in the footer of the open section."""
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something in the open section."""
+        return [key for key in self.key_table if self._fits(key)]
+
+    def _fits(self, key: Key) -> bool:
         if key.action == "change":
             return self._section == "resume"
         if key.action == "play":
@@ -346,7 +345,7 @@ class HomeScreen(Screen[int]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Do what Enter does."""
-        self.action_begin()
+        self._begin()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Start, because Enter was pressed in a field; in the filter, go back to the list."""
@@ -354,11 +353,12 @@ class HomeScreen(Screen[int]):
             self.listing.focus()
             event.input.display = bool(event.value)
         else:
-            self.action_begin()
+            self._begin()
 
     def on_picker_changed(self) -> None:
-        """Show a description of the choice."""
+        """Show a description of the choice, and what Enter does with it."""
         self.query_one(HowForm).tell()
+        self._look()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter the list, or check again whether the model can do what the method needs."""
@@ -367,19 +367,19 @@ class HomeScreen(Screen[int]):
         else:
             self.query_one(HowForm).tell()
 
-    def action_filter(self) -> None:
+    def _ask_filter(self) -> None:
         """Show only rows that have the words that are typed now."""
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
 
-    def action_sort(self) -> None:
+    def _sort_next(self) -> None:
         """Sort the sessions in the next order."""
         orders = list(home_rows.SORTS)
         self._sort = orders[(orders.index(self._sort) + 1) % len(orders)]
         self._fill()
 
-    def action_begin(self) -> None:
+    def _begin(self) -> None:
         """Start, resume or look at what is highlighted."""
         option, session = self.listing.highlighted_option, self._session()
         if option is None or not option.id or self._offer is None:
@@ -401,13 +401,13 @@ class HomeScreen(Screen[int]):
         else:
             self._start(option.id.removeprefix("start:"), play=self._section == "play")
 
-    def action_play(self) -> None:
+    def _play(self) -> None:
         """Play one episode of the highlighted game or web task by hand."""
         option = self.listing.highlighted_option
         if option is not None and option.id and self._section in _FORM:
             self._start(option.id.removeprefix("start:"), play=True)
 
-    def action_memory(self) -> None:
+    def _open_memory(self) -> None:
         """Look at what is remembered."""
         self._guarded(self._actions.memory, self.app.push_screen)
 
@@ -432,7 +432,7 @@ class HomeScreen(Screen[int]):
         else:
             show(screen)
 
-    def action_change(self) -> None:
+    def _ask_change(self) -> None:
         """Ask for another model or profile, and go on with it in a new session."""
         row = self._session()
         if row is None or self._section != "resume":
@@ -446,7 +446,7 @@ class HomeScreen(Screen[int]):
         left = config.episodes - len(row.facts.scores)
         self.app.push_screen(ChangeDialog(config.model, config.profile, left), changed)
 
-    def action_rename(self) -> None:
+    def _ask_name(self) -> None:
         """Ask for another name of the highlighted session."""
         row = self._session()
         if row is not None:
@@ -454,7 +454,7 @@ class HomeScreen(Screen[int]):
             dialog = dialogs.FieldDialog("rename", hint, row.saved.name, lambda to: (to.strip(), ""), selected=False)
             self.app.push_screen(dialog, lambda to: self._change(self._actions.rename, row.saved, to) if to else None)
 
-    def action_delete(self) -> None:
+    def _ask_delete(self) -> None:
         """Delete the highlighted session, after a question."""
         row = self._session()
         if row is None:
@@ -477,22 +477,21 @@ class HomeScreen(Screen[int]):
             self.notify(str(error), severity="error")
         self.reload()
 
-    def action_to_list(self) -> None:
+    def _to_list(self) -> None:
         """Move the focus to the list; from there, end the filter."""
         field = self.query_one("#filter", Input)
         if self.focused is field or self.focused is self.listing:
             field.value, field.display = "", False
         self.listing.focus()
 
-    def action_help(self) -> None:
-        """Show the help."""
-        keys = [key for key in self.key_table if self._fits(key)]
-        self.app.push_screen(help.of_screen("home", keys, text=[page("terminal")]))
+    def _suggest(self, text: str) -> None:
+        """Say what Enter does with the marked row, unless something else was said since it was marked."""
+        option = self.listing.highlighted_option
+        row = f"{self._section} {option.id if option is not None else ''}"
+        if row != self._marked or self._said == self._suggested:
+            self._marked, self._suggested = row, text
+            self._say(text)
 
     def _say(self, text: str) -> None:
+        self._said = text
         self.query_one("#message", Static).update(Content(text))
-
-
-def played(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
-    """Return the sessions of a game, the one played last first."""
-    return [row for row in sessions if row.saved.config.game == game]

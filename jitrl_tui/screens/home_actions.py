@@ -23,6 +23,7 @@ from jitrl_tui.runs.home_contents import (
     find_sessions,
     find_web,
 )
+from jitrl_tui.runs.session_summary import facts
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from jitrl_tui.screens.memory import MemoryScreen
     from jitrl_tui.screens.race import RaceScreen
     from jitrl_tui.screens.watch import WatchScreen
+
+
+def racers(agent: str) -> tuple[str, str]:
+    """Return the agents of a race: the model alone, and the chosen agent."""
+    return "static", agent if agent != "static" else "jitrl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +54,23 @@ class StoredHome:
     games: str | None = None
 
     def load(self) -> HomeContents:
-        """Return the contents of the screen. It is called in another thread."""
+        """Return what is found quickly: games and sessions, without scores. It is called in another thread."""
         games, message = find_games(self.saves, self.games)
-        web, missing = find_web(self.saves)
         problems = used().problems
-        return HomeContents(
-            games, find_sessions(self.saves), web, missing, find_benches(self.saves),
-            problems[0] if problems else message, find_races(self.saves), memories.known(self.saves),
+        said = problems[0] if problems else message
+        return HomeContents(games, find_sessions(self.saves), message=said, complete=False)
+
+    def scores(self, found: HomeContents) -> HomeContents:
+        """Return the contents with the scores of the sessions."""
+        rows = [dataclasses.replace(row, facts=facts(row.saved.recording)) for row in found.sessions]
+        return dataclasses.replace(found, sessions=rows)
+
+    def complete(self, found: HomeContents) -> HomeContents:
+        """Return the contents with everything else: web tasks, runs, races and memories."""
+        web, missing = find_web(self.saves)
+        return dataclasses.replace(
+            found, web=web, missing=missing, benches=find_benches(self.saves), races=find_races(self.saves),
+            memories=memories.known(self.saves), complete=True,
         )  # fmt: skip
 
     def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:
@@ -91,8 +107,7 @@ class StoredHome:
         from jitrl_tui.screens.race import RaceScreen
 
         start_checks.check_game(config, self.saves)
-        agents = ("static", config.agent if config.agent != "static" else "jitrl")
-        arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in agents]
+        arms = [(agent, dataclasses.replace(config, agent=agent, memory="own")) for agent in racers(config.agent)]
         race = races.create(self.saves, arms)
         return RaceScreen(LiveRace(race, self.saves), race, self.saves, delay=usual_delay(), from_home=True)
 

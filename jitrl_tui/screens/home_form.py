@@ -128,6 +128,11 @@ class HowForm(Vertical):
         """Name of the model."""
         return self.query_one("#model", Input).value.strip() or DEFAULT_MODEL
 
+    @property
+    def agent(self) -> str:
+        """Name of the agent."""
+        return self.query_one("#agent", Picker).value
+
     def config(self, game: str, games: str | None) -> SessionConfig:
         """Return the configuration of a session.
 
@@ -151,7 +156,7 @@ class HowForm(Vertical):
         changes = {**used().settings(), "step_limit": numbers["steps"]}
         return SessionConfig(
             game=game,
-            agent=self.query_one("#agent", Picker).value,
+            agent=self.agent,
             model=self.model,
             episodes=numbers["episodes"],
             seed=numbers["seed"],

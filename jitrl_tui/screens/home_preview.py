@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from textual.content import Content
 from textual.screen import Screen
 
-from engine.environments import kind_of
-from engine.errors import JitrlError
 from engine.records import Stepped
-from engine.settings import differences
 from jitrl_tui.runs.home_contents import RaceRow, SessionRow
 from jitrl_tui.runs.memory_summary import Known
 from jitrl_tui.runs.session_summary import last_steps
 from jitrl_tui.runs.view import points, signed
-from jitrl_tui.screens.home_rows import CURVE, sparkline, when
+from jitrl_tui.screens.home_rows import CURVE, session_facts, sparkline, when
 from jitrl_tui.system.background import Background
 from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, STRONG, LinePane, fit, wrap
@@ -183,7 +179,7 @@ class Preview(LinePane):
             return [line for lines in found for line in (*lines, Content(""))][:-1]
         if self._row is None:
             return [Content.styled(line, MUTED) for line in wrap(self._nothing, width)]
-        title, *facts = [line for text in _facts(self._row) for line in wrap(text, width)]
+        title, *facts = [line for text in session_facts(self._row) for line in wrap(text, width)]
         lines = [Content.styled(title, STRONG), *map(Content, facts)]
         if scores := self._row.facts.scores:
             lines += [Content(""), *score_plot(scores, 0, width, _PLOT)]
@@ -207,22 +203,6 @@ def _in_short(row: SessionRow, width: int) -> str:
     best = f"best {points(facts.best)}" if facts.best is not None else ""
     model = fit(f"{row.saved.config.agent} with {row.saved.config.model}", room)
     return f"{when(facts.changed):<11}  {model} {sparkline(facts.scores, CURVE):<{CURVE}} {best}"
-
-
-def _facts(row: SessionRow) -> list[str]:
-    """Return sentences about a session. The first one is its name."""
-    config, facts, origin = row.saved.config, row.facts, row.saved.origin
-    found = [row.saved.name, f"{config.agent} with {config.model}, profile {config.profile}, seed {config.seed}"]
-    found.append("the game's shared memory" if config.memory == "shared" else "a memory of its own")
-    if origin is not None:
-        found.append(f"branched from {origin.session}, episode {origin.episode}, after {origin.step} steps")
-    with contextlib.suppress(JitrlError):  # a profile, or a kind of environment, that is not here any more
-        usual = kind_of(config.game).profile(config.profile)
-        if changed := differences(usual, config.settings):
-            found.append("settings: " + ", ".join(f"{name}={now}" for name, (_, now) in changed.items()))
-    top = f" of {points(facts.max_score)}" if facts.max_score is not None else ""
-    best = f", best score {points(facts.best)}{top}" if facts.best is not None else ""
-    return [*found, f"{len(facts.scores)} of {config.episodes} episodes played{best}"]
 
 
 def _step_lines(step: Stepped, width: int) -> list[Content]:

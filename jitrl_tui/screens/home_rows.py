@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from textual.content import Content
+from textual.widgets.option_list import Option
 
-from jitrl_tui.runs.home_contents import BenchRow, GameRow, RaceRow, SessionRow, WebRow
+from engine.environments import kind_of
+from engine.errors import JitrlError
+from engine.settings import differences
+from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, RaceRow, SessionRow, WebRow
 from jitrl_tui.runs.memories import KnownMemory
 from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import MUTED, STRONG, fit
@@ -18,7 +23,58 @@ _WIDE = 125
 CURVE = 12
 """Columns of the scores as small bars."""
 _WITH_CURVE = 90
-"""Columns from which rows of sessions have them."""
+"""Columns from which rows of sessions have them at this size."""
+_SHORT_CURVE, _WITH_SHORT_CURVE = 8, 76
+"""Their columns in narrower lists, down to which rows of sessions have them."""
+
+
+_FIRST = (
+    "It plays, remembers each step, and gets better at it. Nothing is downloaded, and nothing costs.",
+    "While it plays, space pauses, o takes another action than it wants, and e explains each number.",
+    "6 lets you play a game yourself, 7 shows how much memory helps.",
+)
+"""Sentences below the games for who has played nothing yet."""
+
+
+def of_section(
+    offer: HomeContents, name: str, width: int, sort: str
+) -> tuple[list[Option], list[Option], list[Option]]:
+    """Return what stands above the rows of a section, its rows, and what stands below. Ids of rows say what they are.
+
+    Args:
+        sort: The order of sessions, one of `SORTS`.
+    """
+    above: list[Option] = []
+    below: list[Option] = []
+    if name in ("start", "play", "race"):
+        rows = [
+            Option(game_line(game, width, played(offer.sessions, game.name)), id=f"start:{game.name}")
+            for game in offer.games
+        ]
+        if name == "start" and not offer.sessions:
+            below = [Option(Content.styled(f"\n{text}"), disabled=True) for text in _FIRST]
+        if name == "race":
+            rows += [Option(race_line(row, width), id=f"race:{row.name}") for row in offer.races]
+    elif name == "memories":
+        rows = [Option(memory_line(one, width), id=f"memory:{one.folder}") for one in offer.memories]
+    elif name == "web":
+        rows = [Option(web_line(row, width), id=row.name) for row in offer.web]
+        above = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
+    elif name == "benches":
+        rows = [Option(bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
+    else:
+        sessions = ordered(offer.unfinished if name == "resume" else offer.sessions, sort)
+        rows = [
+            Option(session_line(row, width, depth), id=f"{name}:{row.saved.name}")
+            for row, depth in sessions
+        ]
+        above = [Option(session_head(width, sort), disabled=True)] if rows else []
+    return above, rows, below
+
+
+def played(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
+    """Return the sessions of a game, the one played last first."""
+    return [row for row in sessions if row.saved.config.game == game]
 
 
 def game_line(game: GameRow, width: int, sessions: Sequence[SessionRow] = ()) -> Content:
@@ -77,7 +133,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 def _sizes(width: int) -> tuple[int, ...]:
     """Return the widths of the columns of a row of a session, and 0 for a column that is left out."""
-    fixed = (8, 7, 16, CURVE if width >= _WITH_CURVE else 0, 11)
+    curve = CURVE if width >= _WITH_CURVE else _SHORT_CURVE if width >= _WITH_SHORT_CURVE else 0
+    fixed = (8, 7, 16, curve, 11)
     name = 30 if width >= _WIDE else 0
     left = min(70, max(20, width - sum(fixed) - name - 6))
     game = max(9, left * 2 // 5)
@@ -92,14 +149,16 @@ def session_line(row: SessionRow, width: int, depth: int = 0) -> Content:
     """
     branch = "  " * (depth - 1) + "└ " if depth else ""
     config, facts = row.saved.config, row.facts
-    scores = "–"
+    scores = "–" if facts.read else "…"
     if facts.average is not None and facts.last is not None and facts.best is not None:
         scores = f"{points(facts.last)}/{facts.average:.1f}/{points(facts.best)}"
+    episode = row.episode if facts.read else "…"
+    sizes = _sizes(width)
     texts = (
-        branch + config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{row.episode}/{config.episodes}", scores,
-        sparkline(facts.scores, CURVE), when(facts.changed), row.saved.name,
+        branch + config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{episode}/{config.episodes}", scores,
+        sparkline(facts.scores, sizes[5]), when(facts.changed), row.saved.name,
     )  # fmt: skip
-    cells = [fit(text, size) if size else "" for text, size in zip(texts, _sizes(width), strict=True)]
+    cells = [fit(text, size) if size else "" for text, size in zip(texts, sizes, strict=True)]
     return Content.assemble((cells[0], STRONG), " " + " ".join(cells[1:]).rstrip())
 
 
@@ -112,14 +171,22 @@ def sparkline(scores: Sequence[float], width: int) -> str:
     return "".join(_BARS[round((mean - low) / ((high - low) or 1.0) * (len(_BARS) - 1))] for mean in means)
 
 
-def session_about(row: SessionRow) -> str:
-    """Return more about a session, in a sentence or two."""
-    config, facts = row.saved.config, row.facts
+def session_facts(row: SessionRow) -> list[str]:
+    """Return sentences about a session. The first one is its name."""
+    config, facts, origin = row.saved.config, row.facts, row.saved.origin
     top = f" of {points(facts.max_score)}" if facts.max_score is not None else ""
-    played = f"{len(facts.scores)} of {config.episodes} episodes played"
     best = f", best score {points(facts.best)}{top}" if facts.best is not None else ""
-    memory = "the game's shared memory" if config.memory == "shared" else "a memory of its own"
-    return f"{row.saved.name}: profile {config.profile}, seed {config.seed}, {memory}; {played}{best}."
+    played = f"{len(facts.scores) if facts.read else '…'} of {config.episodes} episodes played{best}"
+    by = f"{config.agent} with {config.model}, profile {config.profile}, seed {config.seed}"
+    found = [row.saved.name, played, by]
+    with contextlib.suppress(JitrlError):  # a profile, or a kind of environment, that is not here any more
+        usual = kind_of(config.game).profile(config.profile)
+        if changed := differences(usual, config.settings):
+            found.append("settings: " + ", ".join(f"{name}={now}" for name, (_, now) in changed.items()))
+    found.append("the game's shared memory" if config.memory == "shared" else "a memory of its own")
+    if origin is not None:
+        found.append(f"branched from {origin.session}, episode {origin.episode}, after {origin.step} steps")
+    return found
 
 
 def web_line(row: WebRow, width: int) -> Content:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from engine.errors import JitrlError
@@ -19,10 +18,10 @@ from engine.memory import report
 from engine.memory.search import Correction
 from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
 from engine.session import whatif
-from jitrl_tui import command_table, keymap
-from jitrl_tui.host import Host
+from jitrl_tui import keymap
 from jitrl_tui.runs.view import gained, signed
-from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step, with_number
 from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
 from jitrl_tui.system.background import STORING
@@ -38,9 +37,13 @@ if TYPE_CHECKING:
 
 _FOUND = 100_000
 """Steps that a search lists at most."""
+_WITH_COUNTS = 66
+"""Columns from which rows have room for counts of uses."""
+_ACTION, _LEAST_STATE = 50, 30
+"""Most columns of an action, and the fewest in which the text of its state is worth showing."""
 
 
-class MemoryScreen(Screen[int]):
+class MemoryScreen(CommandScreen):
     """The remembered steps of one game at a time.
 
     Args:
@@ -57,8 +60,9 @@ class MemoryScreen(Screen[int]):
         rows: Indices of the listed steps, in their order.
     """
 
-    app: Host
     CSS_PATH = "memory.tcss"
+    screen_name = "memory"
+    help_pages = ()
 
     def __init__(
         self,
@@ -78,12 +82,13 @@ class MemoryScreen(Screen[int]):
         self.rows: Ints = np.empty(0, np.int64)
         self.changes = MemoryChanges(memory, saves, self, lambda: self._scope, self._after_change)
         self.edits, self.work = self.changes.edits, self.changes.work
-        self.commands: command_table.Commands = {
-            "keep": self.changes.keep, "put_back": self.changes.put_back, "merge": self.changes.merge,
-            "diff": self.changes.compare, "export": self.changes.export,
+        self.commands = {
+            "filter": self._ask_filter, "sort": self._sort_next, "reverse": self._reverse, "forget": self._forget,
+            "edit": self._ask_return, "points": self._ask_points, "pin": self._pin, "undo": self._undo,
+            "count": self._count_uses, "scope": self._change_scope, "present": self._show_all, "help": self.show_help,
+            "leave": self._ask_leave, "keep": self.changes.keep, "put_back": self.changes.put_back,
+            "merge": self.changes.merge, "diff": self.changes.compare, "export": self.changes.export,
         }  # fmt: skip
-        self.key_table = keymap.of("memory")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "memory")
         self._scope_name = scope
         self._gamma, self._zero_rewards, self._changed, self._close = gamma, zero_rewards, changed, close
         self.sort, self.descending = "entry", True
@@ -192,31 +197,37 @@ class MemoryScreen(Screen[int]):
         self.query_one("#head", Static).update(
             Content(fit(" · ".join(filter(None, parts)), max(1, self.size.width - 2)))
         )
-        keys = keymap.footer(self.key_table)
+        keys = keymap.footer(self.keys_now())
         self.query_one(KeyBar).show(keys)
         self._draw_state()
         self.list.refresh()
 
     def _draw_state(self) -> None:
         entry, width = self.entry, max(10, self.size.width - 2)
-        try:
-            text = self._scope.text(entry) if self._scope is not None and entry is not None else ""
-        except JitrlError as error:
-            text = str(error)
+        text = self._state(entry) if entry is not None else ""
         self.query_one("#state", Static).update(Content("\n".join(wrap(text, width)[:2])))
+
+    def _state(self, entry: int) -> str:
+        """Return the text of a step's state, or why it cannot be read."""
+        try:
+            return one_line(self._scope.text(entry)) if self._scope is not None else ""
+        except JitrlError as error:
+            return str(error)
 
     def on_resize(self) -> None:
         """Draw for the new width."""
         self._draw()
 
     def _head(self, width: int) -> str:
-        action = self._action_width(width)
-        counts = "  hits  dec" if width >= 66 else ""
-        return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}"
+        action, state = self._widths(width)
+        counts = "  hits  dec" if self._counts is not None and width >= _WITH_COUNTS else ""
+        return f"    entry  ep/step       G   pts  {'action':<{action}} by    {counts}{'  state' if state else ''}"
 
-    @staticmethod
-    def _action_width(width: int) -> int:
-        return max(8, min(50, width - 41 - (11 if width >= 66 else 0)))
+    def _widths(self, width: int) -> tuple[int, int]:
+        """Return the columns of an action and of the text of its state, 0 if there is no room for it."""
+        rest = width - 41 - (11 if width >= _WITH_COUNTS else 0)
+        action = max(8, min(_ACTION, rest))
+        return action, rest - action - 2 if rest - action >= _LEAST_STATE else 0
 
     def _row(self, at: int, width: int) -> Content:
         table = self.table
@@ -231,15 +242,16 @@ class MemoryScreen(Screen[int]):
         g = edit.g if edit is not None and edit.g is not None else float(table.g[row])
         points = edit.gain if edit is not None and edit.gain is not None else float(table.points[row])
         place = f"{table.episode[row]}/{table.step[row] + 1}"
-        action = fit(table.actions[table.action[row]], self._action_width(width))
+        wide, rest = self._widths(width)
+        action = fit(table.actions[table.action[row]], wide)
         by = one_line(table.provenances[table.provenance[row]])[:6]
         gain = gained(points) if points else "·"
         text = f"{sign}{pin} {entry:>6} {place:>8} {signed(g):>7} {gain:>5}  {action} {by:<6}"
-        if width >= 66 and self._counts is not None:
+        if width >= _WITH_COUNTS and self._counts is not None:
             text += f"{self._counts.hits.get(entry, 0):>6}{self._counts.decided.get(entry, 0):>5}"
-        return Content.styled(
-            text, HUMAN if entry in self.edits else MUTED if by not in ("agent", "human") else ""
-        )
+        style = HUMAN if entry in self.edits else MUTED if by not in ("agent", "human") else ""
+        state = f"  {fit(self._state(entry), rest)}" if rest else ""
+        return Content.assemble((text, style), (state, MUTED))
 
     def on_row_list_moved(self) -> None:
         """Show the state of the step under the cursor."""
@@ -263,7 +275,7 @@ class MemoryScreen(Screen[int]):
         self.edits.change(entry, correction)
         self._draw()
 
-    def action_forget(self) -> None:
+    def _forget(self) -> None:
         """Mark the step under the cursor to be forgotten, or take the mark away."""
         entry = self.entry
         if entry is not None:
@@ -271,17 +283,17 @@ class MemoryScreen(Screen[int]):
             self.list.action_move(1)
             self._draw()
 
-    def action_pin(self) -> None:
+    def _pin(self) -> None:
         """Pin the step under the cursor, or take the pin away."""
         if (entry := self.entry) is not None:
             known = self._edited(entry)
             self._edit(entry, dataclasses.replace(known, pinned=not known.pinned))
 
-    def action_edit(self) -> None:
+    def _ask_return(self) -> None:
         """Ask for another return of the step under the cursor."""
         self._ask_number("return", "g")
 
-    def action_points(self) -> None:
+    def _ask_points(self) -> None:
         """Ask for other points of the step under the cursor, for plans."""
         self._ask_number("points", "gain")
 
@@ -300,7 +312,7 @@ class MemoryScreen(Screen[int]):
 
         self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", HINTS[field], value), given)
 
-    def action_undo(self) -> None:
+    def _undo(self) -> None:
         """Undo the last change that was not kept."""
         if self.edits.undo():
             self._draw()
@@ -309,7 +321,7 @@ class MemoryScreen(Screen[int]):
 
     # ------------------------------------------------------------------------------------- the list
 
-    def action_filter(self) -> None:
+    def _ask_filter(self) -> None:
         """Ask for words and conditions."""
         field = self.query_one("#filter", Input)
         field.display = True
@@ -329,7 +341,7 @@ class MemoryScreen(Screen[int]):
             any(name in ("hits", "decided") for name, _, _ in self._filter.conditions)
             and self._counts is None
         ):
-            self.action_count()
+            self._count_uses()
         self._found = None
         if self._filter.words:
             self._search(self._filter.words)
@@ -355,20 +367,20 @@ class MemoryScreen(Screen[int]):
 
         self.work.begin(work, finished, self.changes.failed, what="Searching", unit="steps")
 
-    def action_sort(self) -> None:
+    def _sort_next(self) -> None:
         """Sort by the next column."""
         self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
         if self.sort in ("hits", "decided") and self._counts is None:
-            self.action_count()
+            self._count_uses()
         self.descending = self.sort not in ("action", "by")
         self._list()
 
-    def action_reverse(self) -> None:
+    def _reverse(self) -> None:
         """Reverse the order."""
         self.descending = not self.descending
         self._list()
 
-    def action_scope(self, by: int) -> None:
+    def _change_scope(self, by: int) -> None:
         """Show another game."""
         names = self._memory.scopes()
         if self.edits:
@@ -381,7 +393,7 @@ class MemoryScreen(Screen[int]):
         else:
             self.notify("There is only one game in this memory.", timeout=2)
 
-    def action_count(self) -> None:
+    def _count_uses(self) -> None:
         """Count in the recordings how often each step was behind a decision."""
         saves, memory, name = self._saves, self._memory, self._scope_name
 
@@ -416,11 +428,11 @@ class MemoryScreen(Screen[int]):
             if what == "replay" and folder is not None:
                 self.app.replay(folder, found.episode.uid)
             elif what is not None:
-                {"edit": self.action_edit, "pin": self.action_pin, "forget": self.action_forget}[what]()
+                self.commands[what]()
 
         self.app.push_screen(HitDialog(found, replayable=at_hand), answered)
 
-    def action_present(self) -> None:
+    def _show_all(self) -> None:
         """Cancel the work, close the filter, show all rows, or leave."""
         field = self.query_one("#filter", Input)
         if self.work.cancel():
@@ -431,9 +443,9 @@ class MemoryScreen(Screen[int]):
             self.list.focus()
             self._list()
         else:
-            self.action_leave()
+            self._ask_leave()
 
-    def action_leave(self) -> None:
+    def _ask_leave(self) -> None:
         """Leave, after a question if changes would be lost."""
         if self.work.storing:
             self.notify(STORING, severity="warning")
@@ -453,7 +465,3 @@ class MemoryScreen(Screen[int]):
             self.dismiss()
         else:
             self.app.exit(0)
-
-    def action_help(self) -> None:
-        """Show the help."""
-        self.app.push_screen(help.of_screen("hands", self.key_table))

@@ -13,12 +13,11 @@ from textual.widgets import Static
 
 from engine.session.race import RacerEvent, SavedRace
 from jitrl_tui import keymap
-from jitrl_tui.help import page
 from jitrl_tui.runs.bench_view import ArmCurve
 from jitrl_tui.runs.plot import running_average
 from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 from jitrl_tui.runs.race_view import LETTERS, RacerView, RaceView, racer_facts
-from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.player import SPEEDS, stepped
 from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
@@ -51,6 +50,7 @@ class RaceScreen(RunningScreen):
     """
 
     CSS_PATH = "race.tcss"
+    screen_name = "race"
 
     def __init__(
         self,
@@ -64,8 +64,11 @@ class RaceScreen(RunningScreen):
     ) -> None:
         super().__init__()
         self._from_home = from_home
-        self.key_table = keymap.of("race")
-        self._bindings = keymap.bound(self._bindings, self.key_table, "race")
+        self.commands = {
+            "toggle_pause": self._toggle_pause, "step_once": self._step_once, "step_back": self._step_back,
+            "faster": lambda: self._change_speed(-1), "slower": lambda: self._change_speed(1), "zoom": self._zoom,
+            "compare": self._ask_pair, "help": self.show_help, "leave": self._ask_leave,
+        }  # fmt: skip
         self.source, self.view = source, RaceView(race)
         self._race, self._saves = race, saves
         self._delay, self._paused = delay, paused
@@ -121,7 +124,7 @@ class RaceScreen(RunningScreen):
         if self.source.failure and self.source.failure != self._told:
             self._told = self.source.failure
             self.app.push_screen(
-                dialogs.ErrorDialog(self._told), lambda answer: self.action_leave() if answer == "leave" else None
+                dialogs.ErrorDialog(self._told), lambda answer: self._ask_leave() if answer == "leave" else None
             )
 
     def _draw(self) -> None:
@@ -151,7 +154,7 @@ class RaceScreen(RunningScreen):
         if len(parted) > _PARTED:
             parted[_PARTED - 1 :] = [fit(" ".join(parted[_PARTED - 1 :]), max(1, width - 2))]
         self.query_one("#parted", Static).update(Content.assemble((mark, ACCENT), "\n  ".join(parted)))
-        keys = keymap.footer(self.key_table)
+        keys = keymap.footer(self.keys_now())
         if self._paused:
             keys[0] = (keys[0][0], "go on", *keys[0][2:])
         self.query_one(KeyBar).show(keys)
@@ -172,7 +175,7 @@ class RaceScreen(RunningScreen):
 
     # ----------------------------------------------------------------------------------------- keys
 
-    def action_toggle_pause(self) -> None:
+    def _toggle_pause(self) -> None:
         """Pause, or go on."""
         self._paused = not self._paused
         if self._paused:
@@ -181,13 +184,13 @@ class RaceScreen(RunningScreen):
             self.source.resume()
         self._draw_lines()
 
-    def action_step_once(self) -> None:
+    def _step_once(self) -> None:
         """Let all take one step, then wait."""
         self._paused = True
         self.source.step_once()
         self._draw_lines()
 
-    def action_step_back(self) -> None:
+    def _step_back(self) -> None:
         """In a recording, show the step before."""
         if self.source.live:
             self.notify("This race is being run: what was done cannot be undone.", severity="warning")
@@ -196,20 +199,13 @@ class RaceScreen(RunningScreen):
         self.source.step_back()
         self._draw_lines()
 
-    def action_faster(self) -> None:
-        """Reduce the time between steps."""
-        self._change_speed(-1)
-
-    def action_slower(self) -> None:
-        """Increase the time between steps."""
-        self._change_speed(1)
-
     def _change_speed(self, by: int) -> None:
+        """Change the time between steps."""
         self._delay = stepped(SPEEDS, self._delay, by)
         self.source.set_delay(self._delay)
         self._draw_lines()
 
-    def action_zoom(self) -> None:
+    def _zoom(self) -> None:
         """Give the whole width to the racer with the focus, or show all again."""
         columns = list(self.query(RacerColumn))
         alone = all(column.display for column in columns)
@@ -218,7 +214,7 @@ class RaceScreen(RunningScreen):
             column.display = not alone or column is one
         self.call_after_refresh(self._draw)
 
-    def action_compare(self) -> None:
+    def _ask_pair(self) -> None:
         """Show two racers side by side; ask which if there are more than two."""
         pairs = list(combinations(range(len(self.view.racers)), 2))
         if len(pairs) == 1:
@@ -234,11 +230,7 @@ class RaceScreen(RunningScreen):
         one, other = (self._race.racers[who] for who in pair)
         open_comparison(self.app, (one.session.folder, other.session.folder), (one.name, other.name))
 
-    def action_help(self) -> None:
-        """Show the help."""
-        self.app.push_screen(help.of_screen("race", self.key_table, text=[page("terminal")]))
-
-    def action_leave(self) -> None:
+    def _ask_leave(self) -> None:
         """Leave, after a question if the race is being run. The second call while it ends leaves at once."""
         then = self.app.go_home if self._from_home else self.app.leave_now
         self.ending.ask(f"The race stops here. {KEPT}", "leave", then)

@@ -11,9 +11,9 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from engine import waits
-from jitrl_tui.command_table import Key
 from jitrl_tui.host import Host
 from jitrl_tui.runs.source import Inbox, InThread
+from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 
@@ -137,18 +137,15 @@ class Ending:
         app.call_later(then)
 
 
-class RunningScreen(Screen[int]):
+class RunningScreen(CommandScreen):
     """A screen of something that runs.
 
     Attributes:
         ending: Ends what runs before the screen is left.
-        key_table: Its keys, for the command palette.
         watches: Whether it is the watch screen.
     """
 
-    app: Host
     ending: Ending
-    key_table: tuple[Key, ...] = ()
     watches = False
 
     def leave_properly(self) -> None:

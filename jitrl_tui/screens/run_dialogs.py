@@ -93,7 +93,7 @@ def export_dialog(stem: str) -> PickDialog:
             told = f"{_MEANINGS[form]}{_there(file)}"
             found.append((file, Content(f"  {file}  ({told})")))
             if form in ("md", "html"):
-                found.append((f"{THOUGHTS} {file}", Content(f"  {file}  (with the agent's reasons; {told})")))
+                found.append((f"{THOUGHTS} {file}", Content(f"  {file}  ({told}, with reasons)")))
         return found
 
     hint = "What was read and typed, with the notes, as a file."

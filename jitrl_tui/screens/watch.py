@@ -63,10 +63,10 @@ class WatchScreen(RunningScreen):
 
     Attributes:
         run: The run as it is, and as it is displayed.
-        commands: What the keys and the typed commands do.
     """
 
     CSS_PATH = "watch.tcss"
+    screen_name = "watch"
     watches = True
 
     def __init__(
@@ -82,11 +82,9 @@ class WatchScreen(RunningScreen):
         files: SessionFiles | None = None,
         over: bool = False,
     ) -> None:
+        self._kinds = kinds()
         super().__init__()
         self._over = over
-        self._kinds = kinds()
-        self.key_table = self.keys_of_screen()
-        self._bindings = keymap.bound(self._bindings, self.key_table)
         run = self.run = ShownRun(
             source, self.redraw, keeper=keeper, recorded=recorded, pages=pages, files=files, person_plays=play
         )
@@ -315,13 +313,20 @@ class WatchScreen(RunningScreen):
 
     def keys_now(self) -> Sequence[Key]:
         """Return the keys that do something now."""
+        return self._useful()
+
+    def commands_now(self) -> Sequence[Key]:
+        """Return the same for the command palette, where a command is one key."""
+        return self._useful(apart=True)
+
+    def _useful(self, *, apart: bool = False) -> Sequence[Key]:
         useless = {"toggle_pause"} if self.run.person_plays else set()
         over = self.view.activity == "ended"
         if over and self.app.has_home:
             useless = {"toggle_pause", "step_once", "forward"}
         live = self.source.live and not over
         keys = [key for key in self.key_table if (live or not key.live) and key.action not in useless]
-        return keymap.turning(keys, self.levers.symbol()) if live else keys
+        return keymap.turning(keys, self.levers.symbol(), apart=apart) if live else keys
 
     def _keys(self) -> list[tuple[str, str, str, int]]:
         over = self.view.activity == "ended"
@@ -397,7 +402,7 @@ class WatchScreen(RunningScreen):
         """Bring a pane to the front and give it the focus."""
         self.panes.go_to(name, self.app.size)
         self._arrange()
-        self.call_after_refresh(self.redraw)
+        self.redraw()
 
     def toggle_zoom(self) -> None:
         """Give the whole window to one pane, or share it again."""
@@ -423,12 +428,12 @@ class WatchScreen(RunningScreen):
         else:
             self.app.push_screen(dialogs.calls_dialog(self.choice, self.view.calls_of(self.choice)))
 
-    def explain(self) -> None:
-        """Show how the numbers of the displayed choice come about."""
+    def explain(self, action: str = "") -> None:
+        """Show how the numbers of the displayed choice come about, those of a candidate first."""
         if self.choice is None or not self.choice.decision.candidates:
             self.notify("No decision yet.", timeout=2)
         else:
-            self.app.push_screen(explain.ExplainDialog(self.choice))
+            self.app.push_screen(explain.ExplainDialog(self.choice, action))
 
     def show_help(self) -> None:
         """Show the help."""
@@ -458,7 +463,7 @@ class WatchScreen(RunningScreen):
         if self.run.plays and self.run.back is None:
             self.overrule(event.action)
         else:
-            self.explain()
+            self.explain(event.action)
 
     def on_step_clicked(self, event: StepClicked) -> None:
         """Show the clicked decision."""

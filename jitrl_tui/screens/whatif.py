@@ -30,13 +30,15 @@ from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
 from jitrl_tui.system.background import Background
-from jitrl_tui.widgets.bars import thin
-from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.bars import changed, thin
+from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.rows import RowList
 
 _KNN = ("beta", "k", "r", "gamma", "lam", "alpha", "epsilon", "history_weight", "selection")
 _GRAPH = ("beta", "epsilon", "selection", "curiosity", "prior_weight", "settling")
-_BAR = 12
+_BAR = 24
+_LEAST_BAR = 8
+"""Most cells of a bar, and the fewest of one beside a candidate."""
 
 
 def sliders_of(settings: Settings) -> tuple[str, ...]:
@@ -92,15 +94,15 @@ class Sliders(LinePane):
     def build(self, width: int, height: int) -> list[Content]:
         """Return a line for each slider."""
         lines = []
-        for at, name in enumerate(self.names):
+        labels = [name if STOPS[name][0] in ("", name) else f"{STOPS[name][0]} {name}" for name in self.names]
+        wide = max(map(len, labels)) + 1
+        for at, (name, label) in enumerate(zip(self.names, labels, strict=True)):
             value, before, stops = getattr(self.now, name), getattr(self.before, name), self.stops(name)
             share = stops.index(value) / max(1, len(stops) - 1)
-            bar, rest = thin(share, min(_BAR, max(3, width - 37)))
-            symbol = STOPS[name][0]
-            label = name if symbol in ("", name) else f"{symbol} {name}"
+            bar, rest = thin(share, min(_BAR, max(3, width - wide - 20)))
             line = Content.assemble(
                 ("▸ " if at == self._at else "  ", ACCENT),
-                (fit(label, 16), STRONG if at == self._at else ""),
+                (fit(label, wide), STRONG if at == self._at else ""),
                 (bar, NAME), (rest, FAINT),
                 (f" {shown(value):>6}", HUMAN if self.unlike(name) else ""),
                 (f" was {shown(before)}" if self.unlike(name) else "", MUTED),
@@ -196,7 +198,9 @@ class _Decision(LinePane, can_focus=False):
             v = f"V̂ {signed(then.v)} → {signed(seen.v)} {hits.unit(seen)}"
             lines.append(Content.styled(fit(v, width), MUTED))
         before = {c.action: p for c, p in zip(was.candidates, was.posterior, strict=True)}
-        name = max(8, width - 23)
+        longest = max(len(candidate.action) for candidate in now.candidates)
+        name = max(8, min(longest, width - 23))
+        room = min(_BAR, width - name - 25)
         lines.append(Content.styled(fit(f"  {'action':<{name}} {'Q̂':>7}  {'π was':>5}  now", width), MUTED))
         for index in sorted(range(len(now.candidates)), key=lambda i: -now.posterior[i]):
             action = now.candidates[index].action
@@ -204,7 +208,13 @@ class _Decision(LinePane, can_focus=False):
             old = f"{before[action]:4.0%}" if action in before else "   –"
             mark = "▸ " if index == now.chosen else "○ " if action == was.action else "  "
             row = f"{mark}{fit(action, name)} {q:>7}  {old:>5} {now.posterior[index]:4.0%}"
-            lines.append(Content.styled(fit(row, width), ACCENT if index == now.chosen else ""))
+            style = ACCENT if index == now.chosen else ""
+            if room < _LEAST_BAR:
+                lines.append(Content.styled(fit(row, width), style))
+                continue
+            kept, gone, rest = changed(before.get(action, 0.0), now.posterior[index], room)
+            moved = GOOD if "▓" in gone else BAD
+            lines.append(Content.assemble((f"{row}  ", style), (kept, NAME), (gone, moved), (rest, FAINT)))
         return lines
 
 
@@ -256,7 +266,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         """Lay out the window."""
         box = self.box("what if: no model is asked, nothing is played, nothing changes")
         go_on = "a apply · b branch" if self._runs else "b branch"
-        box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 as it was · {go_on} · Tab list · Esc")
+        box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 reset · {go_on} · Tab list · Esc")
         with box, Horizontal(id="halves"):
             with Vertical(id="left"):
                 yield Sliders(self._run.settings_at(self._place))
@@ -389,7 +399,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         """Show the help."""
         from jitrl_tui.help import page
 
-        self.app.push_screen(HelpDialog("what if", page("hands")))
+        self.app.push_screen(HelpDialog("what if", page("memory")))
 
 
 def shown(value: object) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
 from engine import waits
+from engine.wait import signals_in_threads
 
 STORE_S = waits.TERMINAL_STORE.seconds
 """Seconds that a session has to end properly."""
@@ -115,6 +116,27 @@ def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> I
         yield
     finally:
         over.set()
+
+
+@contextlib.contextmanager
+def interruptible(stop: Callable[[], None], shown_on: TextIO) -> Iterator[Interrupt]:
+    """Ask to stop at Ctrl-C, SIGTERM, SIGHUP, and when the terminal closes that shows what the block does.
+
+    Under `nohup`, the last two do not.
+    """
+    interrupt = Interrupt(stop)
+
+    def hang_up() -> None:
+        end_within()
+        interrupt.ask()
+
+    handlers: dict[signal.Signals, Callable[[], None]] = {signal.SIGINT: interrupt, signal.SIGTERM: hang_up}
+    watched = None
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = hang_up
+        watched = shown_on
+    with signals_in_threads(handlers), when_closed([watched], hang_up):
+        yield interrupt
 
 
 @contextlib.contextmanager

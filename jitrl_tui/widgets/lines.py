@@ -12,6 +12,7 @@ from textual.events import Click
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.style import Style
 from textual.visual import Visual
 
 from jitrl_tui.runs.view import Choice, RunView
@@ -99,6 +100,7 @@ class LinePane(Pane):
         self._text: list[str] = []
         self._built: tuple[int, int] = (0, 0)
         self._stale = True
+        self._colours: tuple[str, Style] | None = None
 
     def build(self, width: int, height: int) -> Sequence[Content]:
         """Return the lines for what is to be shown, none wider than `width`."""
@@ -118,10 +120,7 @@ class LinePane(Pane):
     def rebuild(self) -> None:
         """Build the lines if they are stale and the pane is on screen."""
         width, height = self.scrollable_content_region.size
-        if width <= 0 or height <= 0 or not self.display:
-            self._stale = True
-            return
-        if not self._stale and self._built == (width, height):
+        if width <= 0 or height <= 0 or not self.display or (not self._stale and self._built == (width, height)):
             return
         self._stale, self._built = False, (width, height)
         try:
@@ -145,18 +144,19 @@ class LinePane(Pane):
         self._strips = Visual.to_strips(self, content, width, None, self.visual_style)
 
     def on_resize(self) -> None:
-        """Build anew for the new width."""
-        self.rebuild()
+        """Build anew for the new width. A sentence about a failure stays until the next `look`."""
+        if not self.failure:
+            self.rebuild()
 
     def on_show(self) -> None:
         """Build the lines if that was postponed."""
-        self.rebuild()
+        self.on_resize()
 
     def notify_style_update(self) -> None:
-        """Draw everything anew, because colours changed."""
+        """Draw everything anew if colours of the lines changed. Those of the frame change with the focus, too."""
         super().notify_style_update()
-        self._stale = True
-        if self.is_mounted:
+        if self.is_mounted and (colours := (self.app.theme, self.visual_style)) != self._colours:
+            self._colours, self._stale = colours, True
             self.call_after_refresh(self.rebuild)
 
     def line(self, y: int) -> Strip:

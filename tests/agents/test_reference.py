@@ -148,7 +148,7 @@ def test_every_search_finds_what_the_authors_memory_finds(memory):
     for number, line in enumerate(lines):
         case = json.loads(line)
         # The embedding does not matter: with fewer than 100 remembered steps all are compared by words.
-        settings = profile("reference", k=case["k"], r=case["r"], embedder="letters")
+        settings = profile("reference", k=case["k"], r=case["r"])
         told: list[str] = []
         abstractor = GameAbstractor().written(writing(model, told, **_written(settings)))
 

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from engine.bench.measures import (
     MEASURES,
     ScoredEpisodes,
+    band,
     curve,
     difference,
+    interval,
     mean,
     measure,
     over_units,
     values,
 )
 from engine.bench.records import TimingRow
-from engine.bench.statistics import band, interval
 from engine.errors import UsageError
 from tests.arena.made_runs import row
 

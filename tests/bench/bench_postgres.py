@@ -35,10 +35,9 @@ from engine.environments import scope_rules
 from engine.memory import Memory
 from engine.memory.disk.document import to_document
 from engine.memory.scope import TABLE, Scope
-from engine.memory.shared.counters import Counters
 from engine.memory.shared.log import CHANNEL
 from engine.memory.shared.memory import SharedMemory
-from engine.memory.shared.rows import new_row
+from engine.memory.shared.rows import Counters, new_row
 from engine.wait import readable_of
 from tests.bench.bench_memory import NAME, note, say, size_name
 from tests.bench.worlds import World

@@ -212,7 +212,7 @@ def kind_of(story: str) -> str:
 
 def difference(pairs: dict[str, list[float]]) -> str:
     """Return a mean difference with its 95 % interval: stories are drawn, and the seeds of a story belong together."""
-    from engine.bench.statistics import interval
+    from engine.bench.measures import interval
 
     means = [statistics.fmean(of_story) for of_story in pairs.values()]
     ends = interval(means)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
+from tests import examples
 from tests.bench import (
     clumsy,
     fuzz,
@@ -30,7 +31,7 @@ def main() -> int:
     inputs = int(sys.argv[1]) if len(sys.argv) > 1 else fuzz.INPUTS
     for trials in (
         partial(fuzz.run, inputs=inputs), clumsy.run, soak_games.run, soak_memory.run, soak_corrections.run,
-        soak_sessions.run, soak_edges.run, soak_sites.run, soak_pages.run, soak_long.run,
+        soak_sessions.run, soak_edges.run, soak_sites.run, soak_pages.run, soak_long.run, examples.run,
     ):  # fmt: skip
         good, bad = trials(lambda text: print(text, file=sys.stderr, flush=True))
         survived, lost = survived + good, lost + bad

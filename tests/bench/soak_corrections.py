@@ -32,10 +32,10 @@ from engine.errors import UsageError
 from engine.games.catalogue import open_game
 from engine.games.env import GameEnvironment
 from engine.memory import Memory, upkeep
-from engine.memory.correct import correct
 from engine.memory.exchange import merge_from
 from engine.memory.scope import Scope
 from engine.memory.search import Correction, Lens
+from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
 from engine.records import Candidate, Step, Stepped
 from engine.session import store as sessions

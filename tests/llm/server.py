@@ -24,6 +24,8 @@ class Server:
     def __init__(self, port: int = 0) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.connections: list[tuple[str, int]] = []
+        """Where each request came from."""
         self.script: list[Behaviour] = []
         self.default: Behaviour = good
         self.pages: dict[str, dict[str, Any]] = {
@@ -67,6 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         owner = self.owner
         owner.requests.append(body)
+        owner.connections.append(self.client_address)
         owner.headers.append({k.lower(): v for k, v in self.headers.items()})
         owner.arrived.set()
         behaviour = owner.script.pop(0) if owner.script else owner.default

@@ -133,6 +133,15 @@ def test_another_setting_is_another_question(server: Server, tmp_path: Path):
     assert len(server.requests) == 2
 
 
+def test_one_connection_serves_all_calls(server: Server):
+    model = opened(server)
+    for seed in range(3):
+        model.propose(REQUEST, np.random.default_rng(seed))
+    model.close()
+    assert len(server.requests) == 3
+    assert len(set(server.connections)) == 1
+
+
 def test_the_token_budget_is_checked_before_a_call(server: Server):
     model = opened(server, budget_tokens=200)
     model.propose(REQUEST, np.random.default_rng(1))

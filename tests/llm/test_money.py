@@ -15,8 +15,7 @@ from engine.records import ActionRequest, EpisodeEnded, ModelCall, Notice, total
 from engine.session.account import Account
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.cli import main
-from jitrl_tui.runs.amounts import dollars
-from jitrl_tui.runs.expected import before_paying
+from jitrl_tui.runs.amounts import before_paying, dollars
 from tests.llm import server as fake
 from tests.llm.scripted import player
 from tests.llm.server import Server

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.llm.reading import lenient, parse
+from tests.examples import most
 
 VALID = ["open mailbox", "go north", "take Lamp", "wait"]
 
@@ -148,7 +149,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=most(400), deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_no_pieces_of_json_break_it(text):
     found = parse.json_object(text)

@@ -10,8 +10,8 @@ import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, exchange, upkeep
-from engine.memory.correct import correct
 from engine.memory.search import Correction, Lens, NeighbourSearch
+from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
 from tests.memory.lives import make_episode, make_state
 

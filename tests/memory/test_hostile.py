@@ -22,11 +22,12 @@ from engine.memory import Memory, exchange, report, upkeep
 from engine.memory.disk import frame
 from engine.memory.scope import Scope
 from engine.records import Episode, Kept
+from tests.examples import most
 from tests.hostile import JSON, NUMBERS, TEXTS, check_sentence, records, spoiled
 from tests.memory.lives import make_episode
 
 NAME = "game/hostile"
-SLOW = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=most(120), deadline=None, suppress_health_check=list(HealthCheck))
 PLACES = st.lists(st.integers(0, 60), min_size=1, max_size=6)
 
 

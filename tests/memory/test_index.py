@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.memory.exact.entries import Entries
 from engine.memory.exact.index import TokenSets
 from engine.memory.exact.retrieval import nearest
+from tests.examples import most
 from tests.memory.lives import jaccard
 
 # Few tokens make many near-equal sets. Tokens that come in order get numbers in order, so that token n and
@@ -36,7 +37,7 @@ def numbered(sets: list[list[str]], searchable: bool) -> tuple[TokenSets, list[i
     return index, [index.add(tokens) for tokens in sets]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=most(300), deadline=None)
 @given(st.lists(SETS, min_size=1, max_size=40), SETS, LEVELS, st.booleans(), st.booleans())
 def test_similar_is_brute_force(
     sets: list[list[str]], query: list[str], t: float, searchable: bool, strange: bool
@@ -53,7 +54,7 @@ def test_similar_is_brute_force(
     assert got == {n: s for n, s in want.items() if s >= t}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=most(200), deadline=None)
 @given(st.lists(SETS, min_size=1, max_size=30), SETS)
 def test_equal_sets_get_equal_numbers(sets: list[list[str]], other: list[str]) -> None:
     index, numbers = numbered(sets, True)
@@ -66,7 +67,7 @@ def test_equal_sets_get_equal_numbers(sets: list[list[str]], other: list[str]) -
         assert index.find(other) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=most(60), deadline=None)
 @given(st.lists(SETS, min_size=1, max_size=30), st.lists(SETS, max_size=10), SETS, LEVELS)
 def test_a_restored_index_goes_on_as_the_first_would(
     sets: list[list[str]], later: list[list[str]], query: list[str], t: float
@@ -90,7 +91,7 @@ def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> d
     }  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=most(150), deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(SETS, st.lists(FEW, max_size=5)), min_size=1, max_size=25), min_size=1, max_size=4
@@ -124,7 +125,7 @@ def test_retrieval_is_brute_force(
     assert nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight) == scored[:k]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=most(60), deadline=None)
 @given(
     st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=9), min_size=1, max_size=6),
     st.sampled_from([0.0, 0.1, 0.5, 0.99, 1.0]),

@@ -16,6 +16,7 @@ from engine.memory import Memory
 from engine.memory.redact import PLACEHOLDER, Redactor
 from engine.records import Episode, State, Step
 from engine.redaction import secrets_of
+from tests.examples import most
 from tests.memory.lives import make_episode
 
 RNG = random.Random(1)
@@ -89,7 +90,7 @@ def test_game_text_is_left_alone(text: str) -> None:
     assert redactor.count == 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=most(200), deadline=None)
 @given(st.text(alphabet=string.ascii_letters + " .,:'\n[]-=", max_size=300))
 def test_prose_is_never_changed_in_games(text: str) -> None:
     if not any(mark in text.lower() for mark in ("sk-", "pk-", "rk-", "-----begin", "bearer", "basic")):

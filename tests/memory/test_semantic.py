@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from engine.errors import MissingError, UsageError
 from engine.jitrl import discounted_returns
 from engine.memory import Memory
-from engine.memory.embeddings.embedding import EMBEDDERS, open_embedder
+from engine.memory.embeddings.embedding import open_embedder
 from engine.memory.embeddings.semantic import MODES, SemanticMemory
 from engine.memory.exact.entries import Entries
 from engine.memory.exact.returns import own_returns
@@ -184,11 +184,8 @@ def test_every_mode_finds_what_looking_at_everything_finds(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", EMBEDDERS)
-def test_real_embeddings_find_what_looking_at_every_vector_finds(
-    tmp_path: Path, mode: str, name: str
-) -> None:
-    rng, embedder = random.Random(3), open_embedder(name)
+def test_real_embeddings_find_what_looking_at_every_vector_finds(tmp_path: Path, mode: str) -> None:
+    rng, embedder = random.Random(3), open_embedder()
     with Memory(tmp_path) as memory:
         scope = memory.scope(NAME)
         scope.append_all([make_episode(rng, f"u{number}", 20) for number in range(40)])
@@ -275,7 +272,7 @@ def test_each_text_is_embedded_once_and_a_forgotten_one_is_kept_nowhere(tmp_path
         assert ask() == [1, 2, 4, 5, 6]
         assert set(toy.embedded) <= {query.text, query.history}
         assert search.counts()["states"] == len(texts) - len(only)
-        assert [episode.uid for episode in search.episodes()] == ["u0", "u1", "u3", "u4", "u5"]
+        assert [episode.uid for episode in scope.episodes()] == ["u0", "u1", "u3", "u4", "u5"]
 
 
 def test_a_search_that_was_cut_short_in_the_middle_of_learning_begins_anew(tmp_path: Path) -> None:
@@ -312,11 +309,9 @@ def test_steps_of_a_damaged_episode_are_left_out(tmp_path: Path) -> None:
         assert {one.episode for one in found} == {1, 3}
 
 
-@pytest.mark.parametrize("name", EMBEDDERS)
-def test_vectors_have_length_1_and_depend_on_the_text_alone(name: str) -> None:
-    embedder = open_embedder(name)
-    assert open_embedder(name) is embedder
-    assert embedder.name == name
+def test_vectors_have_length_1_and_depend_on_the_text_alone() -> None:
+    embedder = open_embedder()
+    assert open_embedder() is embedder
     texts = ["A lamp, a sword.", "", " ?! ", "Ünïcode: 東京 \ud800", "x", "lamp " * 5000, "\x00 a"]
     rows = embedder.embed(texts)
     assert rows.shape == (7, embedder.dimensions)
@@ -330,7 +325,7 @@ def test_vectors_have_length_1_and_depend_on_the_text_alone(name: str) -> None:
 
 
 def test_wordllama_knows_what_is_alike_and_ignores_the_order_of_words() -> None:
-    embedder = open_embedder("wordllama")
+    embedder = open_embedder()
     field, same, kitchen = embedder.embed(
         [
             "You are in an open field west of a house",
@@ -351,7 +346,7 @@ socket.socket.connect = socket.getaddrinfo = no
 import engine, engine.memory.embeddings.semantic
 assert not {"tokenizers", "wordllama"} & set(sys.modules)
 from engine.memory.embeddings.embedding import open_embedder
-open_embedder("wordllama").embed(["a lamp"])
+open_embedder().embed(["a lamp"])
 assert not {"wordllama", "requests", "huggingface_hub"} & set(sys.modules)
 assert not logging.getLogger().handlers
 """
@@ -365,16 +360,12 @@ def test_without_the_package_one_sentence_says_how_to_get_it(
     open_embedder.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingError, match=r"wordllama, for .*, is not installed; .*: jitrl up semantic"):
-        open_embedder("wordllama")
+        open_embedder()
     with Memory(tmp_path) as memory:
         scope = memory.scope(NAME)
         assert retriever(scope, Settings()) is scope
         with pytest.raises(MissingError):
             retriever(scope, Settings(retrieval="hybrid"))
-        found = retriever(scope, Settings(retrieval="recall", embedder="letters"))
-        assert isinstance(found, SemanticMemory)
-    with pytest.raises(UsageError):
-        open_embedder("word2vec")
     with pytest.raises(UsageError):
         SemanticMemory(scope, "jaccard", Toy())
 
@@ -393,7 +384,7 @@ def test_weights_of_another_kind_are_refused_in_one_sentence(
             weights.write_bytes(content)
         open_embedder.cache_clear()
         with pytest.raises(MissingError, match=r"wordllama, .*, does not load \(.*\); .*: jitrl up semantic"):
-            open_embedder("wordllama")
+            open_embedder()
     open_embedder.cache_clear()
 
 

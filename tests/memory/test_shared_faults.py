@@ -16,10 +16,10 @@ from engine import waits
 from engine.errors import BadFile, MissingError
 from engine.games.catalogue import find_game, read_story
 from engine.memory import exchange
-from engine.memory.correct import correct
 from engine.memory.search import Correction
 from engine.memory.shared import outbox, schema
 from engine.memory.shared.memory import SharedMemory
+from engine.memory.upkeep import correct
 from tests.memory.lives import make_episode
 from tests.memory.postgres import Cluster
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from textual._compositor import Compositor
 from textual.pilot import Pilot
 
 from jitrl_tui.app import JitrlApp
@@ -30,7 +31,7 @@ async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 
     while not condition():
         assert time.monotonic() < end, "waited too long; the screen shows:\n" + screen_text(pilot.app)
         await pilot.pause(0.01)
-    await settled(pilot)
+    await still(pilot)
 
 
 async def press(pilot: Pilot, *keys: str) -> None:
@@ -71,12 +72,33 @@ async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
 
 async def settled(pilot: Pilot, seconds: float = STILL_S) -> str:
     """Wait until the screen stands still, and return its text."""
+    await still(pilot, seconds)
+    return screen_text(pilot.app)
+
+
+async def still(pilot: Pilot, seconds: float = STILL_S) -> None:
+    """Wait until the screen stands still: nothing is to be drawn, or its text stays the same."""
     end = time.monotonic() + seconds
-    before, now = "", "x"
-    while before != now and time.monotonic() < end:
+    await pilot.pause(0.04)
+    text = ""
+    while time.monotonic() < end:
+        frames = _unseen_frames
         await pilot.pause(0.04)
-        before, now = now, screen_text(pilot.app)
-    return now
+        if Compositor.render_update is draw_nothing and _unseen_frames == frames:
+            return
+        before, text = text, screen_text(pilot.app)
+        if before == text:
+            return
+
+
+_unseen_frames = 0
+
+
+def draw_nothing(compositor: Compositor, full: bool = False, **_: object) -> None:
+    """Count a frame and forget it. `tests/conftest.py` puts this in the place of `Compositor.render_update`."""
+    global _unseen_frames
+    _unseen_frames += bool(full or compositor._dirty_regions)
+    compositor._dirty_regions.clear()
 
 
 def replay_app(events=None, *, delay: float = 0.0, paused: bool = False) -> tuple[JitrlApp, ReplaySource]:

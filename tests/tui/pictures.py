@@ -149,7 +149,7 @@ def taken(
 
 async def go_to(pilot: Pilot, source: ReplaySource, episode: int, step: int) -> None:
     """Go to the decision of a step, or to the end if there is no later one."""
-    places = [(e.episode, e.decision.step + 1) for e in source._events if isinstance(e, Decided)]
+    places = [(e.episode, e.decision.step + 1) for e in source._items if isinstance(e, Decided)]
     last = source.progress[1] - 1
     at = sum(place <= (episode, step) for place in places) - 1 if places[-1] > (episode, step) else last
     source.seek_to(at / last)

@@ -11,18 +11,21 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from engine.codec import event_to_line
 from engine.environments import profile
 from engine.errors import StorageError, UsageError
 from engine.memory import Memory
+from engine.records import EpisodeEnded
 from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, home_screen
 from jitrl_tui.cli import main
 from jitrl_tui.preferences import used
+from jitrl_tui.runs import session_summary
 from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.runs.replay import ReplaySource
-from jitrl_tui.runs.session_summary import Facts
+from jitrl_tui.runs.session_summary import Facts, facts
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
@@ -84,6 +87,11 @@ class Opened:
 
     def load(self) -> HomeContents:
         return self.offer() if callable(self.offer) else self.offer
+
+    def scores(self, found: HomeContents) -> HomeContents:
+        return found
+
+    complete = scores
 
     def go_on(self, saved: sessions.SavedSession) -> WatchScreen:
         self.sessions.append(saved)
@@ -216,9 +224,8 @@ def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_tak
 
     async def go(pilot, app):
         text = await settled(pilot)
-        (line,) = [line for line in text.splitlines() if "zork1" in line and "gemini" in line]
+        (line,) = [line for line in text.splitlines() if "zork1" in line and "4/9" in line]
         assert "gemini/gone" in line
-        assert "4/9" in line
         assert "21/22.0/35" in line
         assert "manor" not in text  # it is finished
         assert "Press Enter to go on where this session stood." in text
@@ -382,7 +389,7 @@ def test_a_stored_session_is_found_and_an_unknown_model_leaves_nothing_behind(tm
     recorder.close()
     sessions.create(tmp_path, SessionConfig(game="pantry"), "watch")  # without a step
     home = StoredHome(tmp_path, lambda saved: None)
-    offer = home.load()
+    offer = home.complete(home.load())
     assert [row.saved.name for row in offer.unfinished] == [saved.name]
     assert {row.name for row in offer.games} >= {"pantry", "manor", "feast"}
     assert any(row.name == "web:local-40" for row in offer.web)
@@ -458,7 +465,7 @@ def test_a_race_is_begun_left_and_gone_on_with_from_here(tmp_path):
             await until(pilot, lambda: "Press Enter to go on with this race" in screen_text(app))
 
     asyncio.run(go())
-    (row,) = home.load().races
+    (row,) = home.complete(home.load()).races
     assert (row.game, row.racers, row.finished) == ("pantry", ["static", "jitrl"], False)
 
 
@@ -470,6 +477,28 @@ def test_branches_stand_below_the_session_that_they_come_from(tmp_path):
     found = [(row.saved.name, depth) for row, depth in ordered(rows, "changed")]
     assert found == [(names[1], 0), (names[2], 0), (names[0], 1)]
     assert f"└ {rows[0].saved.config.game}" in session_line(rows[0], 100, 1).plain
+
+
+def test_rows_of_sessions_have_their_scores_as_bars_also_in_a_window_of_80_columns(tmp_path):
+    row = sessions_in(tmp_path)[0]
+    known = dataclasses.replace(row, facts=Facts((1.0, 0.0, 4.0), 4.0, begun=True))
+    assert "▃▁█" in session_line(known, 76).plain
+    unread = session_line(dataclasses.replace(row, facts=Facts(begun=True, read=False)), 76).plain
+    assert "…/" in unread  # nothing is said of scores that were not read yet
+
+
+def test_the_scores_of_a_recording_are_found_wherever_a_block_of_it_ends(tmp_path):
+    saved = sessions_in(tmp_path)[0].saved
+    lines = [event_to_line(event, at) + "\n" for at, event in stream.recorded(stream.run(3, 2))]
+    saved.recording.write_text("".join(lines) + '{"event":"EpisodeEnded","score":9')
+    wanted = tuple(event.score for _, event in stream.recorded(stream.run(3, 2)) if isinstance(event, EpisodeEnded))
+    for size in (7, 1000, 1 << 16):
+        session_summary._BLOCK = size
+        try:
+            assert facts(saved.recording).scores == wanted
+        finally:
+            session_summary._BLOCK = 64 * 1024
+    assert facts(saved.recording, scores=False) == Facts((), None, True, saved.recording.stat().st_mtime, read=False)
 
 
 @pytest.fixture(scope="module")

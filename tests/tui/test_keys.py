@@ -5,24 +5,39 @@ from __future__ import annotations
 import asyncio
 import importlib
 import pkgutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widget import Widget
 
 import jitrl_tui.screens
+from engine.session.compare import Comparison
+from engine.session.race import Racer, SavedRace
+from engine.session.store import SavedSession
+from engine.settings import SessionConfig
 from jitrl_tui import command_table, keymap
 from jitrl_tui.panes.registry import kinds
+from jitrl_tui.runs.bench_source import BenchInfo
 from jitrl_tui.runs.follower import FollowSource
 from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.screens.bench import BenchScreen
+from jitrl_tui.screens.command_screen import CommandScreen
+from jitrl_tui.screens.compare import CompareScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog
 from jitrl_tui.screens.find import places_of
 from jitrl_tui.screens.follow import FollowScreen
+from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.memory import MemoryScreen
+from jitrl_tui.screens.race import RaceScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.options import Options
 from jitrl_tui.widgets.picker import Picker
 from jitrl_tui.widgets.rows import RowList
+from tests.arena import bench_stream
+from tests.tui.bench_driving import ScriptedBench
 from tests.tui.driving import live_app, settled, until, watch
 
 PARTS: dict[str, list[type[Widget]]] = {
@@ -75,19 +90,34 @@ def test_all_screens_with_a_table_are_looked_at():
     assert {*command_table.COSTS} <= actions
 
 
-@pytest.mark.parametrize("screen", ["watch", "follow"])
-def test_each_command_of_the_tables_is_one_that_the_watch_screen_does(screen):
+@pytest.mark.parametrize("screen", PARTS)
+def test_each_command_of_the_tables_is_one_that_its_screen_does(screen):
     table = keymap.follow(kinds()) if screen == "follow" else keymap.tables(kinds())[screen]
     typed = [one.action for one in command_table.TYPED if one.action] if screen == "watch" else []
-    missing = {action.partition("(")[0] for action in [*(key.action for key in table), *typed]}
-    assert {one for one in missing - known(screen) if not one.startswith("app.")} == set()
+    named = {action.partition("(")[0] for action in [*(key.action for key in table), *typed]}
+    assert {one for one in named - {*made(screen).commands} if not one.startswith("app.")} == set()
 
 
-def known(screen: str) -> set[str]:
-    """Return the names of the commands of a screen of a run."""
-    if screen == "watch":
-        return {*WatchScreen(ReplaySource(lambda: [])).commands}
-    return {*FollowScreen(FollowSource(lambda: None, 1.0)).commands}
+def made(screen: str) -> CommandScreen:
+    """Return a screen that shows nothing yet."""
+    nothing: Any = None
+    plan = [bench_stream.cell("one", "jitrl", ("zork1",))]
+    session = SavedSession("one", Path(), SessionConfig("zork1"), "race")
+    return {
+        "watch": lambda: WatchScreen(ReplaySource(lambda: [])),
+        "follow": lambda: FollowScreen(FollowSource(lambda: None, 1.0)),
+        "home": lambda: HomeScreen(nothing),
+        "bench": lambda: BenchScreen(ScriptedBench(BenchInfo("one", "One", plan, 1), [])),
+        "compare": lambda: CompareScreen(Comparison(nothing, nothing, (), {}, None), ("a", "b")),
+        "race": lambda: RaceScreen(nothing, SavedRace("one", (Racer("a", session),)), Path()),
+        "memory": lambda: MemoryScreen(nothing, "", Path()),
+    }[screen]()
+
+
+@pytest.mark.parametrize("screen", PARTS)
+def test_no_screen_with_a_table_has_actions_beside_it(screen):
+    own = [one for one in type(made(screen)).__mro__ if one.__module__.startswith("jitrl_tui.")]
+    assert [name for one in own for name in vars(one) if name.startswith("action_")] == []
 
 
 def test_a_key_that_closes_a_window_costs_nothing_on_the_watch_screen_below():
@@ -147,3 +177,12 @@ def test_n_after_a_search_goes_to_the_place_before_and_takes_no_step():
 def test_a_running_session_names_each_key_once():
     written = [name for key in keymap.turning(keymap.watch(kinds()), "β") for name in key.written.split()]
     assert [name for name in set(written) if written.count(name) > 1] == []
+
+
+def test_the_page_of_the_docs_has_each_key_of_each_screen_with_the_name_that_the_config_file_knows():
+    tables = keymap.tables(kinds())
+    text = keymap.page(tables)
+    named = {f"{screen}.{key.name}" for screen, keys in tables.items() for key in keys}
+    assert {line.split("`")[-2] for line in text.splitlines() if line.startswith("| `")} == named
+    assert keymap.mistakes(tables, dict.fromkeys(named, "f9")) != []  # all are known names: only the key is refused
+    assert not any("there is no action" in line for line in keymap.mistakes(tables, dict.fromkeys(named, "f9")))

@@ -47,8 +47,11 @@ def test_clicks_lead_to_the_explanation_the_row_the_episode_and_the_place():
         async with app.run_test(size=(200, 60)) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: len(screen.view.scores) == 3)
-            await pilot.click(offset=found(app, "candidates", screen.choice.decision.action))
+            decision = screen.choice.decision
+            other = next(one.action for one in decision.candidates if one.action != decision.action)
+            await pilot.click(offset=found(app, "candidates", other))
             await until(pilot, lambda: app.screen is not screen)
+            assert f": {other}" in await settled(pilot)  # the one that was clicked, not the first
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is screen)
 

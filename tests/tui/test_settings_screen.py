@@ -167,6 +167,7 @@ def test_the_palette_does_what_keys_do():
             await until(pilot, lambda: "less time between steps" in screen_text(app))
             listed = [line for line in screen_text(app).splitlines() if "pause before" in line or "overrule: " in line]
             assert "space  pause before" in listed[0]
+            assert len(listed) == 1  # nothing can be overruled in a recording
             assert "Maximize" not in screen_text(app)
 
     asyncio.run(go())

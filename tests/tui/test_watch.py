@@ -484,3 +484,24 @@ def test_overruling_before_the_first_decision_says_that_there_is_none():
             await until(pilot, lambda: "There is no decision yet" in screen_text(app))
 
     drive(go())
+
+
+def test_a_decision_that_comes_while_the_window_is_laid_out_is_in_its_sentence_too(monkeypatch):
+    usual = OverruleDialog.compose
+
+    def compose(dialog):
+        yield from usual(dialog)
+        dialog.show(decision)
+
+    async def go():
+        app, _ = live_app([])
+        async with app.run_test(size=LARGE) as pilot:
+            app.push_screen(OverruleDialog(None))
+            await until(pilot, lambda: isinstance(app.screen, OverruleDialog))
+            text = await settled(pilot)
+            assert f"The agent wants to: {decision.action}" in text
+            assert "There is no decision yet" not in text
+
+    decision = next(event.decision for event in stream.run(1, 2) if isinstance(event, Decided))
+    monkeypatch.setattr(OverruleDialog, "compose", compose)
+    drive(go())

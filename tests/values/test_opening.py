@@ -21,11 +21,10 @@ from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.memory import Memory, upkeep
 from engine.memory import learnt as learning
-from engine.memory.copy_scope import copy_until
-from engine.memory.correct import correct
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT
 from engine.memory.search import Correction, Lens
+from engine.memory.upkeep import copy_until, correct
 from engine.memory.view import ScopeView
 from engine.records import Candidate, Episode, Step
 from engine.settings.plan import OpeningNumbers, PlanNumbers

@@ -19,7 +19,6 @@ from engine.web.sites.shop import Shop
 from engine.web.tasks.suites import get, load
 from engine.web.tasks.verdict import Scorer, verified_python
 from tests.web.solving import HOW, borrow, built, solutions, trial
-from tests.web.write_shop_tasks import files
 
 SAVES = saves_folder()
 needs_shop = pytest.mark.skipif(bool(Shop().missing(SAVES)) or not built("shop", SAVES), reason=HOW)
@@ -163,6 +162,8 @@ def test_the_shops_pages_ask_for_nothing_from_elsewhere(shop: Sites, site: str, 
 
 def test_the_tasks_are_those_that_the_data_give() -> None:
     """After a change of the data: python -m tests.web.write_shop_tasks."""
+    from tests.web.write_shop_tasks import files  # makes the whole shop
+
     for path, text in files().items():
         assert path.read_text() == text
     for site in ("shopping", "shopping_admin"):

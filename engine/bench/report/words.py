@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.bench.manifest import FINISHED
-from engine.bench.measures import Measure, measure
+from engine.bench.measures import CONFIDENCE, RESAMPLES, Measure, measure
 from engine.bench.report.results import ArmRow, Results, TaskColumn
 from engine.bench.report.shapes import Words
-from engine.bench.statistics import CONFIDENCE, RESAMPLES
 from engine.limits import is_number
 
 _PROTOCOLS = {

@@ -325,7 +325,7 @@ class ModelClient:
         return self._gateway.completion(
             seconds,
             model=self._target,
-            timeout=seconds,
+            timeout=self._limits.deadline_s,  # the same each time: litellm has a client for each, with connections
             num_retries=0,
             max_retries=0,
             drop_params=True,

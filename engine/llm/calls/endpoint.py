@@ -6,8 +6,6 @@ request that is refused with the name of a parameter is sent again without it. I
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 import re
 import threading
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.disk import private_folder, read_text, write_private
+from engine.disk import cache_json, cached_json
 
 FILE = "endpoints.json"
 MOST = 200
@@ -228,14 +226,10 @@ def _number(patterns: Iterable[str], text: str) -> int:
 
 def _entries(folder: Path | None) -> dict[str, Any]:
     """Return what is remembered, by identity, without what has expired; {} if the file cannot be read."""
-    read: Any = None
-    if folder is not None:
-        with contextlib.suppress(OSError, ValueError, RecursionError):
-            read = json.loads(read_text(folder / FILE))
     now = time.time()
     return {
         identity: entry
-        for identity, entry in (read.items() if isinstance(read, dict) else ())
+        for identity, entry in (cached_json(folder / FILE) if folder is not None else {}).items()
         if isinstance(entry, dict) and isinstance(at := entry.get("at"), (int, float)) and 0 <= now - at < KEPT_S
     }
 
@@ -251,6 +245,4 @@ def _remember(folder: Path, identity: str, changes: Mapping[str, Change]) -> Non
     known = _entries(folder)
     known.pop(identity, None)
     known[identity] = {"changes": dict(changes), "at": time.time()}
-    with contextlib.suppress(OSError):
-        private_folder(folder)
-        write_private(folder / FILE, json.dumps(dict([*known.items()][-MOST:]), indent=1))
+    cache_json(folder / FILE, dict([*known.items()][-MOST:]))

@@ -6,8 +6,6 @@ model is asked again.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 import time
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.disk import private_folder, read_text, write_private
+from engine.disk import cache_json, cached_json
 from engine.llm.calls.client import ModelClient
 from engine.llm.calls.client_factory import open_client
 from engine.llm.calls.inquiry import ProbeResult, reach
@@ -95,13 +93,8 @@ def probe(name: str, cache: Path | None, told: Callable[[str], None]) -> ProbeRe
 
 def load(cache: Path | None, clock: Callable[[], float] = time.time) -> dict[str, Probe]:
     """Return the stored results that have not expired, by `ModelClient.identity`; {} if the file cannot be read."""
-    if cache is None:
-        return {}
-    found: Any = None
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = json.loads(read_text(cache / FILE))
-    items = found.items() if isinstance(found, dict) else ()
-    probes = {name: probe for name, value in items if (probe := _probe(value)) is not None}
+    items = cached_json(cache / FILE) if cache is not None else {}
+    probes = {name: probe for name, value in items.items() if (probe := _probe(value)) is not None}
     now = clock()
     return {name: probe for name, probe in probes.items() if 0 <= now - probe.at < KEPT_S}
 
@@ -110,10 +103,7 @@ def remember(cache: Path, identity: str, found: Probe, clock: Callable[[], float
     """Store a result. Errors of the disk are ignored."""
     probes = load(cache, clock) | {identity: found}
     latest = sorted(probes, key=lambda name: probes[name].at)[-MOST:]
-    text = json.dumps({name: asdict(probes[name]) for name in latest}, indent=1)
-    with contextlib.suppress(OSError):
-        private_folder(cache)
-        write_private(cache / FILE, text)
+    cache_json(cache / FILE, {name: asdict(probes[name]) for name in latest})
 
 
 def _probe(value: Any) -> Probe | None:

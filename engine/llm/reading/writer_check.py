@@ -7,7 +7,6 @@ these, rules would replace it at every step. So it is tested once, before anythi
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from engine.disk import private_folder, read_text, write_private
+from engine.disk import cache_json, cached_json
 from engine.errors import ModelError
 from engine.llm.model import Model, Question
 from engine.llm.prompts import Folder
@@ -107,13 +106,13 @@ def why_not(
         MissingError: The network or a key is missing.
     """
     key = f"{model.name} {test.purpose} {test.prompts.digest(test.purpose)}"
-    known = _load(cache)
+    known = cached_json(cache / FILE) if cache is not None else {}
     entry = known.get(key)
     if isinstance(entry, dict) and clock() - float(entry.get("at", 0.0)) < KEPT_S:
         return "" if entry.get("can") else FAILED.format(model.name)
     answered, problem = _tested(model, test)
     if cache is not None and answered:
-        _save(cache, {**known, key: {"can": not problem, "at": clock()}})
+        cache_json(cache / FILE, {**known, key: {"can": not problem, "at": clock()}})
     return problem
 
 
@@ -140,19 +139,3 @@ def ranks(text: str, *, best: int, worst: int, steps: int) -> bool:
     """Return whether a judgement has a score for each step, and a higher one for step `best` than for step `worst`."""
     scores = {t: score for t, _, score, _ in parse.scores(text)}
     return all(t in scores for t in range(steps)) and scores[best] > scores[worst]
-
-
-def _load(cache: Path | None) -> dict[str, Any]:
-    if cache is not None:
-        with contextlib.suppress(OSError, ValueError):
-            known = json.loads(read_text(cache / FILE))
-            if isinstance(known, dict):
-                return known
-    return {}
-
-
-def _save(cache: Path, known: Mapping[str, Any]) -> None:
-    """Store the results. If they cannot be written, the test is repeated the next time."""
-    with contextlib.suppress(OSError):
-        private_folder(cache)
-        write_private(cache / FILE, json.dumps(known, indent=1))

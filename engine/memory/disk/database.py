@@ -10,10 +10,8 @@ processes may share one journal: each call first reads what other processes wrot
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +95,14 @@ class JournalTable(Table):
     def _update_table(self, updater: Callable[[Any], None]) -> None:
         journal = self._storage
         with journal.writing():
-            view = _Editable(journal, self.name)
-            updater(view)
-            changes = view.changes()
+            documents = {doc_id: journal.document(self.name, doc_id) for doc_id in journal.ids(self.name)}
+            before = {doc_id: repr(document) for doc_id, document in documents.items()}  # they are changed in place
+            updater(documents)
+            changes = {
+                doc_id: documents.get(doc_id)
+                for doc_id in before.keys() | documents.keys()
+                if repr(documents.get(doc_id)) != before.get(doc_id)
+            }
             if changes:
                 journal.rewrite({self.name: changes})
 
@@ -175,49 +178,3 @@ class _Lazy(Mapping[str, Mapping[str, Any]]):
                 continue
             if document is not None:
                 yield key, document
-
-
-class _Editable(MutableMapping[int, dict[str, Any]]):
-    """The mapping that TinyDB's update functions edit. A document is read when it is asked for, and then held."""
-
-    def __init__(self, journal: Journal, table: str) -> None:
-        self._read = partial(journal.document, table)
-        self._stored = journal.ids(table)
-        self._held: dict[int, dict[str, Any] | None] = dict.fromkeys(self._stored)
-
-    def __getitem__(self, key: int) -> dict[str, Any]:
-        held = self._held[key]
-        if held is None:
-            held = self._held[key] = self._read(key)
-        if held is None:
-            raise KeyError(key)
-        return held
-
-    def __setitem__(self, key: int, value: Mapping[str, Any]) -> None:
-        self._held[key] = dict(value)
-
-    def __delitem__(self, key: int) -> None:
-        del self._held[key]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._held)
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def clear(self) -> None:
-        """Remove all documents without reading them."""
-        self._held.clear()
-
-    def changes(self) -> dict[int, dict[str, Any] | None]:
-        """Return the changed documents by id, None for each that was removed."""
-        changed: dict[int, dict[str, Any] | None] = {
-            key: held
-            for key, held in self._held.items()
-            if held is not None and _canonical(held) != _canonical(self._read(key))
-        }
-        return {**changed, **{key: None for key in self._stored if key not in self._held}}
-
-
-def _canonical(document: Mapping[str, Any] | None) -> str:
-    return json.dumps(document, ensure_ascii=False, allow_nan=True, default=repr)

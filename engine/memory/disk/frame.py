@@ -1,4 +1,4 @@
-"""Encoding of one journal line with its checksums.
+"""The lines of a journal: a header, then documents. Each has checksums.
 
 A line is `crc32 blake2b payload newline`. Both checksums have eight hexadecimal digits; single spaces separate the
 parts. The payload is JSON without raw newlines. A line whose CRC is wrong is lost. The digest is there for earlier
@@ -7,11 +7,25 @@ versions of jitrl, which looked at it.
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
 import zlib
+from collections.abc import Mapping
 from hashlib import blake2b
+from pathlib import Path
+from typing import Any
 
+from engine import limits
+from engine.errors import BadFile, StorageError
+
+FORMAT = "jitrl-journal"
+SCHEMA = 1
+"""Version of the documents."""
 PREFIX = 18
 """Bytes before the payload: both checksums and their spaces."""
+_GENERATION = re.compile("[0-9a-zA-Z]{0,64}")
+"""Names of files are made of it."""
 
 
 def encode(payload: bytes) -> bytes:
@@ -26,3 +40,87 @@ def decode(line: bytes) -> bytes | None:
         return None
     payload = line[PREFIX:]
     return payload if b"%08x" % zlib.crc32(payload) == line[:8] else None
+
+
+def parsed(line: bytes) -> Any:
+    """Return the value of a line, with or without its newline; None if the line is damaged.
+
+    Raises:
+        BadFile: Its payload is no JSON within the limits.
+    """
+    return limits.parsed(decode(line.removesuffix(b"\n")) or b"null")
+
+
+def json_bytes(data: Any) -> bytes:
+    """Return a value as JSON for a payload.
+
+    Raises:
+        BadFile: It cannot be written as JSON.
+        StorageError: It is too large.
+    """
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadFile(f"this cannot be stored: {error}") from None
+    found = text.encode("utf-8", "replace")
+    if len(found) > limits.LINE:
+        raise StorageError(
+            f"an episode of {len(found) >> 20} MB is too large for memory (limit: {limits.LINE >> 20} MB)"
+        )
+    return found
+
+
+def header_line(
+    about: Mapping[str, Any], next_ids: Mapping[str, int], created: float, generation: str | None = None
+) -> bytes:
+    """Return the first line of a journal.
+
+    Args:
+        about: What the owner of the journal says of it.
+        next_ids: By table: the id of the next new document.
+        created: Unix time, seconds.
+        generation: Identifier of the contents; by default a new one.
+    """
+    return encode(json_bytes({
+        "format": FORMAT, "schema": SCHEMA, "generation": generation or secrets.token_hex(8),
+        "created": created, "next_ids": dict(next_ids), "about": dict(about),
+    }))  # fmt: skip
+
+
+def document_line(table: str, doc_id: int, document: Mapping[str, Any]) -> bytes:
+    """Return the line that holds a document; raises as `json_bytes`."""
+    return encode(json_bytes({"table": table, "put": {doc_id: document}}))
+
+
+def parsed_header(payload: bytes) -> dict[str, Any] | None:
+    """Return the header that a payload holds, its fields in the form they should have; None if it holds none."""
+    try:
+        header = limits.parsed(payload)
+        limits.check_json(header, "a header")
+    except BadFile:
+        return None
+    if not isinstance(header, dict) or header.get("format") != FORMAT or not limits.is_whole(header.get("schema")):
+        return None
+    generation = header.setdefault("generation", "")
+    if not isinstance(generation, str) or not _GENERATION.fullmatch(generation):
+        return None
+    about, ids = header.setdefault("about", {}), header.setdefault("next_ids", {})
+    if not isinstance(about, dict) or not isinstance(ids, dict):
+        return None
+    return header if all(limits.is_whole(number) and number > 0 for number in ids.values()) else None
+
+
+def check_schema(header: Mapping[str, Any], path: Path) -> None:
+    """Make sure that this program reads documents of a header's schema.
+
+    Raises:
+        BadFile: It is a newer one, or one that is no longer known.
+    """
+    version = header["schema"]
+    if version > SCHEMA:
+        raise BadFile(
+            f"{path} was written by a newer jitrl (schema {version}, this one knows up to {SCHEMA}); "
+            "it is left as it is. Update jitrl to use it"
+        )
+    if version < SCHEMA:
+        raise BadFile(f"{path} has schema {version}, which this jitrl can no longer read")

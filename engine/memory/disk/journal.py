@@ -10,8 +10,6 @@ written. Then it appends with one write and fsync, or replaces the file. Readers
 from __future__ import annotations
 
 import contextlib
-import json
-import secrets
 import threading
 import time
 from collections import Counter
@@ -25,7 +23,6 @@ from engine import limits
 from engine.errors import BadFile, StorageError
 from engine.limits import LINE
 from engine.memory.disk import files, frame
-from engine.memory.disk.header import FORMAT, SCHEMA
 from engine.memory.disk.reader import Document, JournalReader, LineSpan, Listener, Resume
 
 Changes = Mapping[str, Mapping[int, Document | None]]
@@ -257,15 +254,8 @@ class Journal(Storage):
     def _new_header(self, next_ids: Mapping[str, int]) -> bytes:
         header = self._reader.header
         about = dict(self._listener.about()) if self._listener is not None else {}
-        fields = {
-            "format": FORMAT,
-            "schema": SCHEMA,
-            "generation": secrets.token_hex(8),
-            "created": header.get("created", round(self._clock(), 3)),
-            "next_ids": dict(next_ids),
-            "about": {**self._about, **header.get("about", {}), **about},
-        }
-        line = frame.encode(_json(fields))
+        about = {**self._about, **header.get("about", {}), **about}
+        line = frame.header_line(about, next_ids, header.get("created", round(self._clock(), 3)))
         if len(line) > limits.HEADER:
             raise BadFile(f"{self.path} has too many tables to be written anew; it is left as it is")
         return line
@@ -300,21 +290,8 @@ class Journal(Storage):
         )
 
 
-def _json(data: Any) -> bytes:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
-
-
 def _encoded(table: str, doc_id: int, document: Document) -> bytes:
     """Return the line that holds a document."""
     if not limits.is_text(table, limits.NAME) or not limits.is_count(doc_id):
         raise BadFile("this cannot be stored: the number of a document or the name of its table is too large")
-    try:
-        line = frame.encode(_json({"table": table, "put": {doc_id: document}}))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise BadFile(f"this cannot be stored: {error}") from None
-    if len(line) > LINE:
-        raise StorageError(
-            f"an episode of {len(line) >> 20} MB is too large for memory (limit: {LINE >> 20} MB)"
-        )
-    return line
+    return frame.document_line(table, doc_id, document)

@@ -13,7 +13,6 @@ from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import frame
-from engine.memory.disk.header import check_schema, parsed_header
 
 _BLOCK = 4 << 20
 
@@ -281,13 +280,13 @@ class JournalReader:
     def _read_header(self, fd: int) -> tuple[dict[str, Any], int]:
         """Return the header, and the offset of the line after it."""
         line, newline, _ = self._bytes(fd, limits.HEADER, 0).partition(b"\n")
-        header = parsed_header((newline and frame.decode(line)) or b"null")
+        header = frame.parsed_header((newline and frame.decode(line)) or b"null")
         if header is None:
             raise BadFile(
                 f"{self.path} is no jitrl memory, or its first line is damaged; it is left as it is. "
                 f"`{self._recovery}` reads what can be found in it; move it away to begin a new memory"
             )
-        check_schema(header, self.path)
+        frame.check_schema(header, self.path)
         return header, len(line) + 1
 
     def _bytes(self, fd: int, size: int, offset: int) -> bytes:

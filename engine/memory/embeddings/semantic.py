@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +23,10 @@ from engine.errors import UsageError
 from engine.memory.embeddings.embedding import Embedder
 from engine.memory.embeddings.vectors import Asked, TextVectors
 from engine.memory.exact.entries import NOTHING, Entries
-from engine.memory.exact.retrieval import order, select
-from engine.memory.hits import Hits
+from engine.memory.exact.retrieval import Hits, order, select
 from engine.memory.scope import Scope
 from engine.memory.search import NeighbourSearch
-from engine.records import Episode, Neighbour, State
+from engine.records import Neighbour, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,14 +94,6 @@ class SemanticMemory:
             return matching.best(k, least=r, overlap=0.0)
 
         return self._scope.found(state, find, search)
-
-    def episodes(self) -> Iterator[Episode]:
-        """Yield the episodes, oldest first."""
-        return self._scope.episodes()
-
-    def entered(self) -> Iterator[tuple[int, Episode]]:
-        """Yield the episodes, oldest first, each with the entry number of its step 0."""
-        return self._scope.entered()
 
     def counts(self) -> dict[str, int]:
         """Return the number of distinct texts that are embedded."""

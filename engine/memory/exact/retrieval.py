@@ -3,7 +3,8 @@
     similarity = (1 - w) J(state, s) + w J(history, h)
 
 The sketches of a step's token sets give an upper bound of its similarity. The steps with the highest bounds are
-compared first. All steps whose bound is below the k-th best similarity found there are skipped.
+compared first. All steps whose bound is below the k-th best similarity found there are skipped. The rows that are found
+become neighbours, with what persons corrected.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ import heapq
 import itertools
 import operator
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.index import TokenQuery
+from engine.memory.search import Correction, NeighbourSearch
+from engine.records import Neighbour, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int32]
     Floats = NDArray[np.float64]
+
 
 _SLACK = 1e-9
 _LEAST = 0.3
@@ -76,81 +80,58 @@ def nearest(
         bound = known = entries.states.compare_all(query)
     if weight > 0:
         other = entries.histories.query(history)
-        groups: _Pairs | _States = _Pairs(entries, query, other, states, bound, known, weight, floor)
+        candidates = _pairs(entries, query, other, states, bound, known, weight, floor)
     else:
-        groups = _States(entries, query, states, bound, known, floor)
-    return groups.best(k, r, keep_above, returns)
+        candidates = _states(entries, query, states, bound, known, floor)
+    return select(*candidates, k, r, keep_above, returns)
 
 
-class _States:
-    """Candidate states. Each stands for all rows with this state."""
-
-    def __init__(
-        self, entries: Entries, query: TokenQuery, states: Ints, bound: Floats, known: Floats | None, floor: float
-    ) -> None:
-        self._entries = entries
-        self._query = query
-        self._floor = floor
-        newest = np.frombuffer(entries.state_last, np.int32)[states]
-        lived = newest != NOTHING  # a state that was only the last of its episodes has no step
-        self._states, self._newest, self._bound = states[lived], newest[lived], bound[lived]
-        self._exact = known is not None
-
-    def best(
-        self, k: int, r: float, keep_above: float, returns: array[float] | None
-    ) -> list[tuple[int, float]]:
-        """Return the best k rows of similarity r or more."""
-        older = self._entries.columns["older_state"]
-        return select(self._bound, self._newest, self._score, older, k, r, keep_above, returns)
-
-    def _score(self, chosen: NDArray[np.int64]) -> Floats:
-        if self._exact:
-            known: Floats = self._bound[chosen]
-            return _above(known, known, self._floor)
-        exact = self._entries.states.compare(self._query, self._states[chosen])
-        return _above(exact, exact, self._floor)
+Candidates = tuple["Floats", "Ints", "Callable[[NDArray[np.int64]], Floats]", "array[int]"]
+"""Groups of equal rows: `bound`, `newest`, `score` and `older` as `select` takes them."""
 
 
-class _Pairs:
-    """Candidate pairs of state and history. Each stands for all rows with both."""
+def _states(
+    entries: Entries, query: TokenQuery, states: Ints, bound: Floats, known: Floats | None, floor: float
+) -> Candidates:
+    """Return the candidate states. Each stands for all rows with this state.
 
-    def __init__(
-        self, entries: Entries, query: TokenQuery, other: TokenQuery, states: Ints, bound: Floats, known: Floats | None,
-        weight: float, floor: float,
-    ) -> None:  # fmt: skip
-        self._entries = entries
-        self._query, self._other = query, other
-        self._weight, self._floor = weight, floor
-        self._known = known
-        if known is None:
-            pairs, self._at = entries.pairs_of(states)
-            self._states = states
-        else:  # all states, hence all pairs
-            pairs = np.arange(len(entries.pair_state), dtype=np.int32)
-            self._states, self._at = states, np.array(entries.pair_state, np.int32)
-        self._histories = np.frombuffer(entries.pair_history, np.int32)[pairs]
-        self._newest = np.frombuffer(entries.pair_last, np.int32)[pairs]
-        apart = entries.histories.least_differences(other, self._histories)
-        upper = entries.histories.bound(other, self._histories, apart)
-        self._bound = (1 - weight) * bound[self._at] + weight * upper
+    Args:
+        known: J of every state, where it was computed; None if `bound` has upper bounds.
+    """
+    newest = np.frombuffer(entries.state_last, np.int32)[states]
+    lived = newest != NOTHING  # a state that was only the last of its episodes has no step
+    states, newest, bound = states[lived], newest[lived], bound[lived]
 
-    def best(
-        self, k: int, r: float, keep_above: float, returns: array[float] | None
-    ) -> list[tuple[int, float]]:
-        """Return the best k rows of similarity r or more."""
-        older = self._entries.columns["older_pair"]
-        return select(self._bound, self._newest, self._score, older, k, r, keep_above, returns)
+    def score(chosen: NDArray[np.int64]) -> Floats:
+        exact = bound[chosen] if known is not None else entries.states.compare(query, states[chosen])
+        return _above(exact, exact, floor)
 
-    def _score(self, chosen: NDArray[np.int64]) -> Floats:
-        entries, weight = self._entries, self._weight
-        at, histories = self._at[chosen], self._histories[chosen]
-        if self._known is not None:
-            state_part = self._known[at]
+    return bound, newest, score, entries.columns["older_state"]
+
+
+def _pairs(
+    entries: Entries, query: TokenQuery, other: TokenQuery, states: Ints, bound: Floats, known: Floats | None,
+    weight: float, floor: float,
+) -> Candidates:  # fmt: skip
+    """Return the candidate pairs of state and history. Each stands for all rows with both."""
+    if known is None:
+        pairs, at = entries.pairs_of(states)
+    else:  # all states, hence all pairs
+        pairs, at = np.arange(len(entries.pair_state), dtype=np.int32), np.array(entries.pair_state, np.int32)
+    histories = np.frombuffer(entries.pair_history, np.int32)[pairs]
+    apart = entries.histories.least_differences(other, histories)
+    upper = entries.histories.bound(other, histories, apart)
+
+    def score(chosen: NDArray[np.int64]) -> Floats:
+        if known is not None:
+            of_state = known[at[chosen]]
         else:
-            state_part = _once_each(entries.states.compare, self._query, self._states[at])
-        history_part = _once_each(entries.histories.compare, self._other, histories)
-        score: Floats = (1 - weight) * state_part + weight * history_part
-        return _above(score, state_part, self._floor)
+            of_state = _once_each(entries.states.compare, query, states[at[chosen]])
+        of_history = _once_each(entries.histories.compare, other, histories[chosen])
+        return _above((1 - weight) * of_state + weight * of_history, of_state, floor)
+
+    newest = np.frombuffer(entries.pair_last, np.int32)[pairs]
+    return (1 - weight) * bound[at] + weight * upper, newest, score, entries.columns["older_pair"]
 
 
 def _above(score: Floats, states: Floats, floor: float) -> Floats:
@@ -261,3 +242,76 @@ def _chain(row: int, older: array[int]) -> Iterator[int]:
     while row != NOTHING:
         yield row
         row = older[row]
+
+
+Hits = list[tuple[int, float]]
+"""(row, similarity) pairs, best first."""
+Corrections = Mapping[int, Correction]
+"""What persons corrected, by entry number."""
+
+
+def closest(entries: Entries, state: State, search: NeighbourSearch, corrections: Corrections) -> Hits:
+    """Return the rows that are most similar to a state; pinned ones come besides the k."""
+    pinned = {
+        row for entry, one in corrections.items() if one.pinned and (row := entries.row(entry)) is not None
+    }
+    found = nearest(
+        entries, state.tokens, state.history_tokens,
+        k=len(entries) if pinned else search.k,
+        r=search.r, weight=search.history_weight, floor=search.state_floor,
+        keep_above=search.keep_above,
+        returns=returns(entries, search, corrections) if search.ties == "return" else None,
+    )  # fmt: skip
+    if not pinned:
+        return found
+    close = search.keep_above if search.keep_above > 0 else 2.0
+    return [
+        (row, similarity) for n, (row, similarity) in enumerate(found)
+        if n < search.k or similarity >= close or row in pinned
+    ]  # fmt: skip
+
+
+def returns(entries: Entries, search: NeighbourSearch, corrections: Corrections) -> array[float]:
+    """Return the return of every row, with corrections."""
+    found = entries.returns(search.gamma, search.zero_rewards == "own")
+    changed = {
+        row: one.g for entry, one in corrections.items()
+        if one.g is not None and (row := entries.row(entry)) is not None
+    }  # fmt: skip
+    if changed:
+        found = found[:]
+        for row, g in changed.items():
+            found[row] = g
+    return found
+
+
+def neighbours(
+    hits: Hits, entries: Entries, search: NeighbourSearch, corrections: Corrections, text: Callable[[int], str]
+) -> tuple[Neighbour, ...]:
+    """Return the steps at these rows, as far as the lens of the search shows them.
+
+    Args:
+        text: Returns the text of a row's state.
+    """
+    columns, g = entries.columns, entries.returns(search.gamma, search.zero_rewards == "own")
+    found = list[Neighbour]()
+    for row, similarity in hits:
+        episode = columns["episode"][row]
+        step = row - entries.start[episode]
+        entry = entries.first[episode] + step
+        if search.lens.hides(entry):
+            continue
+        known = corrections.get(entry)
+        found.append(
+            Neighbour(
+                entry=entry,
+                similarity=similarity,
+                action=entries.actions[columns["action"][row]],
+                g=g[row] if known is None or known.g is None else known.g,
+                episode=entries.numbers[episode],
+                step=step,
+                state=text(row),
+                provenance=entries.provenances[columns["provenance"][row]],
+            )
+        )
+    return tuple(found)

@@ -7,7 +7,6 @@ Pickle is not used.
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
@@ -49,7 +47,7 @@ def save(path: Path, entries: Entries, position: Position, episodes: str, kept: 
         crc = zlib.crc32(part.data.cast("B") if part.size else b"", crc)
     contents = [[name, part.dtype.str, len(part)] for name, part in zip(arrays, parts, strict=True)]
     head = {"format": FORMAT, "version": VERSION, "crc": crc, "arrays": contents, "meta": dict(meta)}
-    line = frame.encode(json.dumps(head, separators=(",", ":")).encode())
+    line = frame.encode(frame.json_bytes(head))
     files.replace_file(
         path, (bytes(line), *(part.tobytes() for part in parts)), durable=False
     )  # not synced: `load` finds an incomplete file by its CRC
@@ -63,8 +61,7 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         return None
     with os.fdopen(fd, "rb") as file:
         try:
-            payload = frame.decode(file.readline(1 << 22).removesuffix(b"\n"))
-            head = limits.parsed(payload or b"null")
+            head = frame.parsed(file.readline(1 << 22))
             if head["format"] != FORMAT or head["version"] != VERSION:
                 return None
             body = np.fromfile(file, np.uint8)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import limits
 from engine.errors import BadFile, StorageError, UsageError
-from engine.memory.shared.counters import COLUMNS, Counters, read_counters
-from engine.memory.shared.rows import Logged, LogRow, Stored, old_row
+from engine.memory.shared.rows import COLUMNS, Counters, Logged, LogRow, Stored, old_row, read_counters
 from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
 
 if TYPE_CHECKING:

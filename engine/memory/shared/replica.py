@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +24,11 @@ from engine import limits
 from engine.disk import read_bytes
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import files, frame
-from engine.memory.disk.header import FORMAT, SCHEMA
 from engine.memory.disk.journal import Changes, Journal
 from engine.memory.disk.reader import Document, Listener
 from engine.memory.scope import LEARNT, SNAPSHOT
-from engine.memory.shared.counters import Counters
 from engine.memory.shared.log import Log, Transaction
-from engine.memory.shared.rows import Logged, Stored
+from engine.memory.shared.rows import Counters, Logged, Stored
 from engine.memory.shared.server import Away
 
 CURSOR = "cursor"
@@ -317,24 +314,17 @@ def write_journal(
     latest = (0, b"")
     header = counters.header
     about = {"scope": scope, **header.get("about", {})}
-    first_line = {
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "generation": secrets.token_hex(8),
-        "created": header.get("created", round(time.time(), 3)),
-        "next_ids": counters.next_ids,
-        "about": {**about, "next_entry": counters.next_entry, "next_number": counters.next_number},
-    }
+    about |= {"next_entry": counters.next_entry, "next_number": counters.next_number}
 
     def lines() -> Iterator[bytes]:
         nonlocal latest
-        yield frame.encode(_json(first_line))
+        yield frame.header_line(about, counters.next_ids, header.get("created", round(time.time(), 3)))
         room = limits.LINE
         for row in rows:
             latest = max(latest, (row.seq, row.key or b""))
             document = _document(row, tell)
             if document is not None:
-                line = frame.encode(_json({"table": row.table, "put": {row.doc: document}}))
+                line = frame.document_line(row.table, row.doc, document)
                 room += _MOST_GROWTH * len(row.payload or b"") - len(line)
                 if room < 0:
                     raise BadFile(f"the rows of {scope} up to row {row.seq} take more of the disk than can be right")
@@ -350,7 +340,3 @@ def _document(row: Logged, tell: Callable[[str], None]) -> Document | None:
     except BadFile as error:
         tell(f"{error}; it was left out")
         return None
-
-
-def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")

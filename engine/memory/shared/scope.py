@@ -12,7 +12,7 @@ from engine.codec import to_plain
 from engine.memory.disk import document as documents
 from engine.memory.disk import files
 from engine.memory.disk.files import JOURNAL
-from engine.memory.hits import Hits
+from engine.memory.exact.retrieval import Hits
 from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.scope import _SNAPSHOT_ROWS, TABLE, Scope
@@ -78,9 +78,7 @@ class SharedScope(Scope):
         fresh: dict[str, dict[str, Any]] = {}
         for episode in self._cleaned(episodes):
             if not self.knows(episode.uid) and episode.uid not in fresh:
-                document = documents.to_document(episode, 0) | {"scope": self.name}
-                documents.check(document)
-                fresh[episode.uid] = document
+                fresh[episode.uid] = documents.to_document(episode, 0) | {"scope": self.name}
         if not fresh:
             return 0
         stored = self._outbox.send(self.name, [new_row(TABLE, document) for document in fresh.values()])

@@ -12,9 +12,8 @@ from engine.memory.disk import files
 from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.reader import Document
 from engine.memory.scope import Scope
-from engine.memory.shared.counters import Counters
 from engine.memory.shared.replica import write_journal
-from engine.memory.shared.rows import Logged
+from engine.memory.shared.rows import Counters, Logged
 from engine.paths import ensure_folder, slug
 
 if TYPE_CHECKING:

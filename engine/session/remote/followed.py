@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from engine.codec import event_from_line
 from engine.disk import shown
@@ -15,49 +15,6 @@ from engine.session.remote import commands, presence
 from engine.session.remote.commands import RemoteCommand
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import Liveness, Presence
-
-
-class Followed(Protocol):
-    """A session that is followed, wherever it is played."""
-
-    @property
-    def restarted(self) -> bool:
-        """Whether the last call of `new` began at the beginning of the recording again."""
-        ...
-
-    @property
-    def more(self) -> bool:
-        """Whether there are more events that can be read at once."""
-        ...
-
-    def new(self) -> Sequence[Event]:
-        """Return the events that were not returned yet, oldest first.
-
-        Raises:
-            BadFile: The recording is damaged, or none, or of a newer version.
-        """
-        ...
-
-    def sign(self) -> Presence | None:
-        """Return the latest sign of life, None if there is none."""
-        ...
-
-    def lives(self) -> bool:
-        """Return whether the session is being played."""
-        ...
-
-    def send(self, command: RemoteCommand) -> None:
-        """Give a command.
-
-        Raises:
-            UsageError: The session takes no commands.
-            StorageError: It cannot be given; the sentence says why.
-        """
-        ...
-
-    def close(self) -> None:
-        """Free what is open."""
-        ...
 
 
 class RecordedEvents:
@@ -98,50 +55,83 @@ class RecordedEvents:
         return found
 
 
-class FolderSession:
-    """A session whose folder this machine sees; see `Followed`.
+class Followed(ABC):
+    """A session that is followed, wherever it is played.
 
     Args:
-        folder: Its folder.
+        name: What its recording is called in messages.
+
+    Attributes:
+        restarted: Whether the last call of `new` began at the beginning of the recording again.
+        more: Whether there are more events that can be read at once.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        file = folder / recording.FILE_NAME
-        self._lines = GrowingLines(file)
-        self._events = RecordedEvents(shown(file))
+    def __init__(self, name: str) -> None:
+        self.restarted = self.more = False
+        self._events = RecordedEvents(name)
         self._liveness = Liveness()
 
-    @property
-    def restarted(self) -> bool:
-        """Whether the last call of `new` began at the beginning of the recording again."""
-        return self._lines.restarted
+    def new(self) -> Sequence[Event]:
+        """Return the events that were not returned yet, oldest first.
 
-    @property
-    def more(self) -> bool:
-        """Whether there are more events that can be read at once."""
-        return self._lines.more
-
-    def new(self) -> list[Event]:
-        """Return the events that were not returned yet."""
-        lines = self._lines.new()
+        Raises:
+            BadFile: The recording is damaged, or none, or of a newer version.
+        """
+        self.restarted = self.more = False
+        lines = self._further()
         return self._events.of(lines, again=self.restarted)
-
-    def sign(self) -> Presence | None:
-        """Return the latest sign of life, None if there is none."""
-        return presence.read(self._folder)
 
     def lives(self) -> bool:
         """Return whether the session is being played."""
         sign = self.sign()
         return self._liveness.lives(sign.place if sign else None, sign.at if sign else 0.0)
 
+    @abstractmethod
+    def sign(self) -> Presence | None:
+        """Return the latest sign of life, None if there is none."""
+
+    @abstractmethod
+    def send(self, command: RemoteCommand) -> None:
+        """Give a command.
+
+        Raises:
+            UsageError: The session takes no commands.
+            StorageError: It cannot be given; the sentence says why.
+        """
+
+    @abstractmethod
+    def _further(self) -> Sequence[bytes]:
+        """Return further lines of the recording, and set `restarted` and `more`."""
+
+    def close(self) -> None:  # noqa: B027 -- a folder has nothing open
+        """Free what is open."""
+
+
+class FolderSession(Followed):
+    """A session whose folder this machine sees.
+
+    Args:
+        folder: Its folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        file = folder / recording.FILE_NAME
+        super().__init__(shown(file))
+        self._folder = folder
+        self._lines = GrowingLines(file)
+
+    def sign(self) -> Presence | None:
+        """Return the latest sign of life, None if there is none."""
+        return presence.read(self._folder)
+
     def send(self, command: RemoteCommand) -> None:
         """Give a command."""
         commands.send(self._folder, command)
 
-    def close(self) -> None:
-        """Free what is open: nothing is."""
+    def _further(self) -> list[bytes]:
+        lines = self._lines.new()
+        self.restarted, self.more = self._lines.restarted, self._lines.more
+        return lines
 
 
 class RemoteControl:

@@ -7,11 +7,10 @@ import zlib
 from engine import limits
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
 from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
-from engine.records import Event
 from engine.session.remote import presence
 from engine.session.remote.commands import RemoteCommand
-from engine.session.remote.followed import RecordedEvents
-from engine.session.remote.presence import Liveness, Presence
+from engine.session.remote.followed import Followed
+from engine.session.remote.presence import Presence
 from engine.session.remote.relay import CHANNEL
 
 _AT_ONCE = 16
@@ -104,38 +103,16 @@ class RelayedLines:
         self._line.close()
 
 
-class RelayedSession:
-    """A session that is followed through a database; see `engine.session.remote.followed.Followed`.
+class RelayedSession(Followed):
+    """A session that is followed through a database.
 
     While the server is away there is nothing new, and what was last known of its life holds.
     """
 
     def __init__(self, address: str, name: str) -> None:
+        super().__init__(f"the recording of {name}")
         self._lines = RelayedLines(address, name)
-        self._events = RecordedEvents(f"the recording of {name}")
-        self._liveness = Liveness()
         self._away = self._lived = False
-
-    @property
-    def restarted(self) -> bool:
-        """Whether the last call of `new` began at the beginning of the recording again."""
-        return self._lines.restarted
-
-    @property
-    def more(self) -> bool:
-        """Whether there are more events that can be read at once."""
-        return self._lines.more
-
-    def new(self) -> list[Event]:
-        """Return the events that were not returned yet."""
-        try:
-            self._lines.look()
-            lines = self._lines.new()
-            self._away = False
-        except Away:
-            self._away = True
-            return []
-        return self._events.of(lines, again=self._lines.restarted)
 
     def sign(self) -> Presence | None:
         """Return the latest sign of life, None if there is none."""
@@ -149,8 +126,7 @@ class RelayedSession:
     def lives(self) -> bool:
         """Return whether the session is being played."""
         if not self._away:
-            sign = self.sign()
-            self._lived = self._liveness.lives(sign.place if sign else None, sign.at if sign else 0.0)
+            self._lived = super().lives()
         return self._lived
 
     def send(self, command: RemoteCommand) -> None:
@@ -163,6 +139,17 @@ class RelayedSession:
     def close(self) -> None:
         """Close the connection."""
         self._lines.close()
+
+    def _further(self) -> list[bytes]:
+        try:
+            self._lines.look()
+            lines = self._lines.new()
+            self._away = False
+        except Away:
+            self._away = True
+            return []
+        self.restarted, self.more = self._lines.restarted, self._lines.more
+        return lines
 
 
 def is_session(address: str, name: str) -> bool:

@@ -338,7 +338,7 @@ def _jobs(given: int | None, cells: Sequence[Cell]) -> int:
 def _tell_estimate(suite: Suite, expected: Estimate, *, quiet: bool) -> None:
     if quiet:
         return
-    from jitrl_tui.runs.expected import parts_of
+    from jitrl_tui.runs.amounts import parts_of
 
     parts = [
         f"{expected.cells} cells", f"{expected.episodes:,} episodes", f"up to {expected.steps:,} steps",

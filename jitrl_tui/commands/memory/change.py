@@ -145,9 +145,9 @@ def correct(args: argparse.Namespace) -> int:
     """Correct a step."""
     from dataclasses import replace
 
-    from engine.memory.correct import correct as store
     from engine.memory.corrections import described
     from engine.memory.search import Correction
+    from engine.memory.upkeep import correct as store
 
     if not args.as_stored and args.g is None and args.points is None and args.pin is None:
         raise UsageError("say what to correct: --return G, --points P, --pin or --no-pin; or --as-stored")
