@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from engine.errors import UsageError
 from engine.records import ActionRequest
 from engine.web.actions import Call, parse
-from engine.web.choices import DONE, SEARCH, SECRET, SECRET_LIKE, TYPED, is_search, values_of
+from engine.web.choices import DONE, SECRET, SECRET_LIKE, TYPED, is_search, values_of
 from engine.web.drawing.lines import read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
 from engine.web.states.words import asks, stems, tokens
@@ -39,17 +39,11 @@ ASIDE = frozenset(
 AMOUNTS = frozenset(stems("quantity qty amount number count"))
 """Stems of words in names of fields that take a number."""
 CHOSEN = frozenset({"checkbox", "radio", "option", "switch"})
-OVERVIEWS = frozenset(tokens("all browse categories sections departments index menu more next"))
-"""Stems of words on elements that lead to more entries of a list or to an overview."""
 LEADS = frozenset({"link", "button", "tab", "menuitem", "treeitem", "summary"})
 """Roles of elements that lead to other pages or parts of the page."""
-MAKES = frozenset(stems("create start new write edit rename"))
-"""Stems of verbs of tasks whose names are to be typed and stand nowhere yet."""
 LOOKS = frozenset({"open", "go", "show", "navigate", "visit", "search", "view", "see", "display", "bring"})
 """Verbs of tasks that ask to show a page."""
 
-WAY = 2.0
-"""Added to searches and overviews while the page has none of the names of the task."""
 SHARP = 1.5
 """Factor of all scores. At 0 actions are drawn uniformly; with a large value the best one is always taken."""
 BESIDE = 0.5
@@ -126,7 +120,6 @@ class _Page:
         self._buttons = {line.name.casefold() for line in self._lines if line.role == "button"}
         self._filled = self._is_filled()
         self._opened = self._is_opened()
-        self._lost = self._is_lost()
 
     def _is_filled(self) -> bool:
         """Whether a form has something that was entered and not sent, or is shown again with what was sent."""
@@ -147,22 +140,6 @@ class _Page:
             return False
         at = self._lines.labels.get(last.target.text[1:-1], -1)
         return at >= 0 and "expanded" in self._lines[at].states.split(", ")
-
-    def _is_lost(self) -> bool:
-        """Whether the task is about something with a name that is not on the page."""
-        names = [value.casefold() for value in self._values if any(map(str.isalpha, value))]
-        if not names or set(stems(" ".join(self._low.split()[:2]))) & MAKES:
-            return False
-        texts = [line.name if line.role in TYPED else line.text for line in self._lines]
-        shown = " ".join([self._title, *texts]).casefold()
-        return not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown) for name in names)
-
-    def _leads_on(self, name: str) -> bool:
-        """Whether an element leads to a search or an overview, or sends a search that was typed in."""
-        if not SEARCH.search(name):
-            return bool(set(tokens(name)) & OVERVIEWS)
-        boxes = [line for line in self._lines if is_search(line.role, line.name)]
-        return not boxes or any(box.value in self._values for box in boxes)
 
     def scores(self, actions: Iterable[str]) -> list[float]:
         """Return the score of each action."""
@@ -222,8 +199,6 @@ class _Page:
             score = SUBMIT + score if self._filled else min(score, 0.0) - SUBMIT
         elif role == "button" and self._filled:
             score += SUBMIT / 2
-        if self._lost and role in LEADS and self._leads_on(name):
-            score += WAY
         if own & RISKY and not own & RISKY & self._words:
             score -= 2.0
         if own & ASIDE and not own & self._words:
@@ -238,8 +213,7 @@ class _Page:
         if not any(past.name == "fill" and past.target == call.target for past in self._here):
             return -SUBMIT
         alone = self._entries == 1 or is_search(call.target.role, call.target.name)
-        sought = self._lost and is_search(call.target.role, call.target.name)
-        return (SUBMIT - 0.5 if alone else 0.0) + (WAY if sought else 0.0)
+        return SUBMIT - 0.5 if alone else 0.0
 
     def _fill(self, call: Call) -> float:
         assert call.target is not None
@@ -249,8 +223,6 @@ class _Page:
         score = FILL + CUED * self._cue(value, field)
         if is_search(call.target.role, name) or self._fields == 1:
             score += 1.0 + (0.5 if value in self._sought[:1] else 0.0)
-        if self._lost and value in self._values and is_search(call.target.role, name):
-            score += WAY
         if call.target.role == "spinbutton":
             score += 1.0 if value.replace(".", "").isdigit() else -3.0
         if re.search(rf"(?<!\w){re.escape(value.casefold())}(?!\w)", self._title.casefold()):

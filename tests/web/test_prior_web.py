@@ -171,51 +171,6 @@ def test_fields_without_a_name_are_called_by_the_row_they_stand_in():
     assert {first, then} == {"fill(<textbox[]>, 'Ada')", "select_option(<combobox[]#2>, 'South')"}
 
 
-SHELVES = """- link "search" [ref=e1]
-- link "Mara" [ref=e2]
-- link "All Shelves" [ref=e3]
-- link [ref=e4]
-- link "Emma" [ref=e5]
-- link "Ulysses" [ref=e6]
-- link "Middlemarch" [ref=e7]
-"""
-SEARCHING = (
-    SHELVES
-    + """- generic "Search:" [ref=e8] [cursor=pointer]
-- searchbox "Search:" [ref=e9]
-- button "Search" [ref=e10]
-- textbox "Write a comment" [ref=e11]
-"""
-)
-
-
-def order(snapshot, intent, recent=""):
-    asked = request(snapshot, intent, recent)
-    return [asked.valid_actions[i] for i in np.argsort(-np.array(logits(asked)))]
-
-
-@pytest.mark.parametrize(
-    "intent",
-    ['Open the book "Persuasion"', 'Who wrote the book "Persuasion"?', 'Like the book "Persuasion".'],
-)
-def test_what_is_not_on_the_page_is_searched_for(intent):
-    assert set(order(SHELVES, intent)[:2]) == {"click(<link[search]>)", "click(<link[All Shelves]>)"}
-    typed = "fill(<searchbox[Search:]>, 'Persuasion')"
-    came = "click(<link[search]>)\n  -> Library http://x/\n"
-    assert order(SEARCHING, intent, came)[0] == typed
-    filled = SEARCHING.replace('searchbox "Search:" [ref=e9]', 'searchbox "Search:" [ref=e9]: Persuasion')
-    sent = order(filled, intent, came + typed + "\n  -> Library http://x/\n")[:2]
-    assert set(sent) == {"click(<button[Search]>)", "press(<searchbox[Search:]>, 'Enter')"}
-
-
-def test_what_is_on_the_page_or_is_still_to_be_made_is_not_searched_for():
-    assert order(SHELVES, 'Open the book "Emma"')[0] == "click(<link[Emma]>)"
-    for intent in ('Open the book "Emma"', 'Create a shelf "Persuasion"'):
-        asked = request(SHELVES, intent)
-        z = dict(zip(asked.valid_actions, logits(asked), strict=True))
-        assert z["click(<link[search]>)"] == pytest.approx(z["click(<link[Mara]>)"])
-
-
 def test_what_was_done_already_is_rated_lower_than_before():
     fresh, again = (
         dict(zip(asked.valid_actions, logits(asked), strict=True))["click(<link[Books]>)"]
