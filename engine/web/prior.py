@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from engine.errors import UsageError
 from engine.records import ActionRequest
 from engine.web.actions import Call, parse
-from engine.web.choices import DONE, SEARCH, SECRET, SECRET_LIKE, TYPED, is_search, values_of
+from engine.web.choices import DONE, SECRET, SECRET_LIKE, TYPED, is_search, values_of
 from engine.web.drawing.lines import read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
 from engine.web.states.words import asks, stems, tokens
@@ -39,19 +39,11 @@ ASIDE = frozenset(
 AMOUNTS = frozenset(stems("quantity qty amount number count"))
 """Stems of words in names of fields that take a number."""
 CHOSEN = frozenset({"checkbox", "radio", "option", "switch"})
-OVERVIEWS = frozenset(tokens("all browse categories sections departments index menu more next"))
-"""Stems of words on elements that lead to more entries of a list or to an overview."""
 LEADS = frozenset({"link", "button", "tab", "menuitem", "treeitem", "summary"})
 """Roles of elements that lead to other pages or parts of the page."""
-MAKES = frozenset(stems("create start new write edit rename"))
-"""Stems of verbs of tasks whose names are to be typed and stand nowhere yet."""
 LOOKS = frozenset({"open", "go", "show", "navigate", "visit", "search", "view", "see", "display", "bring"})
 """Verbs of tasks that ask to show a page."""
 
-WAY = 2.0
-"""Added to searches and overviews while the page has none of the names of the task."""
-NAMELESS = -1.0
-"""Added to a click on a link or button without a name."""
 SHARP = 1.5
 """Factor of all scores. At 0 actions are drawn uniformly; with a large value the best one is always taken."""
 BESIDE = 0.5
@@ -69,14 +61,10 @@ FOLLOWED = {"link": 0.3, "button": 0.0, "tab": 0.2, "menuitem": 0.2, "treeitem":
 """Base score of a click on an element with such a role."""
 FILL, SELECT, SUBMIT, SCROLL, BACK, TAB = -0.5, -1.0, 2.0, -2.0, -2.0, -1.0
 """Base scores of these actions. SUBMIT is added to buttons once something was filled in, and subtracted before that."""
-DUE, LEFT = 2.0, -1.5
-"""Added to sending a form when the last action entered something into it, and to links, which leave it unsent."""
-OPENED = 1.0
-"""Added to what is in a menu that the last click has opened."""
 CUED = 3.0
 """Added if the task mentions the field next to the value."""
-AMOUNT, PART = 1.5, -3.0
-"""Added for a whole number in a field that takes one, and for one that is a part of a name in the task."""
+AMOUNT = 1.5
+"""Added for a whole number in a field that takes one."""
 FIRST = 1.0
 """If an entry has at least this score, it comes before any button."""
 ANSWER, FIT, EARLY = -4.0, 6.5, -1.0
@@ -86,10 +74,9 @@ UNSURE = -1.5
 LOOKED, ARRIVED = 0.5, 1.0
 """Added to an answer: LOOKED for each of the last steps, so that long searches end, and ARRIVED if the title or
 headings of the page have the names of the task. On such a page, the fit of links counts half."""
-FINISH, SENT, THERE, CAME, CALLED = -3.0, 5.0, 4.0, 1.5, 2.5
+FINISH, SENT, THERE, CAME = -3.0, 5.0, 4.0, 1.5
 """Scores of saying that the task is done: base score; added after a form was sent; added if the title or headings of
-the page have the names of the task; added after a click on an element whose name is in the task; added if the page is
-called so, too."""
+the page have the names of the task; added after a click on an element whose name is in the task."""
 
 
 def logits(request: ActionRequest) -> list[float]:
@@ -132,9 +119,7 @@ class _Page:
         )
         self._buttons = {line.name.casefold() for line in self._lines if line.role == "button"}
         self._filled = self._is_filled()
-        self._due = bool(self._here) and _enters(self._here[0])
-        self._menu = self._opened()
-        self._lost = self._is_lost()
+        self._opened = self._is_opened()
 
     def _is_filled(self) -> bool:
         """Whether a form has something that was entered and not sent, or is shown again with what was sent."""
@@ -148,29 +133,13 @@ class _Page:
             for line in self._lines
         )
 
-    def _opened(self) -> int:
-        """Return the index of the button of the menu that the last click has opened, -1 for none."""
+    def _is_opened(self) -> bool:
+        """Whether the last click has opened a menu."""
         last = self._past[-1][0] if self._past else None
         if last is None or last.name != "click" or last.target is None:
-            return -1
-        at = self._lines.labels.get(last.target.text[1:-1], -1)
-        return at if at >= 0 and "expanded" in self._lines[at].states.split(", ") else -1
-
-    def _is_lost(self) -> bool:
-        """Whether the task is about something with a name that is not on the page."""
-        names = [value.casefold() for value in self._values if any(map(str.isalpha, value))]
-        if not names or set(stems(" ".join(self._low.split()[:2]))) & MAKES:
             return False
-        texts = [line.name if line.role in TYPED else line.text for line in self._lines]
-        shown = " ".join([self._title, *texts]).casefold()
-        return not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown) for name in names)
-
-    def _leads_on(self, name: str) -> bool:
-        """Whether an element leads to a search or an overview, or sends a search that was typed in."""
-        if not SEARCH.search(name):
-            return bool(set(tokens(name)) & OVERVIEWS)
-        boxes = [line for line in self._lines if is_search(line.role, line.name)]
-        return not boxes or any(box.value in self._values for box in boxes)
+        at = self._lines.labels.get(last.target.text[1:-1], -1)
+        return at >= 0 and "expanded" in self._lines[at].states.split(", ")
 
     def scores(self, actions: Iterable[str]) -> list[float]:
         """Return the score of each action."""
@@ -227,17 +196,9 @@ class _Page:
         general = own & SUBMITS and len(own) <= 4 and not (own - SUBMITS) & self._words
         label = role not in LEADS and name.rstrip().endswith(":")
         if role != "link" and general and self._entries and not label:
-            score = SUBMIT + score + DUE * self._due if self._filled else min(score, 0.0) - SUBMIT
+            score = SUBMIT + score if self._filled else min(score, 0.0) - SUBMIT
         elif role == "button" and self._filled:
-            score += SUBMIT / 2 + (DUE * self._due if fit else 0.0)
-        if self._due and role == "link" and not self._lines.is_in(index, self._menu):
-            score += LEFT
-        if self._lines.is_in(index, self._menu):
-            score += OPENED
-        if not name and role in ("link", "button"):
-            score += NAMELESS
-        if self._lost and role in LEADS and self._leads_on(name):
-            score += WAY
+            score += SUBMIT / 2
         if own & RISKY and not own & RISKY & self._words:
             score -= 2.0
         if own & ASIDE and not own & self._words:
@@ -252,8 +213,7 @@ class _Page:
         if not any(past.name == "fill" and past.target == call.target for past in self._here):
             return -SUBMIT
         alone = self._entries == 1 or is_search(call.target.role, call.target.name)
-        sought = self._lost and is_search(call.target.role, call.target.name)
-        return (SUBMIT - 0.5 + DUE * self._due if alone else 0.0) + (WAY if sought else 0.0)
+        return SUBMIT - 0.5 if alone else 0.0
 
     def _fill(self, call: Call) -> float:
         assert call.target is not None
@@ -263,11 +223,8 @@ class _Page:
         score = FILL + CUED * self._cue(value, field)
         if is_search(call.target.role, name) or self._fields == 1:
             score += 1.0 + (0.5 if value in self._sought[:1] else 0.0)
-        if self._lost and value in self._values and is_search(call.target.role, name):
-            score += WAY
         if call.target.role == "spinbutton":
             score += 1.0 if value.replace(".", "").isdigit() else -3.0
-            score += PART * any(value != other and value in other.split() for other in self._values)
         if re.search(rf"(?<!\w){re.escape(value.casefold())}(?!\w)", self._title.casefold()):
             score -= 1.5  # The page already has it in its title.
         if value.casefold() in self._buttons:
@@ -353,12 +310,11 @@ class _Page:
         name = last.target.name if last.target else ""
         entered = any(_enters(call) for call, _ in self._past[:-1])
         kept = any(line.role in TYPED and line.value in self._values for line in self._lines)
-        if self._menu < 0 and _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
+        if not self._opened and _sends(last) and ((entered and not kept) or set(stems(name)) & self._words):
             score += SENT  # The form was sent and is not shown again, or the button is named in the task.
         if LOOKS & set(re.findall(r"[a-z]+", self._low)[:3]):
             score += THERE * len(self._called & self._special) / max(1, len(self._special))
-            if last.name == "click" and self._verbatim(name):
-                score += CAME * self._verbatim(name) + CALLED * (set(stems(name)) <= self._called)
+            score += CAME * self._verbatim(name) if last.name == "click" else 0.0
         return score
 
 

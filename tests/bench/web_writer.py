@@ -85,9 +85,12 @@ def proposals(system: str, user: str, rng: np.random.Generator) -> str:
 def page_of(lines: Lines, title: str) -> Page:
     """Return a page with the elements that a prompt shows."""
     twins = Counter((line.role, line.name) for line in lines)
+    # Entries of a list are selected in it and not clicked.
+    listed = [line.role == "option" and up >= 0 and lines[up].role in ("combobox", "listbox")
+              for line, up in zip(lines, lines.parents, strict=True)]  # fmt: skip
     nodes = [
         PageNode(
-            line.role, line.name, line.value, "" if line.role == "text" else f"e{number}",
+            line.role, line.name, line.value, "" if line.role == "text" or listed[number] else f"e{number}",
             states=tuple((k, v or "true") for k, _, v in (s.partition("=") for s in line.states.split(", ") if s)),
             depth=line.depth, parent=lines.parents[number], ordinal=line.ordinal or 1,
             twins=twins[line.role, line.name],

@@ -95,12 +95,6 @@ class Lines(Sequence[PageLine]):
                 return
             yield i
 
-    def is_in(self, index: int, head: int) -> bool:
-        """Whether a line comes after `head` inside what contains `head`, as entries of a menu come after its button."""
-        if not 0 <= head < index:
-            return False
-        return all(self._lines[i].depth >= self._lines[head].depth for i in range(head + 1, index + 1))
-
     def said(self, index: int) -> str:
         """Return the text of a line and all lines inside it."""
         return " ".join([self._lines[index].text, *(self._lines[i].text for i in self.inside(index))]).strip()
