@@ -10,8 +10,8 @@ import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, upkeep
-from engine.memory.correct import correct
 from engine.memory.search import Correction, Lens
+from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
 from engine.records import Decided, Stepped
 from engine.session import recording, whatif
