@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
-from engine.games.actions.looks import Looks
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.machine import Machine, Snapshot
 from engine.games.zmachine.parser_globals import Bearings
@@ -65,7 +63,6 @@ class CommandParts:
         spoken: Words of things, or heard, that the story now accepts as the first word of a command.
         stirring: Commands that look at a thing, of the looks that changed something.
         listeners: Numbers of the things to which the parser passes an order.
-        lit: Whether the text names the place, as it does unless that is dark.
     """
 
     things: tuple[Thing, ...]
@@ -74,7 +71,6 @@ class CommandParts:
     spoken: tuple[str, ...] = ()
     stirring: tuple[str, ...] = ()
     listeners: frozenset[int] = frozenset()
-    lit: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +117,7 @@ class Namer:
         speaks: bool,
         waiting: int,
     ) -> None:
-        self._meanings: dict[Hashable, _Meaning] = {}
-        self._listening: dict[Hashable, bool] = {}
+        self._meanings: dict[str, _Meaning] = {}
         self._speaks = speaks
         self._waiting = waiting
         self._machine = machine
@@ -138,7 +133,6 @@ class Namer:
         self._stirred: set[int] = set()
         self._facts = b""
         self._near: list[int] = []
-        self._lit = True
         self._before: set[tuple[bytes, int]] = set()
 
     def hand(self, shown: str, saved: Snapshot) -> CommandParts:
@@ -153,8 +147,6 @@ class Namer:
         self._before = {(self._world.objects(), self._world.score())}
         at_hand = self._near = self._at_hand(saved)
         self._facts = self._world.facts()
-        self._looks = Looks(self._story, self._player, saved.memory)
-        self._lit = self._story.name(self._place(saved)).strip().lower() in shown.lower() if self._player else True
         shown = f"{shown} {', '.join(self._story.name(number) for number in at_hand)}"
         myself = self._meant("me", saved)
         self._before.add((self._world.objects(), self._world.score()))  # what changes by itself in a turn
@@ -206,7 +198,6 @@ class Namer:
                 f"{self._wording.examine} {thing.name}" for thing in things if thing.number in self._stirred
             ),
             frozenset(thing.number for thing in things if self._listens(thing, saved)),
-            self._lit,
         )
 
     def _listens(self, thing: Thing, saved: Snapshot) -> bool:
@@ -214,14 +205,9 @@ class Namer:
 
         Where the name is a command by itself, "floor, wait" goes down and waits; so such a name is no address.
         """
-        key = (thing.name, thing.number, self._looks(thing.number), self._lit)
-        known = self._listening.get(key)
-        if known is None:
-            order = f"{thing.name}, {self._wording.idle[0]}"
-            known = bool(self._waiting) and self._waiting in self._actions(order, saved)
-            known = known and self._actions(thing.name, saved) <= {0, NO_ACTION}
-            self._listening[key] = known
-        return known
+        order = f"{thing.name}, {self._wording.idle[0]}"
+        listens = bool(self._waiting) and self._waiting in self._actions(order, saved)
+        return listens and self._actions(thing.name, saved) <= {0, NO_ACTION}
 
     def _actions(self, command: str, saved: Snapshot) -> set[int]:
         """Return what the parser's variables for the action hold after a command, if it sets them; else 0."""
@@ -288,13 +274,11 @@ class Namer:
 
     def _meant(self, words: str, saved: Snapshot) -> _Key | None:
         """Return the object that the parser resolves `words` to, with its routines; None if there is not just one."""
-        things = {number for word in words.split() for number in self._vocabulary.known_by(word)}
-        key = (words, self._lit, self._place(saved), *((number, self._looks(number)) for number in sorted(things)))
-        known = self._meanings.get(key)
+        known = self._meanings.get(words)
         if known is None:
             known = self._look_up(words, saved)
             if known.number not in self._stirred:
-                self._meanings[key] = known
+                self._meanings[words] = known
         self._looked.append(known.facts_after(self._facts))
         if not known.number:
             return None
