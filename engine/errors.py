@@ -78,6 +78,32 @@ class TooLong(ModelError):
     """The prompt does not fit into the model's context. A shorter one may."""
 
 
+class FailingAs:
+    """Says in one sentence why an operation on files failed: `with FailingAs(StorageError, f"cannot write {path}"):`.
+
+    An `OSError` inside becomes "cannot write saves/x: No space left on device".
+
+    Args:
+        kind: The error that is raised in place of it.
+        what: What cannot be done, and where.
+        then: What becomes of it, or what can be done; after "; ".
+    """
+
+    def __init__(self, kind: type[JitrlError], what: str, then: str = "") -> None:
+        self._kind = kind
+        self._what = what
+        self._then = then
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise the error of jitrl in place of one of the operating system."""
+        if isinstance(error, OSError):
+            then = f"; {self._then}" if self._then else ""
+            raise self._kind(f"{self._what}: {error.strerror or error}{then}") from None
+
+
 def cause_and_remedy(message: str, kind: str = "") -> tuple[str, str]:
     """Return what happened and what can be done about it, from the message of an error.
 

@@ -9,25 +9,24 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from engine import limits
 from engine.codec import from_plain, to_plain
-from engine.disk import open_binary, shown
-from engine.errors import BadFile, StorageError, UsageError
+from engine.disk import open_binary, replacing, shown
+from engine.errors import BadFile, FailingAs, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk.database import open_to_read
-from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.document import EPISODES, FORGOTTEN, KEPT
 from engine.memory.disk.files import JOURNAL
-from engine.memory.disk.reader import JournalReader
-from engine.memory.kept import TABLE as KEPT
+from engine.memory.disk.frame import read_header
 from engine.memory.kept import bounded, to_kept
-from engine.memory.scope import TABLE, Scope
+from engine.memory.scope import Scope
 from engine.memory.store import Memory
 from engine.records import Episode, Kept
 
@@ -85,17 +84,9 @@ def export_to(path: Path, scopes: Iterable[Scope]) -> tuple[int, int]:
     """
     if not path.name or path.is_dir():
         raise UsageError(f"{str(path)!r} is no name of a file")
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        # A file that the user asked for has the usual rights of their files. A link is not followed.
-        with partial.open("x", encoding="utf-8") as file:
-            counts = export_episodes(file, scopes)
-        os.replace(partial, path)
-    except OSError as error:
-        if not isinstance(error, FileExistsError):
-            partial.unlink(missing_ok=True)
-        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
-    return counts
+    # A file that the user asked for has the usual rights of their files. A link is not followed.
+    with replacing(path) as new, new.open("x", encoding="utf-8") as file:
+        return export_episodes(file, scopes)
 
 
 def import_episodes(memory: Memory, path: Path, name: str, *, into: str | None = None) -> ImportResult:
@@ -136,61 +127,43 @@ def merge_from(memory: Memory, path: Path, *, name: str | None = None) -> Import
 
 
 def _take(memory: Memory, found: Iterator[Carried], taken: ImportResult, into: str | None) -> None:
-    """Append in groups: one write, and one wait for the disk, for many episodes."""
-    waiting: dict[str, list[Episode]] = {}
-    records: dict[str, list[Kept]] = {}
+    """Store what is found in groups: one write, and one wait for the disk, for many episodes."""
+    waiting: dict[str, list[Carried]] = {}
     for one in found:
         name = into or one.scope
-        if isinstance(one, Kept):
-            records.setdefault(name, []).append(one)
-            continue
-        waiting.setdefault(name, []).append(dataclasses.replace(one, number=0))
+        waiting.setdefault(name, []).append(one)
         if len(waiting[name]) >= _BATCH:
-            _append(memory, name, waiting.pop(name), taken)
+            _store(memory, name, waiting.pop(name), taken)
     for name, rest in waiting.items():
-        _append(memory, name, rest, taken)
-    for name, kept in records.items():
-        _keep(memory, name, kept, taken)
+        _store(memory, name, rest, taken)
 
 
-def _keep(memory: Memory, name: str, records: list[Kept], taken: ImportResult) -> None:
-    try:
-        scope = memory.scope(name)
-    except UsageError as error:
-        taken.problems.append(str(error))
-        return
-    before = len(scope.records)
-    good = []
-    for record in records:
-        try:
-            good.append(bounded(record))
-        except BadFile as error:
-            taken.problems.append(f"kept record {record.uid[:40]!r} was refused: {error}")
-    scope.records.add_all(good)
-    added = len(scope.records) - before
-    taken.kept += added
-    taken.known += len(good) - added
-    taken.scopes.add(name)
-
-
-def _append(memory: Memory, name: str, episodes: list[Episode], taken: ImportResult) -> None:
+def _store(memory: Memory, name: str, found: list[Carried], taken: ImportResult) -> None:
+    """Store episodes and kept records in a scope, and count them."""
     try:
         scope = memory.scope(name)
     except (UsageError, BadFile) as error:
         taken.problems.append(str(error))
         return
-    before = scope.episode_count
-    good = []
-    for episode in episodes:
+    episodes, records, refused = scope.episode_count, len(scope.records), 0
+    good: tuple[list[Episode], list[Kept]] = [], []
+    for one in found:
         try:
-            documents.bounded(episode)
-            good.append(episode)
+            if isinstance(one, Kept):
+                good[1].append(bounded(one))
+            else:
+                documents.bounded(one)
+                good[0].append(dataclasses.replace(one, number=0))
         except BadFile as error:
-            taken.problems.append(f"episode {episode.uid[:40]!r} was refused: {error}")
-    taken.entries += scope.append_all(good)
-    added = scope.episode_count - before
-    taken.episodes += added
-    taken.known += len(good) - added
+            refused += 1
+            what = "kept record" if isinstance(one, Kept) else "episode"
+            taken.problems.append(f"{what} {one.uid[:40]!r} was refused: {error}")
+    taken.entries += scope.append_all(good[0])
+    scope.records.add_all(good[1])
+    episodes, records = scope.episode_count - episodes, len(scope.records) - records
+    taken.episodes += episodes
+    taken.kept += records
+    taken.known += len(found) - refused - episodes - records
     taken.scopes.add(name)
 
 
@@ -220,7 +193,7 @@ class EpisodeSource:
     """
 
     name: str
-    scopes: dict[str, Callable[[Notify], Iterator[Carried]]]
+    scopes: Mapping[str, Callable[[Notify], Iterator[Carried]]]
 
 
 def open_source(path: Path) -> EpisodeSource:
@@ -249,42 +222,40 @@ def open_source(path: Path) -> EpisodeSource:
         scopes: dict[str, list[Carried]] = {}
         for one in read_export(path, lambda text: None):
             scopes.setdefault(one.scope, []).append(one)
-        return EpisodeSource(str(path), {name: _listed(found) for name, found in scopes.items()})
+        return EpisodeSource(str(path), {name: partial(_listed, found) for name, found in scopes.items()})
     return _journals(path, [path])
 
 
 def source_of(memory: Memory, names: Iterable[str] | None = None) -> EpisodeSource:
     """Return scopes of an open memory as a source; all of them without names."""
-
-    def contents(name: str) -> Callable[[Notify], Iterator[Carried]]:
-        return lambda tell: chain(memory.scope(name).episodes(), memory.scope(name).records.all())
-
-    return EpisodeSource(memory.place, {name: contents(name) for name in (memory.scopes() if names is None else names)})
-
-
-def _listed(found: list[Carried]) -> Callable[[Notify], Iterator[Carried]]:
-    return lambda tell: iter(found)
+    names = memory.scopes() if names is None else names
+    return EpisodeSource(memory.place, {name: partial(_stored, memory, name) for name in names})
 
 
 def _journals(path: Path, journals: list[Path]) -> EpisodeSource:
     scopes = {}
     for journal in journals:
-        about = JournalReader(journal).read_header()["about"]
-        scopes[str(about.get("scope", journal.parent.name))] = _journal(journal)
+        about = read_header(journal)["about"]
+        scopes[str(about.get("scope", journal.parent.name))] = partial(_in_journal, journal)
     return EpisodeSource(str(path), scopes)
 
 
-def _journal(path: Path) -> Callable[[Notify], Iterator[Carried]]:
-    def contents(tell: Notify) -> Iterator[Carried]:
-        with open_to_read(path, tell) as db:
-            for table, made in ((TABLE, documents.to_episode), (KEPT, to_kept)):
-                for document in db.table(table):
-                    try:
-                        yield made(document)
-                    except BadFile as error:
-                        tell(f"document {document.doc_id} of {path} was left out: {error}")
+def _listed(found: list[Carried], tell: Notify) -> Iterator[Carried]:
+    return iter(found)
 
-    return contents
+
+def _stored(memory: Memory, name: str, tell: Notify) -> Iterator[Carried]:
+    return chain(memory.scope(name).episodes(), memory.scope(name).records.all())
+
+
+def _in_journal(path: Path, tell: Notify) -> Iterator[Carried]:
+    with open_to_read(path, tell) as db:
+        for table, made in ((EPISODES, documents.to_episode), (KEPT, to_kept)):
+            for document in db.table(table):
+                try:
+                    yield made(document)
+                except BadFile as error:
+                    tell(f"document {document.doc_id} of {path} was left out: {error}")
 
 
 def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
@@ -294,10 +265,8 @@ def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
         BadFile: The first line is not that of an export, or of a newer version.
         UsageError: It cannot be opened.
     """
-    try:
+    with FailingAs(UsageError, f"cannot read {shown(path)}"):
         file = open_binary(path)
-    except OSError as error:
-        raise UsageError(f"cannot read {shown(path)}: {error.strerror}") from None
     with file:
         _check_first(path, file.readline(4096))
         for number, line in enumerate(iter(lambda: file.readline(limits.LINE), b""), start=2):

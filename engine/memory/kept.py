@@ -15,15 +15,13 @@ from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.errors import BadFile
 from engine.limits import DATA, DATA_DEPTH, NAME, TEXT, shown
-from engine.memory.disk.document import PROVENANCE, clipped
+from engine.memory.disk.document import KEPT, PROVENANCE, clipped
 from engine.records import Kept
 
 if TYPE_CHECKING:
     from engine.memory.disk.database import JournalDB
-    from engine.memory.disk.reader import Document
+    from engine.memory.disk.frame import Document
     from engine.memory.redact import Redactor
-
-TABLE = "kept"
 
 
 class KeptRecords:
@@ -38,7 +36,7 @@ class KeptRecords:
         self, db: JournalDB, redactor: Redactor, name: str, tell: Callable[[str], None]
     ) -> None:
         self._db = db
-        self._table = db.table(TABLE)
+        self._table = db.table(KEPT)
         self._journal = db.journal
         self._redactor = redactor
         self._name = name
@@ -65,7 +63,7 @@ class KeptRecords:
     def known(self) -> list[tuple[int, Kept]]:
         """Return what `entered` does, without looking for what other processes wrote."""
         with self._journal.lock:
-            generation = self._journal.reader.position.generation
+            generation = self._journal.position.generation
             if generation != self._generation:
                 self._generation, self._read = generation, {}
             for doc_id in self._table.ids():

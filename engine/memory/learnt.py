@@ -118,7 +118,7 @@ def save(view: ScopeView, mark: LearntMark, by: str, learnt: Any) -> None:
         learnt: Plain collections, and objects of classes that `load` will admit.
     """
     path = view.scope.folder / LEARNT
-    if not by or not view.scope.journal.reader.exists or marked(view) != mark:
+    if not by or not view.scope.journal.exists or marked(view) != mark:
         return
     body = pickle.dumps(learnt, protocol=5)
     head = {"format": FORMAT, "version": VERSION, "by": by, "entry": mark.entry, "learnt": mark.digest,

@@ -20,11 +20,9 @@ from engine import limits
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
-from engine.memory.disk.document import FORGOTTEN
-from engine.memory.disk.reader import Document, JournalReader
-from engine.memory.kept import TABLE as KEPT
+from engine.memory.disk.document import EPISODES, FORGOTTEN, KEPT
+from engine.memory.disk.frame import Document
 from engine.memory.kept import to_kept
-from engine.memory.scope import TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +111,9 @@ def _recover(path: Path, target: Path, generation: str) -> Recovered:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
-    others = sum(found.tables.values()) - found.tables[TABLE] - found.tables[KEPT]
+    others = sum(found.tables.values()) - found.tables[EPISODES] - found.tables[KEPT]
     return Recovered(
-        str(path), str(target), str(aside or ""), found.scope, found.intact, found.tables[TABLE], found.entries,
+        str(path), str(target), str(aside or ""), found.scope, found.intact, found.tables[EPISODES], found.entries,
         found.tables[KEPT], others, found.lost, found.places, tuple(found.problems),
     )  # fmt: skip
 
@@ -132,7 +130,7 @@ class _Finder:
         self._path = path
         self._file = file
         self._generation = generation
-        self._reader = JournalReader(path, notice=self.problems.append)
+        self._header: dict[str, Any] = {}
         self._known: set[tuple[str, Any]] = set()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)
         self._next_entry = 0
@@ -149,18 +147,11 @@ class _Finder:
             for table, doc_id, document in self._documents(payload):
                 if not begun:
                     begun = True
-                    self.scope = str(self._header["about"].get("scope") or document.get("scope") or "")
-                    yield self._new_header()
+                    about, next_ids = self._header.get("about", {}), self._header.get("next_ids", {})
+                    self.scope = str(about.get("scope") or document.get("scope") or "")
+                    about = {**about, "scope": self.scope}
+                    yield frame.header_line(about, next_ids, round(time.time(), 3), self._generation)
                 yield frame.document_line(table, doc_id, document)
-
-    @property
-    def _header(self) -> dict[str, Any]:
-        """The header that was found; one with nothing in it where none was."""
-        return self._reader.header or {"about": {}, "next_ids": {}}
-
-    def _new_header(self) -> bytes:
-        about = {**self._header["about"], "scope": self.scope}
-        return frame.header_line(about, self._header["next_ids"], round(time.time(), 3), self._generation)
 
     # ------------------------------------------------------------------------------------- details
 
@@ -182,10 +173,9 @@ class _Finder:
         header = frame.parsed_header(payload)
         if header is not None:
             frame.check_schema(header, self._path)
-            if not self._reader.header:
-                self._reader.header = header
+            self._header = self._header or header
             return
-        found = self._reader.documents(payload)
+        found = frame.parsed_documents(payload)
         if found is None:
             self.problems.append("a line that holds no documents was left out")
             return
@@ -209,7 +199,7 @@ class _Finder:
         Raises:
             BadFile: It is no document of its table.
         """
-        if table == TABLE:
+        if table == EPISODES:
             documents.check(document)
         else:
             limits.check_json(document, "it")
@@ -220,7 +210,7 @@ class _Finder:
         if key in self._known:
             return None
         self._known.add(key)
-        if table == TABLE:
+        if table == EPISODES:
             first = max(document["first"], self._next_entry)
             if not limits.is_count(first):
                 raise BadFile("its entry number is too large")

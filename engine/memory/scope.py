@@ -20,13 +20,13 @@ from engine.errors import BadFile
 from engine.memory.corrections import Corrections
 from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB
+from engine.memory.disk.document import EPISODES, KEPT
 from engine.memory.disk.files import JOURNAL
-from engine.memory.disk.journal import Journal
-from engine.memory.disk.reader import LineSpan, Position
+from engine.memory.disk.frame import LineSpan
+from engine.memory.disk.journal import Journal, Listener, Position
 from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import Hits, closest, neighbours, returns
-from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
 from engine.memory.search import CLEAR, Correction, Lens, NeighbourSearch, Retriever
@@ -36,14 +36,13 @@ from engine.records import Episode, Neighbour, State, Step
 SNAPSHOT = "index.snapshot"
 LEARNT = "learnt.snapshot"
 """What estimators learnt; see `engine.memory.learnt`."""
-TABLE = "episodes"
 _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal without a noticeable delay; only larger memories need a snapshot."""
 _TEXTS = 20_000
 """Texts of states that are cached in process memory."""
 
 
-class Scope:
+class Scope(Listener):
     """One scope of a memory. Every method may be called from any thread.
 
     Args:
@@ -52,7 +51,6 @@ class Scope:
         redactor: Removes secrets from episodes that are stored and states that are searched for.
         lifted: See `engine.memory.search.ScopeRules`.
         notice: Called with a sentence when something was recovered or left out.
-        clock: Returns the time in seconds since the epoch.
 
     Attributes:
         records: What methods keep here besides episodes.
@@ -70,7 +68,6 @@ class Scope:
         redactor: Redactor | None = None,
         lifted: Callable[[Retriever], Retriever] | None = None,
         notice: Callable[[str], None] = lambda text: None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self.name = name
         self.folder = folder
@@ -88,13 +85,11 @@ class Scope:
         self._journal = self._make_journal(
             folder / JOURNAL,
             self,
-            resume=self._resume,
             about={"scope": name},
             notice=self._notify,
-            clock=clock,
         )
         self._lock = self._journal.lock
-        self._db = JournalDB(self._journal, default_table=TABLE)
+        self._db = JournalDB(self._journal, default_table=EPISODES)
         self.records = self._make_records(self._db, self._redactor, name, self._notify)
         self._corrections = Corrections(
             self.records, self.first_entry, lambda: (self.generation, self.episode_count)
@@ -357,11 +352,11 @@ class Scope:
     def fingerprint(self, entry: int) -> str:
         """Return a digest of the episodes stored below an entry number, made of their lines as they are on the disk."""
         with self._lock:
-            reader = self._journal.reader
-            whole = hashlib.sha256(f"{self.name}\0{self.generation}\0{reader.header.get('schema')}".encode())
+            journal = self._journal
+            whole = hashlib.sha256(f"{self.name}\0{self.generation}\0{journal.header.get('schema')}".encode())
             for doc_id in self._entries.doc_ids[: bisect.bisect_left(self._entries.first, entry)]:
                 whole.update(b"\0%d\0" % doc_id)
-                whole.update(reader.read(reader.position.places[TABLE][doc_id]))
+                whole.update(journal.line(journal.position.places[EPISODES][doc_id]))
             return whole.hexdigest()
 
     @property
@@ -387,15 +382,30 @@ class Scope:
     @property
     def generation(self) -> str:
         """Identifier of the journal's contents. It changes when the journal is rewritten; rows then change too."""
-        return self._journal.reader.position.generation
+        return self._journal.position.generation
 
     def close(self) -> None:
         """Save a snapshot if it pays, and close the files; calling this twice is safe."""
-        if self._journal.reader.exists:
+        if self._journal.exists:
             self._save_snapshot(after=max(_SNAPSHOT_ROWS // 4, len(self._entries) // 50))
         self._journal.close()
 
     # --------------------------------------------------------------------- listener of the journal
+
+    def resume(self, header: Mapping[str, Any]) -> Position | None:
+        """Load the index from the snapshot if it belongs to this journal, and return the position it covers."""
+        self._snapshot_rows = 0
+        found = snapshot.load(self.folder / SNAPSHOT)
+        if found is None or found[0].get("generation") != header.get("generation"):
+            return None
+        meta, arrays = found
+        try:
+            position = snapshot.unpack(self._entries, meta, arrays)
+        except (KeyError, ValueError, TypeError):
+            self._entries = Entries()
+            return None
+        self._snapshot_rows = len(self._entries)
+        return position
 
     def reset(self, about: Mapping[str, Any]) -> None:
         """Drop all rows: the journal is being read from its start."""
@@ -406,7 +416,7 @@ class Scope:
 
     def put(self, table: str, doc_id: int, document: dict[str, Any], place: LineSpan, line: bytes) -> None:
         """Add a document to the index."""
-        if table != TABLE:
+        if table != EPISODES:
             return
         try:
             own = id(document) in self._own
@@ -431,31 +441,16 @@ class Scope:
         """Return episodes without secrets and within the limits."""
         return [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
 
-    def _resume(self, header: Mapping[str, Any]) -> Position | None:
-        """Load the index from the snapshot if it belongs to this journal, and return the position it covers."""
-        self._snapshot_rows = 0
-        found = snapshot.load(self.folder / SNAPSHOT)
-        if found is None or found[0].get("generation") != header.get("generation"):
-            return None
-        meta, arrays = found
-        try:
-            position = snapshot.unpack(self._entries, meta, arrays, TABLE, KEPT)
-        except (KeyError, ValueError, TypeError):
-            self._entries = Entries()
-            return None
-        self._snapshot_rows = len(self._entries)
-        return position
-
     def _save_snapshot(self, after: int) -> None:
         """Write the snapshot if at least `after` rows are missing from it. Failure to write is ignored."""
         with self._lock:
-            position = self._journal.reader.position
+            position = self._journal.position
             fresh = len(self._entries) - self._snapshot_rows
-            plain = set(position.places) <= {TABLE, KEPT} and not self._unreadable
-            if fresh < after or not plain or self._journal.reader.damaged:
+            plain = set(position.places) <= {EPISODES, KEPT} and not self._unreadable
+            if fresh < after or not plain or self._journal.damaged:
                 return
             with contextlib.suppress(OSError):
-                snapshot.save(self.folder / SNAPSHOT, self._entries, position, TABLE, KEPT)
+                snapshot.save(self.folder / SNAPSHOT, self._entries, position)
             self._snapshot_rows = len(self._entries)
 
     def _notify(self, text: str) -> None:
@@ -468,7 +463,7 @@ class Scope:
         number = entries.columns["text"][row]
         text = self._texts.get(number)
         if text is None:
-            text = entries.read_text(number, self._journal.reader.read)
+            text = entries.read_text(number, self._journal.line)
             if text is None:
                 episode = self._episode(entries.columns["episode"][row])
                 text = episode.steps[entries.step(row)].state.text

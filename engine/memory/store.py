@@ -100,7 +100,7 @@ class Memory:
 
     def inspect(self) -> list[tuple[str, str | None]]:
         """Return (name, None) for each scope, and (folder, what is wrong) for those that cannot be read."""
-        from engine.memory.disk.reader import JournalReader
+        from engine.memory.disk.frame import read_header
 
         found: list[tuple[str, str | None]] = []
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -109,7 +109,7 @@ class Memory:
                 if folder.is_symlink() or not path.is_file() or not path.stat().st_size:
                     continue
                 try:
-                    header = JournalReader(path).read_header()
+                    header = read_header(path)
                     name = header["about"].get("scope")
                     found.append((name, None) if limits.is_name(name) else (folder.name, "it has no name"))
                 except JitrlError as error:

@@ -15,19 +15,18 @@ from typing import Any
 
 from engine import limits
 from engine.disk import open_binary, read_bytes
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, FailingAs, StorageError, UsageError
 from engine.limits import LARGEST_REWARD, LINE
 from engine.memory.corrections import KIND, described
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
 from engine.memory.disk.database import JournalDB, open_to_read
-from engine.memory.disk.document import FORGOTTEN
+from engine.memory.disk.document import EPISODES, FORGOTTEN, KEPT
 from engine.memory.disk.files import JOURNAL
+from engine.memory.disk.frame import Document
 from engine.memory.disk.journal import Journal
-from engine.memory.disk.reader import Document
-from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import to_kept
-from engine.memory.scope import LEARNT, SNAPSHOT, TABLE, Scope
+from engine.memory.scope import LEARNT, SNAPSHOT, Scope
 from engine.memory.search import Correction
 from engine.memory.store import Memory
 from engine.memory.view import emptied
@@ -134,7 +133,7 @@ def forget(scope: Scope, plan: ForgetPlan, operation: str) -> tuple[int, int]:
         changes = {n: _emptied(one, plan.parts[n]) if n in plan.parts else None for n, one in old.items()}
         if old or records:
             _write_undo(scope, operation, old, records)
-            db.change({TABLE: changes, KEPT: dict.fromkeys(records)})
+            db.change({EPISODES: changes, KEPT: dict.fromkeys(records)})
             _drop_snapshot(scope)
         return before - len(scope), kept_before - len(scope.records)
 
@@ -161,7 +160,7 @@ def undo(scope: Scope, operation: str) -> tuple[int, int]:
         }
         known = {record.uid for record in scope.records.all()}
         kept = {doc_id: one for doc_id, one in records.items() if one.get("uid") not in known}
-        db.change({TABLE: back, KEPT: kept})
+        db.change({EPISODES: back, KEPT: kept})
         with contextlib.suppress(OSError):
             path.unlink()
         return len(scope) - before, len(scope.records) - kept_before
@@ -176,12 +175,8 @@ def forget_all(memory: Memory, plans: Iterable[tuple[Scope, ForgetPlan]]) -> tup
     plans = list(plans)
     operation = secrets.token_hex(8)
     note = {"operation": operation, "scopes": [plan.scope for _, plan in plans]}
-    try:
+    with FailingAs(StorageError, f"cannot write to {memory.folder}", "nothing was forgotten"):
         files.replace_file(memory.folder / LAST_FORGET, [json.dumps(note).encode() + b"\n"])
-    except OSError as error:
-        raise StorageError(
-            f"cannot write to {memory.folder}: {error.strerror}; nothing was forgotten"
-        ) from None
     return _summed(forget(scope, plan, operation) for scope, plan in plans)
 
 
@@ -231,12 +226,8 @@ def _write_undo(
         for doc_id, document in records.items():
             yield frame.encode(frame.json_bytes({"kept": doc_id, "document": document}))
 
-    try:
+    with FailingAs(StorageError, f"cannot write to {scope.folder}", "nothing was forgotten"):
         files.replace_file(scope.folder / UNDO, lines())
-    except OSError as error:
-        raise StorageError(
-            f"cannot write to {scope.folder}: {error.strerror}; nothing was forgotten"
-        ) from None
 
 
 def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document]]:
@@ -312,12 +303,12 @@ def verify(path: Path) -> Verification:
     """
     problems: list[str] = []
     with open_to_read(path, problems.append) as db:
-        reader = db.journal.reader
-        unfinished = len(reader.tail(LINE)) if reader.exists else 0
+        journal = db.journal
+        unfinished = len(journal.tail(LINE))
         if unfinished:
             problems.append(f"{path} ends in an unfinished write of {unfinished} bytes")
-        lines = {place.offset for places in reader.position.places.values() for place in places.values()}
-        found, entries, unreadable = {TABLE: 0, KEPT: 0}, 0, 0
+        lines = {place.offset for places in journal.position.places.values() for place in places.values()}
+        found, entries, unreadable = {EPISODES: 0, KEPT: 0}, 0, 0
         for table in found:
             for document in db.table(table):
                 try:
@@ -332,7 +323,7 @@ def verify(path: Path) -> Verification:
                     what = "kept record" if table == KEPT else "episode"
                     problems.append(f"document {document.doc_id} of {table} is no {what}: {error}")
         return Verification(
-            str(path), len(lines), found[TABLE], entries, reader.damaged, unreadable, unfinished,
+            str(path), len(lines), found[EPISODES], entries, journal.damaged, unreadable, unfinished,
             tuple(problems), found[KEPT],
         )  # fmt: skip
 
@@ -392,7 +383,7 @@ def copy_until(scope: Scope, memory: Path, entry: int, keeps: Callable[[Kept], b
     records = [document for document in scope.db.table(KEPT) if document.doc_id in copied]
     folder = ensure_folder(ensure_folder(memory) / slug(scope.name))
     about = {"scope": scope.name, "next_entry": entry, "next_number": number}
-    with JournalDB(Journal(folder / JOURNAL, about=about), default_table=TABLE) as db:
+    with JournalDB(Journal(folder / JOURNAL, about=about), default_table=EPISODES) as db:
         db.insert_multiple(episodes)
         db.table(KEPT).insert_multiple(records)
 

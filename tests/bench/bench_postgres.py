@@ -33,8 +33,8 @@ from typing import Any
 
 from engine.environments import scope_rules
 from engine.memory import Memory
-from engine.memory.disk.document import to_document
-from engine.memory.scope import TABLE, Scope
+from engine.memory.disk.document import EPISODES, to_document
+from engine.memory.scope import Scope
 from engine.memory.shared.log import CHANNEL
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.rows import Counters, new_row
@@ -104,8 +104,8 @@ def fill(shared: SharedMemory, world: World, entries: int) -> None:
     def rows() -> Iterator[tuple[str, int, dict[str, Any]]]:
         for number, episode in enumerate(world.episodes(entries), 1):
             document = to_document(dataclasses.replace(episode, number=number), counters.next_entry)
-            counters.count(TABLE, number, number, counters.next_entry, len(episode.steps))
-            yield TABLE, number, document
+            counters.count(EPISODES, number, number, counters.next_entry, len(episode.steps))
+            yield EPISODES, number, document
 
     shared.log.fill(NAME, counters, rows())
 
@@ -249,7 +249,7 @@ def bench_notify(cluster: Cluster, folder: Path, followers: int) -> None:
         told, stored = [], []
         for number in range(COMMITS):
             episode = make_episode(random.Random(number), f"u{number}", 60)
-            row = new_row(TABLE, to_document(episode, 0))
+            row = new_row(EPISODES, to_document(episode, 0))
             began = time.perf_counter()
             memory.log.append(NAME, [row])
             stored.append((time.perf_counter() - began) * 1e3)

@@ -16,8 +16,8 @@ from engine.errors import BadFile, StorageError
 from engine.limits import DATA, DATA_DEPTH, TEXT
 from engine.memory import Memory, upkeep
 from engine.memory.disk import files
+from engine.memory.disk.document import KEPT
 from engine.memory.exact import snapshot
-from engine.memory.kept import TABLE
 from engine.memory.scope import SNAPSHOT
 from engine.records import Kept
 from jitrl_tui import cli
@@ -114,7 +114,7 @@ def test_a_reader_sees_what_another_one_keeps_and_forgets(tmp_path):
 
 def test_it_is_a_table_of_the_scopes_tinydb(saves):
     with Memory(saves / "memory") as memory:
-        table = memory.scope(NAME).db.table(TABLE)
+        table = memory.scope(NAME).db.table(KEPT)
         found = table.search(where("episode_uid") == "one")
         assert [one["text"] for one in found] == ["lesson 1", "lesson 2"]
         assert [episode["uid"] for episode in memory.scope(NAME).db.all()] == ["one", "two"]
@@ -195,7 +195,7 @@ def test_a_foreign_document_is_left_out_and_told(tmp_path):
         scope.records.add(lesson(1))
         no_uid = {"kind": "k", "text": "x"}
         for document in ({"kind": "k"}, {"kind": "k", "text": 3}, no_uid, no_uid | {"uid": "\x1b"}):
-            scope.db.table(TABLE).insert(document)
+            scope.db.table(KEPT).insert(document)
         assert texts(scope) == ["lesson 1"]
         assert len(told) == 4
         assert upkeep.verify(scope.path).kept == 1

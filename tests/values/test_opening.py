@@ -260,7 +260,7 @@ def _compacted(scope):
 
 def _edited(scope):
     """One digit of the first episode's line, as a disk might change it."""
-    place = scope.journal.reader.position.places["episodes"][1]
+    place = scope.journal.position.places["episodes"][1]
     with scope.path.open("r+b") as file:
         file.seek(place.offset + place.length // 2)
         byte = file.read(1)

@@ -65,7 +65,7 @@ class JournalTable(Table):
         journal = self._storage
         with journal.writing():
             put: dict[int, dict[str, Any]] = {}
-            known = journal.reader.position.places.get(self.name, {})
+            known = journal.position.places.get(self.name, {})
             following = journal.next_id(self.name)
             for document in documents:
                 if not isinstance(document, Mapping):
@@ -86,7 +86,7 @@ class JournalTable(Table):
 
     def __len__(self) -> int:
         self._storage.look()
-        return len(self._storage.reader.position.places.get(self.name, ()))
+        return len(self._storage.position.places.get(self.name, ()))
 
     def _read_table(self) -> Mapping[str, Mapping[str, Any]]:  # type: ignore[override]
         self._storage.look()
@@ -139,7 +139,7 @@ class JournalDB(TinyDB):
     def tables(self) -> set[str]:
         """Return the names of the tables that hold at least one document."""
         self.journal.look()
-        return {name for name, places in self.journal.reader.position.places.items() if places}
+        return {name for name, places in self.journal.position.places.items() if places}
 
     def drop_table(self, name: str) -> None:
         """Remove a table with all its documents."""

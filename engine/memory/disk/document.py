@@ -7,6 +7,7 @@ as `done`, `won` and `died`, which earlier versions read, too.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +19,8 @@ from engine.errors import BadFile
 from engine.limits import ACTIONS, LARGEST_REWARD, NAME, STEPS, TEXT, TOKENS, shown
 from engine.records import OUTCOMES, Episode, State, Step
 
+EPISODES, KEPT = "episodes", "kept"
+"""Names of the tables of a memory: its episodes, and the records that methods keep."""
 FORGOTTEN = "forgotten"
 """Provenance of a step whose content was taken out; its reward stays, so that other returns do not change."""
 
@@ -33,6 +36,7 @@ _END_FIELDS = (("done", bool), ("won", bool), ("died", bool), ("truncated", bool
 _KNOWN = {name for name, _ in (*_EPISODE_FIELDS, *_END_FIELDS)} | {
     "first", "states", "histories", "valid", "steps", "final",
 }  # fmt: skip
+_is_reward = functools.partial(limits.is_number, most=LARGEST_REWARD)
 _OPTIONAL_STEP = {"provenance": "agent", "changed": True, "world_hash": "", "env_reward": 0.0, "score": 0.0}
 
 
@@ -73,32 +77,43 @@ def bounded(episode: Episode) -> Episode:
 
 def to_document(episode: Episode, first: int) -> dict[str, Any]:
     """Return the document of an episode whose step 0 is entry `first` of its scope."""
-    states, histories, valid = _Pool(), _Pool(), _Pool()
+    states: dict[tuple[str, tuple[str, ...], str], int] = {}
+    histories: dict[tuple[str, tuple[str, ...]], int] = {}
+    valid: dict[tuple[str, ...], int] = {}
+    places = [
+        (
+            states.setdefault((state.text, state.tokens, state.place), len(states)),
+            histories.setdefault((state.history, state.history_tokens), len(histories)),
+        )
+        for state in (*(step.state for step in episode.steps), episode.final)
+    ]
     steps = []
-    for step in episode.steps:
+    for step, (state, history) in zip(episode.steps, places, strict=False):
         fields: dict[str, Any] = {
-            "state": states.index(_state_key(step.state)),
-            "history": histories.index((step.state.history, step.state.history_tokens)),
+            "state": state,
+            "history": history,
             "action": step.action,
             "reward": step.reward,
-            "valid": valid.index(step.valid_actions),
+            "valid": valid.setdefault(step.valid_actions, len(valid)),
         }
         for name, usual in _OPTIONAL_STEP.items():
             value = getattr(step, name)
             if value != usual:
                 fields[name] = value
         steps.append(fields)
-    final = episode.final
-    end = [states.index(_state_key(final)), histories.index((final.history, final.history_tokens))]
-    document: dict[str, Any] = {name: getattr(episode, name) for name, _ in _EPISODE_FIELDS}
-    document |= _stored_end(episode)
-    document["first"] = first
-    document["states"] = [{"text": t, "tokens": list(tokens), "place": p} for t, tokens, p in states.items]
-    document["histories"] = [{"text": text, "tokens": list(tokens)} for text, tokens in histories.items]
-    document["valid"] = [list(actions) for actions in valid.items]
-    document["steps"] = steps
-    document["final"] = end
-    return document
+    return {
+        **{name: getattr(episode, name) for name, _ in _EPISODE_FIELDS},
+        "done": episode.terminated,
+        "won": episode.outcome == "won",
+        "died": episode.outcome == "lost",
+        "truncated": episode.truncated,
+        "first": first,
+        "states": [{"text": text, "tokens": list(tokens), "place": place} for text, tokens, place in states],
+        "histories": [{"text": text, "tokens": list(tokens)} for text, tokens in histories],
+        "valid": list(map(list, valid)),
+        "steps": steps,
+        "final": list(places[-1]),
+    }
 
 
 def to_episode(document: Mapping[str, Any]) -> Episode:
@@ -135,29 +150,16 @@ def to_episode(document: Mapping[str, Any]) -> Episode:
         for fields in document["steps"]
     )
     values = {name: document[name] for name, _ in _EPISODE_FIELDS if document.get(name) is not None}
-    values |= _end(document)
-    return Episode(**values, steps=steps, final=state(*document["final"]))
-
-
-def _stored_end(episode: Episode) -> dict[str, bool]:
-    """Return how an episode ended as it is stored."""
-    return {
-        "done": episode.terminated,
-        "won": episode.outcome == "won",
-        "died": episode.outcome == "lost",
-        "truncated": episode.truncated,
-    }
-
-
-def _end(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how an episode ended, by the fields of `Episode`."""
     terminated = bool(document.get("done"))
-    return {
-        "terminated": terminated,
+    return Episode(
+        **values,
+        steps=steps,
+        final=state(*document["final"]),
+        terminated=terminated,
         # Earlier versions stored no `truncated`: what the environment had not ended had run out of steps.
-        "truncated": bool(document.get("truncated", not terminated)),
-        "outcome": "won" if document.get("won") else "lost" if document.get("died") else "",
-    }
+        truncated=bool(document.get("truncated", not terminated)),
+        outcome="won" if document.get("won") else "lost" if document.get("died") else "",
+    )
 
 
 def check(document: Mapping[str, Any]) -> None:
@@ -240,10 +242,6 @@ def _is(value: Any, kind: type) -> bool:
     return isinstance(value, kind)
 
 
-def _is_reward(value: Any) -> bool:
-    return limits.is_number(value, LARGEST_REWARD)
-
-
 def _within(value: Any, size: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < size
 
@@ -262,6 +260,13 @@ def clipped(text: str, limit: int) -> str:
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+@functools.lru_cache(maxsize=4096)
+def _name(text: str) -> str:
+    """Return a short text that comes again and again, clipped."""
+    return clipped(text, NAME)
+
+
+@functools.lru_cache(maxsize=256)
 def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
     if not texts:
         return texts
@@ -286,33 +291,15 @@ def _bounded_state(state: State, seen: dict[State, State]) -> State:
 def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
     return Step(
         _bounded_state(step.state, seen),
-        clipped(step.action, NAME),
+        _name(step.action),
         step.reward,
         step.env_reward,
         step.score,
-        clipped(step.provenance, NAME),
+        _name(step.provenance),
         _texts(step.valid_actions, ACTIONS),
         step.changed,
-        clipped(step.world_hash, NAME),
+        _name(step.world_hash),
     )
-
-
-def _state_key(state: State) -> tuple[str, tuple[str, ...], str]:
-    return (state.text, state.tokens, state.place)
-
-
-class _Pool:
-    """Distinct things in the order of their first use."""
-
-    def __init__(self) -> None:
-        self._indices: dict[Any, int] = {}
-
-    def index(self, item: Any) -> int:
-        return self._indices.setdefault(item, len(self._indices))
-
-    @property
-    def items(self) -> list[Any]:
-        return list(self._indices)
 
 
 def counter(about: Mapping[str, Any], name: str, least: int) -> int:

@@ -8,16 +8,20 @@ versions of jitrl, which looked at it.
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
+import shlex
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from engine import limits
-from engine.errors import BadFile, StorageError
+from engine.disk import open_descriptor
+from engine.errors import BadFile, FailingAs, StorageError
 
 FORMAT = "jitrl-journal"
 SCHEMA = 1
@@ -26,6 +30,16 @@ PREFIX = 18
 """Bytes before the payload: both checksums and their spaces."""
 _GENERATION = re.compile("[0-9a-zA-Z]{0,64}")
 """Names of files are made of it."""
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    """Where a line is: offset of its first byte, and length in bytes without the newline."""
+
+    offset: int
+    length: int
 
 
 def encode(payload: bytes) -> bytes:
@@ -90,6 +104,51 @@ def header_line(
 def document_line(table: str, doc_id: int, document: Mapping[str, Any]) -> bytes:
     """Return the line that holds a document; raises as `json_bytes`."""
     return encode(json_bytes({"table": table, "put": {doc_id: document}}))
+
+
+def parsed_documents(payload: bytes) -> tuple[str, dict[int, Document]] | None:
+    """Return the table and the documents that a payload holds, by id; None if it holds none."""
+    try:
+        data = limits.parsed(payload)
+        table, put = data["table"], data["put"]
+        documents = {int(doc_id): document for doc_id, document in put.items()}
+    except (BadFile, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    fits = all(limits.is_count(doc_id) and isinstance(one, dict) for doc_id, one in documents.items())
+    return (table, documents) if fits and limits.is_text(table, limits.NAME) else None
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the header of a journal; raises as `header_at_start`, and StorageError where it cannot be opened."""
+    with FailingAs(StorageError, f"cannot read {path}"), os.fdopen(open_descriptor(path, os.O_NOFOLLOW), "rb") as file:
+        start = file.read(limits.HEADER)
+    return header_at_start(path, start)[0]
+
+
+def header_at_start(path: Path, start: bytes) -> tuple[dict[str, Any], int]:
+    """Return the header that a journal begins with, and the offset of the line after it.
+
+    Args:
+        path: The journal, for messages.
+        start: Its first bytes.
+
+    Raises:
+        BadFile: It is no journal, its first line is damaged, or its schema is not one that this program reads.
+    """
+    line, newline, _ = start.partition(b"\n")
+    header = parsed_header((newline and decode(line)) or b"null")
+    if header is None:
+        raise BadFile(
+            f"{path} is no jitrl memory, or its first line is damaged; it is left as it is. "
+            f"`{recovery(path)}` reads what can be found in it; move it away to begin a new memory"
+        )
+    check_schema(header, path)
+    return header, len(line) + 1
+
+
+def recovery(path: Path) -> str:
+    """Return the command that reads what is left in a damaged journal."""
+    return f"jitrl memory recover {shlex.quote(str(path))}"
 
 
 def parsed_header(payload: bytes) -> dict[str, Any] | None:

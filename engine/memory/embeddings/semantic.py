@@ -162,36 +162,31 @@ class _Index:
         """Add the next episodes. The steps of a damaged episode (None) are never found."""
         assert self.entries is not None
         columns, starts = self.entries.columns, self.entries.start
-        states = _Texts(self.states)
-        histories = _Texts(self.histories)
-        rows: list[tuple[int, int, int]] = []
+        found: list[tuple[int, str, str]] = []  # row, text of its state, facts of its history
         for place, document in enumerate(documents, self.place):
-            start, end = starts[place], starts[place + 1]
-            for row in range(start, end):
-                if document is None or columns["state"][row] == NOTHING:
-                    rows.append((row, NOTHING, NOTHING))
-                    continue
-                step = document["steps"][row - start]
-                state = states.place(document["states"][step["state"]]["text"])
-                history = histories.place(texts.facts(document["histories"][step["history"]]["text"]))
-                rows.append((row, state, history))
-        state_of, history_of = states.numbers(), histories.numbers()
-        for row, state, history in rows:
-            if state == NOTHING:
-                self.group.append(NOTHING)
-                self.older.append(NOTHING)
+            if document is None:
                 continue
-            key = state_of[state], history_of[history], columns["state"][row], columns["history"][row]
+            for row, step in enumerate(document["steps"], starts[place]):
+                if columns["state"][row] != NOTHING:
+                    history = texts.facts(document["histories"][step["history"]]["text"])
+                    found.append((row, document["states"][step["state"]]["text"], history))
+        states = self.states.add([state for _, state, _ in found])
+        histories = self.histories.add([history for *_, history in found])
+        self.place += len(documents)
+        none = array("i", [NOTHING]) * (starts[self.place] - len(self.group))
+        self.group.extend(none)
+        self.older.extend(none)
+        for (row, *_), of_state, of_history in zip(found, states, histories, strict=True):
+            key = of_state, of_history, columns["state"][row], columns["history"][row]
             group = self._groups.setdefault(key, len(self.newest))
             if group == len(self.newest):
                 self.newest.append(NOTHING)
                 kept = self.state_text, self.history_text, self.state, self.history
                 for column, value in zip(kept, key, strict=True):
                     column.append(value)
-            self.group.append(group)
-            self.older.append(self.newest[group])
+            self.group[row] = group
+            self.older[row] = self.newest[group]
             self.newest[group] = row
-        self.place += len(documents)
 
     def nbytes(self) -> int:
         """Return the bytes taken in memory."""
@@ -200,22 +195,6 @@ class _Index:
         )  # fmt: skip
         held = sum(4 * len(column) for column in columns) + 220 * len(self._groups)
         return held + self.states.nbytes() + self.histories.nbytes()
-
-
-class _Texts:
-    """Collects distinct texts to embed them in one call."""
-
-    def __init__(self, vectors: TextVectors) -> None:
-        self._vectors = vectors
-        self._places: dict[str, int] = {}
-
-    def place(self, text: str) -> int:
-        """Return the index of the text in `numbers`."""
-        return self._places.setdefault(text, len(self._places))
-
-    def numbers(self) -> list[int]:
-        """Embed the texts and return the number of each."""
-        return self._vectors.add(list(self._places))
 
 
 class _Matching:

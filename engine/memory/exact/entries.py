@@ -18,7 +18,7 @@ import numpy as np
 
 from engine.errors import BadFile
 from engine.memory.disk.document import FORGOTTEN, check
-from engine.memory.disk.reader import LineSpan
+from engine.memory.disk.frame import LineSpan
 from engine.memory.exact.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
 from engine.memory.exact.returns import returns_of_episodes
 
@@ -127,8 +127,7 @@ class Entries:
         following = [states[step["state"]] for step in steps[1:]] + [states[final[0]]]
         hidden = [step.get("provenance") == FORGOTTEN for step in steps[1:]] + [False]
         add = {name: column.append for name, column in self.columns.items()}
-        for step, after, unknown in zip(steps, following, hidden, strict=True):
-            row = len(self)
+        for row, (step, after, unknown) in enumerate(zip(steps, following, hidden, strict=True), len(self)):
             provenance = step.get("provenance", "agent")
             forgotten = provenance == FORGOTTEN
             state, history = states[step["state"]], histories[step["history"]]
@@ -213,7 +212,7 @@ class Entries:
             more = self._more_pairs.get(state)
             if more is not None:
                 numbers = np.frombuffer(more, np.int32)
-                same = np.flatnonzero(np.frombuffer(self.pair_history, np.int32)[numbers] == history)
+                same = (np.frombuffer(self.pair_history, np.int32)[numbers] == history).nonzero()[0]
                 if len(same):
                     return int(numbers[same[0]])
                 del numbers, same

@@ -18,7 +18,9 @@ import numpy as np
 from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
-from engine.memory.disk.reader import LineSpan, Position
+from engine.memory.disk.document import EPISODES, KEPT
+from engine.memory.disk.frame import LineSpan
+from engine.memory.disk.journal import Position
 from engine.memory.exact.entries import Entries
 
 if TYPE_CHECKING:
@@ -29,18 +31,16 @@ VERSION = 2
 _KINDS = frozenset({"<i4", "<i8", "<u2", "<u8", "<f8", "|u1", "|i1"})
 
 
-def save(path: Path, entries: Entries, position: Position, episodes: str, kept: str) -> None:
+def save(path: Path, entries: Entries, position: Position) -> None:
     """Write a snapshot, replacing the file atomically.
 
     Args:
         position: How far the index covers the journal.
-        episodes: Name of the table of episodes.
-        kept: Name of the table of kept records.
 
     Raises:
         OSError: Writing failed.
     """
-    meta, arrays = _packed(entries, position, episodes, kept)
+    meta, arrays = _packed(entries, position)
     parts = [np.ascontiguousarray(part) for part in arrays.values()]
     crc = 0
     for part in parts:
@@ -81,15 +81,13 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
             return None
 
 
-def _packed(
-    entries: Entries, position: Position, episodes: str, kept: str
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _packed(entries: Entries, position: Position) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the metadata and the arrays of a snapshot."""
     meta, arrays = entries.dump()
-    places = [position.places[episodes][doc_id] for doc_id in entries.doc_ids]
+    places = [position.places[EPISODES][doc_id] for doc_id in entries.doc_ids]
     arrays["place_offset"] = np.array([place.offset for place in places], np.int64)
     arrays["place_length"] = np.array([place.length for place in places], np.int64)
-    records = position.places.get(kept, {})
+    records = position.places.get(KEPT, {})
     arrays["kept_id"] = np.array(list(records), np.int64)
     arrays["kept_offset"] = np.array([place.offset for place in records.values()], np.int64)
     arrays["kept_length"] = np.array([place.length for place in records.values()], np.int64)
@@ -97,14 +95,8 @@ def _packed(
     return {**head, "next_ids": position.next_ids}, arrays
 
 
-def unpack(
-    entries: Entries, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], episodes: str, kept: str
-) -> Position:
+def unpack(entries: Entries, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Position:
     """Fill an empty index from a snapshot, and return how far it covers the journal.
-
-    Args:
-        episodes: Name of the table of episodes.
-        kept: Name of the table of kept records.
 
     Raises:
         KeyError, ValueError, TypeError: The snapshot does not fit. The index is half filled then.
@@ -115,4 +107,4 @@ def unpack(
     kept_ids, *kept_spans = (arrays[f"kept_{name}"].tolist() for name in ("id", "offset", "length"))
     records = {n: LineSpan(*span) for n, *span in zip(kept_ids, *kept_spans, strict=True)}
     next_ids = {table: int(number) for table, number in meta["next_ids"].items()}
-    return Position(meta["generation"], int(meta["offset"]), {episodes: places, kept: records}, next_ids)
+    return Position(meta["generation"], int(meta["offset"]), {EPISODES: places, KEPT: records}, next_ids)

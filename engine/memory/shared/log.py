@@ -24,8 +24,8 @@ from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
 
+    from engine.memory.disk.frame import Document
     from engine.memory.disk.journal import Changes
-    from engine.memory.disk.reader import Document
 
 CHANNEL = "jitrl"
 """Name of the channel of NOTIFY. A message is the id of the scope that has something new. It is a hint only."""

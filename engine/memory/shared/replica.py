@@ -24,8 +24,8 @@ from engine import limits
 from engine.disk import read_bytes
 from engine.errors import BadFile, StorageError
 from engine.memory.disk import files, frame
-from engine.memory.disk.journal import Changes, Journal
-from engine.memory.disk.reader import Document, Listener
+from engine.memory.disk.frame import Document
+from engine.memory.disk.journal import Changes, Journal, Listener
 from engine.memory.scope import LEARNT, SNAPSHOT
 from engine.memory.shared.log import Log, Transaction
 from engine.memory.shared.rows import Counters, Logged, Stored
@@ -89,13 +89,13 @@ class Replica(Journal):
         try:
             with self._alone():
                 super().open()
-            sound = not self._reader.damaged
+            sound = not self.damaged
         except BadFile:
             sound = False
         if not sound:
             for name in (self.path.name, SNAPSHOT, LEARNT, CURSOR):
                 self.path.with_name(name).unlink(missing_ok=True)
-            self._reader.load()
+            self.load()
         for left in self.path.parent.glob("anew-*.part"):
             if left.name != f"anew-{os.getpid()}.part":
                 left.unlink(missing_ok=True)
@@ -155,9 +155,9 @@ class Replica(Journal):
         cursor = self._read_cursor() or self._read_cursor() or Cursor()  # again, if it was just being written
         with self.lock:
             self.refresh()
-            position = self._reader.position
+            position = self.position
         fits = cursor.journal == position.generation and cursor.size <= position.offset
-        return cursor if fits and not self._reader.damaged else Cursor()
+        return cursor if fits and not self.damaged else Cursor()
 
     # -------------------------------------------------------------------------------------- writing
 
@@ -241,7 +241,7 @@ class Replica(Journal):
         if not rows:
             return
         for table, some in groupby(rows, key=lambda row: row.table):
-            known = self._reader.position.places.get(table, {})
+            known = self.position.places.get(table, {})
             found = [(row.doc, _document(row, self.tell)) for row in some if row.doc not in known]
             put = {doc: document for doc, document in found if document is not None}
             if put:
@@ -252,12 +252,11 @@ class Replica(Journal):
         """Replace the replica by all that the server has. One process of this machine does it, the others wait."""
         with self._anew:
             try:
-                with contextlib.suppress(StorageError):  # whoever has it takes long: then both do it
-                    self._anew_lock.acquire()
-                if self.cursor() == before:
-                    self._replace_all(log)
-            except OSError as error:
-                raise self._failed(error) from None
+                with self._writing:
+                    with contextlib.suppress(StorageError):  # whoever has it takes long: then both do it
+                        self._anew_lock.acquire()
+                    if self.cursor() == before:
+                        self._replace_all(log)
             finally:
                 self._anew_lock.close()
 
@@ -273,7 +272,7 @@ class Replica(Journal):
                     os.replace(partial, self.path)
                 else:
                     self.path.unlink(missing_ok=True)
-                self._reader.load()
+                self.load()
                 self._write_cursor(Cursor(counters.generation, counters.seq, last))
         finally:
             partial.unlink(missing_ok=True)
@@ -290,13 +289,11 @@ class Replica(Journal):
         self._write_cursor(Cursor(counters.generation, counters.seq))
 
     def _write_cursor(self, cursor: Cursor) -> None:
-        position = self._reader.position
+        position = self.position
         cursor = dataclasses.replace(cursor, journal=position.generation, size=position.offset)
         line = frame.encode(json.dumps(dataclasses.asdict(cursor)).ljust(_CURSOR_SIZE).encode())
-        try:
+        with self._writing:
             files.write_over(self.path.with_name(CURSOR), line)
-        except OSError as error:
-            raise self._failed(error) from None
 
 
 def write_journal(

@@ -17,10 +17,9 @@ from engine import limits
 from engine.errors import BadFile
 from engine.memory.disk import document as documents
 from engine.memory.disk import frame
-from engine.memory.disk.reader import Document
-from engine.memory.kept import TABLE as KEPT
+from engine.memory.disk.document import EPISODES, KEPT
+from engine.memory.disk.frame import Document
 from engine.memory.kept import to_kept
-from engine.memory.scope import TABLE
 
 _MOST_LISTS = limits.STEPS * 20
 """Lists and objects in a document: each costs a hundred times of what it takes in the text."""
@@ -98,7 +97,7 @@ class Logged:
         if not isinstance(document, dict):
             raise BadFile("it is no object")
         self._numbered(document)
-        if self.table == TABLE:
+        if self.table == EPISODES:
             documents.check(document)
         elif self.table == KEPT:
             to_kept(document)
@@ -127,8 +126,8 @@ def new_row(table: str, document: Document) -> LogRow:
         BadFile: The document cannot be written as JSON.
         StorageError: It is too large.
     """
-    steps = len(document["steps"]) if table == TABLE else 0
-    number = int(document["number"]) or None if table == TABLE else None
+    steps = len(document["steps"]) if table == EPISODES else 0
+    number = int(document["number"]) or None if table == EPISODES else None
     return LogRow(table, key_of(document["uid"]), number, None, steps, packed(document), document)
 
 
@@ -136,8 +135,8 @@ def old_row(table: str, document: Mapping[str, Any]) -> LogRow:
     """Return the row of a document that has its numbers already, of whatever table; raises as `new_row`."""
     uid, steps = document.get("uid"), document.get("steps")
     number, first = document.get("number"), document.get("first")
-    numbered = table == TABLE and isinstance(steps, list) and limits.is_count(number) and limits.is_count(first)
-    key = key_of(uid) if table in (TABLE, KEPT) and isinstance(uid, str) else None
+    numbered = table == EPISODES and isinstance(steps, list) and limits.is_count(number) and limits.is_count(first)
+    key = key_of(uid) if table in (EPISODES, KEPT) and isinstance(uid, str) else None
     if not numbered:
         return LogRow(table, key, None, None, 0, packed(document))
     return LogRow(table, key, number, first, len(steps or ()), packed(document))

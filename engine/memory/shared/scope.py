@@ -11,11 +11,11 @@ from typing import Any
 from engine.codec import to_plain
 from engine.memory.disk import document as documents
 from engine.memory.disk import files
+from engine.memory.disk.document import EPISODES, KEPT
 from engine.memory.disk.files import JOURNAL
 from engine.memory.exact.retrieval import Hits
-from engine.memory.kept import TABLE as KEPT
 from engine.memory.kept import KeptRecords
-from engine.memory.scope import _SNAPSHOT_ROWS, TABLE, Scope
+from engine.memory.scope import _SNAPSHOT_ROWS, Scope
 from engine.memory.search import NeighbourSearch
 from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
@@ -81,7 +81,7 @@ class SharedScope(Scope):
                 fresh[episode.uid] = documents.to_document(episode, 0) | {"scope": self.name}
         if not fresh:
             return 0
-        stored = self._outbox.send(self.name, [new_row(TABLE, document) for document in fresh.values()])
+        stored = self._outbox.send(self.name, [new_row(EPISODES, document) for document in fresh.values()])
         if stored is None:
             return 0
         self._show(stored)

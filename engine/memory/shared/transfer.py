@@ -10,7 +10,7 @@ from engine.disk import shown
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import files
 from engine.memory.disk.files import JOURNAL
-from engine.memory.disk.reader import Document
+from engine.memory.disk.frame import Document
 from engine.memory.scope import Scope
 from engine.memory.shared.replica import write_journal
 from engine.memory.shared.rows import Counters, Logged
@@ -31,11 +31,10 @@ def push(scope: Scope, shared: SharedMemory) -> int:
     """
     journal = scope.journal
     with journal.writing():
-        reader = journal.reader
-        if reader.damaged:
+        if journal.damaged:
             raise BadFile(f"{scope.path} has damaged parts; `jitrl memory compact` writes what is left anew")
-        places, next_ids = reader.position.places, reader.position.next_ids
-        about = {**reader.header.get("about", {})}
+        places, next_ids = journal.position.places, journal.position.next_ids
+        about = {**journal.header.get("about", {})}
         numbers = scope.about()
         for name in ("scope", *numbers):
             about.pop(name, None)
@@ -43,7 +42,7 @@ def push(scope: Scope, shared: SharedMemory) -> int:
             next_entry=numbers["next_entry"],
             next_number=numbers["next_number"],
             next_ids={table: next_ids[table] for table in dict.fromkeys([*places, *next_ids])},
-            header={"created": reader.header.get("created"), "about": about},
+            header={"created": journal.header.get("created"), "about": about},
         )
 
         def rows() -> Iterator[tuple[str, int, Document]]:
