@@ -165,17 +165,38 @@ def _scalar(hint: Any, where: str) -> Convert:
             return convert(value.item())
         raise BadFile(f"{where} should be {named}, not {shown(value)}")
 
-    return convert
+    # Hundreds of values are written at each step: for the usual ones a single call is enough.
+
+    def text(value: Any) -> Any:
+        return value if type(value) is str and value.isascii() and len(value) <= limits.LONGEST_TEXT else convert(value)
+
+    def number(value: Any) -> Any:
+        return value if type(value) is float and -limits.LARGEST <= value <= limits.LARGEST else convert(value)
+
+    def whole(value: Any) -> Any:
+        return value if type(value) is int and -limits.WHOLE <= value < limits.WHOLE else convert(value)
+
+    return {str: text, float: number, int: whole}.get(hint, convert)
 
 
-def _items(item: Convert, where: str, made: Callable[[Any], Any]) -> Convert:
-    """Return what converts a list or tuple."""
+def _are_usual(kind: Any, values: Any) -> bool:
+    """Whether values are texts of ASCII, or numbers, within the limits; False if each has to be looked at."""
+    if set(map(type, values)) != {kind}:
+        return False
+    if kind is str:
+        return "".join(values).isascii() and max(map(len, values)) <= limits.LONGEST_TEXT
+    # The sum is NaN if one of them is, whatever the order.
+    return kind is float and limits.is_number(sum(values)) and max(map(abs, values)) <= limits.LARGEST
+
+
+def _items(kind: Any, item: Convert, where: str, made: Callable[[Any], Any]) -> Convert:
+    """Return what converts a list or tuple of values of one kind."""
 
     def convert(value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
             raise BadFile(f"{where} should be a list")
         _check_size(value, where)
-        return made(map(item, value))
+        return made(value if _are_usual(kind, value) else map(item, value))
 
     return convert
 
@@ -206,7 +227,7 @@ def _reading(hint: Any, where: str) -> Convert:
         return lambda value: None if value is None else inner(value)
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
-        return _items(_reading(options[0], where), where, tuple)
+        return _items(options[0], _reading(options[0], where), where, tuple)
     if origin is not None and issubclass(origin, Mapping):
         return _mapping(_reading(options[1], where), where)
     if dataclasses.is_dataclass(hint):
@@ -243,7 +264,7 @@ def _writing(hint: Any, where: str) -> Convert:
         return lambda value: None if value is None else inner(value)
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
-        return _items(_writing(options[0], where), where, list)
+        return _items(options[0], _writing(options[0], where), where, list)
     if origin is not None and issubclass(origin, Mapping):
         return _mapping(_writing(options[1], where), where)
     if dataclasses.is_dataclass(hint):
