@@ -18,7 +18,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from engine.errors import StorageError
+from engine.errors import FailingAs, StorageError
 
 LARGEST = 64 << 20
 """Most bytes that are read of a file at once, where its format has no limit of its own."""
@@ -273,12 +273,13 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         StorageError: It cannot be written; an existing file is unchanged.
     """
+    if not path.name:
+        raise StorageError(f"cannot write {shown(path)}: it is no name of a file")
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        yield partial
-        os.replace(partial, path)
-    except OSError as error:
-        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
+        with FailingAs(StorageError, f"cannot write {shown(path)}"):
+            yield partial
+            os.replace(partial, path)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

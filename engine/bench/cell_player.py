@@ -18,7 +18,7 @@ from engine.bench.records import Began, Cell, CellStepped, Ended, Failed, Finish
 from engine.codec import event_to_line, to_plain
 from engine.disk import shown, write_private
 from engine.environments import kind_of
-from engine.errors import JitrlError, StorageError, UsageError
+from engine.errors import FailingAs, JitrlError, StorageError, UsageError
 from engine.kinds import Places
 from engine.paths import ensure_folder
 from engine.records import EpisodeEnded, Event, Notice, SessionEnded, SessionStarted, Steered, Waiting
@@ -235,7 +235,5 @@ def _as_of(event: Event, saved: SavedSession) -> Event:
 
 
 def _write(saved: SavedSession, lines: list[str]) -> None:
-    try:
+    with FailingAs(StorageError, f"cannot write {saved.recording}", "free some space"):
         write_private(saved.recording, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise StorageError(f"cannot write {saved.recording}: {error.strerror}; free some space") from None

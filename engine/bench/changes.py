@@ -13,7 +13,7 @@ from engine.bench.manifest import FINISHED, MANIFEST, STOPPED, read_manifest, wr
 from engine.bench.plan import BenchPlan
 from engine.bench.suite import plain
 from engine.disk import shown
-from engine.errors import StorageError, UsageError
+from engine.errors import FailingAs, StorageError, UsageError
 
 
 def change(folder: Path, games: str | None, episodes: int | None = None) -> None:
@@ -55,10 +55,8 @@ def _take_up_again(folder: Path, manifest: dict[str, Any]) -> None:
     for name, cell in manifest["cells"].items():
         if cell["state"] == FINISHED:
             cell["state"] = STOPPED
-        try:
+        with FailingAs(StorageError, f"cannot write to {shown(folder)}"):
             (cell_folder(folder, name) / rows.DONE).unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}") from None
 
 
 def _check(plan: BenchPlan) -> None:

@@ -21,7 +21,7 @@ from engine.bench.suite import plain, read
 from engine.codec import to_plain
 from engine.disk import open_binary, shown, take_lock, write_private
 from engine.environments import kind_of
-from engine.errors import BadFile, StorageError, UsageError, meant
+from engine.errors import BadFile, FailingAs, StorageError, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 from engine.session.shared import experience
@@ -172,10 +172,8 @@ def locked(folder: Path) -> Iterator[None]:
         UsageError: Another process plays it.
         StorageError: The folder cannot be written.
     """
-    try:
+    with FailingAs(StorageError, f"cannot write to {shown(folder)}"):
         fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}") from None
     try:
         if not take_lock(fd, folder / LOCK):
             raise UsageError(f"the run in {shown(folder)} is being played by another process")
@@ -212,10 +210,8 @@ def gather(folder: Path, names: Sequence[str]) -> None:
         for name in names:
             path = cell_folder(folder, name) / file
             parts += _lines(path) if path.is_file() else before.get(name, [])
-        try:
+        with FailingAs(StorageError, f"cannot write to {shown(folder)}", "free some space"):
             write_private(folder / file, b"".join(parts))
-        except OSError as error:
-            raise StorageError(f"cannot write to {shown(folder)}: {error.strerror}; free some space") from None
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -16,7 +16,7 @@ from typing import Any
 from engine.bench.records import Cell, EpisodeRow, Leg, TimingRow
 from engine.codec import to_plain
 from engine.disk import write_private
-from engine.errors import BadFile, StorageError
+from engine.errors import BadFile, FailingAs, StorageError
 from engine.records import (
     Decided,
     EpisodeEnded,
@@ -116,14 +116,12 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
         BadFile: A recording or the memory is damaged.
     """
     episodes, timings, about = played(cell, folder)
-    try:
+    with FailingAs(StorageError, f"cannot write to {folder}", "free some space"):
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))
         write_private(folder / ABOUT, json.dumps(about, indent=1, sort_keys=True))
         if done:
             write_private(folder / DONE, "")
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror}; free some space") from None
 
 
 def lines(records: Sequence[EpisodeRow] | Sequence[TimingRow]) -> str:

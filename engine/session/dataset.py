@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from engine.disk import shown
-from engine.errors import StorageError, UsageError
+from engine.errors import FailingAs, StorageError, UsageError
 from engine.session import tables
 from engine.session.candidates import CandidateRow
 
@@ -68,13 +68,12 @@ def save(rows: Iterable[CandidateRow], folder: Path, title: str) -> int:
         columns="\n".join(f"| `{name}` | {kind} |" for name, kind in types.items()),
     )  # fmt: skip
     try:
-        partial.mkdir()
-        (partial / "data").mkdir()
-        (partial / "README.md").write_text(card, encoding="utf-8")
-        count = tables.save(rows, form, partial / path)
-        os.rename(partial, folder)
-    except OSError as error:
-        raise StorageError(f"cannot write {shown(folder)}: {error.strerror}") from None
+        with FailingAs(StorageError, f"cannot write {shown(folder)}"):
+            partial.mkdir()
+            (partial / "data").mkdir()
+            (partial / "README.md").write_text(card, encoding="utf-8")
+            count = tables.save(rows, form, partial / path)
+            os.rename(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return count

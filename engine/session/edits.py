@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.disk import open_binary, shown, take_lock
 from engine.environments import kind_of
-from engine.errors import StorageError, UsageError
+from engine.errors import FailingAs, StorageError, UsageError
 from engine.session import notes, suites
 from engine.session import store as sessions
 from engine.session.store import SavedSession
@@ -31,11 +31,9 @@ def delete(saves: Path, session: SavedSession) -> None:
     _refuse_if_needed(saves, session, "deleted")
     # Moved away first, so that a session is there as a whole or not at all.
     doomed = session.folder.with_name(f".{session.name}.{os.getpid()}.gone")
-    try:
+    with FailingAs(StorageError, f"{session.name} could not be deleted"):
         os.replace(session.folder, doomed)
         shutil.rmtree(doomed)
-    except OSError as error:
-        raise StorageError(f"{session.name} could not be deleted: {error.strerror or error}") from None
 
 
 def rename(saves: Path, session: SavedSession, name: str) -> SavedSession:
@@ -55,10 +53,8 @@ def rename(saves: Path, session: SavedSession, name: str) -> SavedSession:
     if target.exists() or suites.find(saves, name) is not None:
         raise UsageError(f"there is a session {name!r} already")
     _refuse_if_needed(saves, session, "renamed")
-    try:
+    with FailingAs(StorageError, f"{session.name} could not be renamed"):
         os.rename(session.folder, target)
-    except OSError as error:
-        raise StorageError(f"{session.name} could not be renamed: {error.strerror or error}") from None
     return dataclasses.replace(session, name=name, folder=target)
 
 

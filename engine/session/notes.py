@@ -13,7 +13,7 @@ from typing import Any
 
 from engine import limits
 from engine.disk import open_binary, private_file, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, FailingAs, StorageError, UsageError
 
 FILE_NAME = "notes.jsonl"
 LONGEST = 2_000
@@ -60,7 +60,7 @@ class Notes:
             raise UsageError(f"a note has 1 to {LONGEST:,} characters, for instance: /note the lamp is in the attic")
         note = Note(text, episode, step, round(self._clock(), 3))
         line = json.dumps(asdict(note)).encode() + b"\n"
-        try:
+        with FailingAs(StorageError, "the note could not be written"):
             private_file(self.path)
             fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
             try:
@@ -74,8 +74,6 @@ class Notes:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-        except OSError as error:
-            raise StorageError(f"the note could not be written: {error.strerror or error}") from None
         return note
 
     def all(self) -> list[Note]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine import limits
 from engine.disk import read_bytes, write_private
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, FailingAs, StorageError, UsageError
 from engine.session.rules import MOST, Rule, parse
 
 FILE_NAME = "orders.json"
@@ -40,10 +40,8 @@ def store(folder: Path, orders: Orders) -> None:
         StorageError: They cannot be written.
     """
     content = {"format": _FORMAT, "ask": orders.ask, "breakpoints": [str(rule) for rule in orders.rules]}
-    try:
+    with FailingAs(StorageError, f"the breakpoints could not be written to {folder}"):
         write_private(folder / FILE_NAME, json.dumps(content, indent=1))
-    except OSError as error:
-        raise StorageError(f"the breakpoints could not be written to {folder}: {error.strerror}") from None
 
 
 def give(folder: Path, orders: Orders) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from engine.disk import shown
-from engine.errors import StorageError, UsageError
+from engine.disk import replacing, shown
+from engine.errors import UsageError
 from engine.records import (
     Decided,
     EpisodeEnded,
@@ -183,16 +181,8 @@ def save(text: str, path: Path) -> None:
     Raises:
         StorageError: It cannot be written; an existing file is unchanged.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part") if path.name else path
-    try:
-        with partial.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        os.replace(partial, path)
-    except OSError as error:
-        if not isinstance(error, FileExistsError) and partial != path:
-            with contextlib.suppress(OSError):  # a name that is too long cannot be removed either
-                partial.unlink()
-        raise StorageError(f"cannot write {shown(path)}: {error.strerror}") from None
+    with replacing(path) as partial, partial.open("x", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
 
 
 def _plain(made: Transcript, thoughts: bool) -> Iterator[str]:

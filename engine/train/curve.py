@@ -10,7 +10,7 @@ from pathlib import Path
 from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import read_text, write_private
-from engine.errors import BadFile, ModelError, StorageError
+from engine.errors import BadFile, FailingAs, ModelError, StorageError
 from engine.train import manifest
 from engine.train.jobs import WeightUpdate
 
@@ -61,8 +61,6 @@ def write(folder: Path, updates: Sequence[WeightUpdate]) -> None:
     """
     lines = "".join(json.dumps(to_plain(update), separators=(",", ":")) + "\n" for update in updates)
     last = updates[-1] if updates else WeightUpdate(0)
-    try:
+    with FailingAs(StorageError, f"cannot write in {folder}", "free some space"):
         write_private(folder / CURVE, lines)
-    except OSError as error:
-        raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None
     manifest.add(folder, samples={name: getattr(last, name) for name in SAMPLES})

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import StorageError
+from engine.errors import FailingAs, StorageError
 from engine.llm.local import metadata
 from engine.llm.local.weights import TRAINED
 from engine.train.sources import ModelSource
@@ -46,7 +46,7 @@ def write(
     Raises:
         StorageError: They cannot be written.
     """
-    try:
+    with FailingAs(StorageError, f"cannot write in {folder}", "free some space"):
         if hasattr(model, "merge_and_unload"):
             model.save_pretrained(folder / ADAPTER)
             _finer(model)
@@ -60,8 +60,6 @@ def write(
             return f"jitrl does not know how files of the architecture {architecture} are written"
         weights = {name: tensor.float().cpu().numpy() for name, tensor in model.state_dict().items()}
         _file(weights, model.config, source.path, folder / TRAINED, prompt, run, kind)
-    except OSError as error:
-        raise StorageError(f"cannot write in {folder}: {error.strerror}; free some space") from None
     return ""
 
 

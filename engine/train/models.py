@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from engine.errors import BadFile, StorageError
+from engine.errors import BadFile, FailingAs, StorageError
 from engine.llm.local.engine import default_threads
 from engine.paths import ensure_folder
 from engine.settings.train import TrainingSettings
@@ -35,11 +35,10 @@ def folder_of(source: ModelSource, cache: Path, say: Callable[[str], None]) -> P
         say(f"making a model folder of {source.name} ({source.bytes_of_folder / 2**20:,.0f} MB)")
         unfinished = ensure_folder(target.with_name(f"{target.name}.{os.getpid()}.part"))
         try:
-            _unpack(source.path, unfinished)
-            shutil.rmtree(target, ignore_errors=True)
-            unfinished.replace(target)
-        except OSError as error:
-            raise StorageError(f"cannot write {target}: {error.strerror}; free some space") from None
+            with FailingAs(StorageError, f"cannot write {target}", "free some space"):
+                _unpack(source.path, unfinished)
+                shutil.rmtree(target, ignore_errors=True)
+                unfinished.replace(target)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
     return target

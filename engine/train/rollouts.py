@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from engine.disk import read_bytes, write_private
-from engine.errors import GameError, JitrlError, StorageError, UsageError
+from engine.errors import FailingAs, GameError, JitrlError, StorageError, UsageError
 from engine.evaluator import Evaluator
 from engine.records import (
     Decided,
@@ -249,7 +249,5 @@ def cut(path: Path, episodes: int) -> None:
                 kept = at
     if kept == len(data):
         return
-    try:
+    with FailingAs(StorageError, f"cannot write {path}"):
         write_private(path, data[:kept])
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}") from None

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import StorageError
+from engine.errors import FailingAs, StorageError
 from jitrl_tui.runs.amounts import before_paying
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.output import rewrite
@@ -66,10 +66,8 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
     """
     text = json.dumps(result, indent=1)
     if target is not None:
-        try:
+        with FailingAs(StorageError, f"cannot write {target}"):
             target.write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"cannot write {target}: {error.strerror}") from None
     elif show:
         print(text)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.disk import read_text, shown, write_private
-from engine.errors import StorageError, UsageError, meant
+from engine.errors import FailingAs, StorageError, UsageError, meant
 from jitrl_tui.preferences.schema import BY_KEY, BY_NAME, OPTIONS, SECTIONS, find
 
 VARIABLE = "JITRL_CONFIG"
@@ -149,12 +149,10 @@ def set_value(file: Path, key: str, value: Any) -> None:
         table = tomlkit.table()
         table[name] = value
         document[section] = table
-    try:
+    with FailingAs(StorageError, f"cannot write {shown(file)}"):
         file.parent.mkdir(parents=True, exist_ok=True)
         target = file.resolve()  # a link in a folder of dotfiles stays a link
         write_private(target, tomlkit.dumps(document))
-    except OSError as error:
-        raise StorageError(f"cannot write {shown(file)}: {error.strerror}") from None
 
 
 def _removed(table: Any, name: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import StorageError, UsageError
+from engine.errors import FailingAs, StorageError, UsageError
 from engine.texts import cell
 from jitrl_tui.runs.episode_costs import EpisodeCost
 from jitrl_tui.runs.history import Past, PlayedSession, difference, likeness, means_of
@@ -208,7 +208,5 @@ def export(target: Path, title: str, curves: Sequence[Curve]) -> None:
         data = draw(figure(title, curves), ending[1:])
     else:
         raise UsageError(f"{target.name} has none of the endings {', '.join(ENDINGS)}, which say what is written")
-    try:
+    with FailingAs(StorageError, f"cannot write {target}"):
         target.write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror}") from None

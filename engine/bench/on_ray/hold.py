@@ -16,7 +16,7 @@ from pathlib import Path
 
 from engine import waits
 from engine.disk import read_text, take_lock, write_private
-from engine.errors import StorageError
+from engine.errors import FailingAs, StorageError
 from engine.paths import ensure_folder
 
 TOKEN, LOCK = "holder", "lock"
@@ -36,10 +36,8 @@ def assign(folder: Path, token: str) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    try:
+    with FailingAs(StorageError, f"cannot write to {folder}", "free some space"):
         write_private(ensure_folder(folder) / TOKEN, token)
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror}; free some space") from None
 
 
 def assigned(folder: Path, token: str) -> bool:
@@ -70,10 +68,8 @@ def held(
         Superseded: The cell was given to another worker.
         StorageError: Another worker did not let go of it in time, or the folder cannot be written.
     """
-    try:
+    with FailingAs(StorageError, f"cannot write to {folder}"):
         fd = os.open(ensure_folder(folder) / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror}") from None
     try:
         yield _taken(fd, folder, token, stopped, waiting, wait_s)
     finally:

@@ -15,7 +15,7 @@ from engine import waits
 from engine.bench.on_ray import work
 from engine.bench.on_ray.needs import CORES, Needs, distinct, fits, shown
 from engine.bench.plan import BenchPlan
-from engine.errors import MissingError, StorageError, UsageError
+from engine.errors import FailingAs, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
 ANSWER_S = waits.RAY_NODE.seconds
@@ -88,17 +88,14 @@ def _probe(saves: Path) -> Iterator[tuple[Path, str]]:
     """Yield a file in the saves folder that this process has locked, and what is in it."""
     text = secrets.token_hex(16)
     path = ensure_folder(saves / "bench") / f".probe-{text[:8]}"
-    try:
+    with FailingAs(StorageError, f"cannot write to {path.parent}"):
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StorageError(f"cannot write to {path.parent}: {error.strerror}") from None
     try:
-        os.write(fd, text.encode())
-        os.fsync(fd)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield path, text
-    except OSError as error:
-        raise StorageError(f"cannot use {path.parent}: {error.strerror}") from None
+        with FailingAs(StorageError, f"cannot use {path.parent}"):
+            os.write(fd, text.encode())
+            os.fsync(fd)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield path, text
     finally:
         path.unlink(missing_ok=True)
         os.close(fd)

@@ -25,7 +25,7 @@ from engine.bench.report.joined import first, joined
 from engine.bench.report.results import Results, load
 from engine.bench.report.shapes import Report
 from engine.disk import shown
-from engine.errors import MissingError, StorageError, UsageError
+from engine.errors import FailingAs, MissingError, StorageError, UsageError
 
 __all__ = ["FORMATS", "Results", "first", "joined", "load", "make", "markdown", "plain", "summary", "write"]
 
@@ -137,9 +137,7 @@ def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: 
 
 
 def _write(file: Path, data: str | bytes) -> Path:
-    try:
+    with FailingAs(StorageError, f"{shown(file)} cannot be written"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
-    except OSError as error:
-        raise StorageError(f"{shown(file)} cannot be written: {error.strerror or error}") from None
     return file

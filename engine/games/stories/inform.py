@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine import children, waits
 from engine.disk import read_bytes
-from engine.errors import BadFile, MissingError, UsageError
+from engine.errors import BadFile, FailingAs, MissingError, UsageError
 from engine.games.catalogue import find_game, read_story, walkthrough_of
 from engine.games.fetch import keep
 from engine.games.story import Story
@@ -90,10 +90,8 @@ def compile_story(source: Path, folder: Path, *, version: int | None = None, lib
         GameError: The compiler takes too long.
     """
     program = compiler()
-    try:
+    with FailingAs(BadFile, f"cannot read {source}"):
         text = source_text(source)
-    except OSError as error:
-        raise BadFile(f"cannot read {source}: {error.strerror}") from None
     command = [program, "-E1", "-w"]
     if version is not None or not _VERSION.search(text):
         command.append(f"-v{version or 5}")

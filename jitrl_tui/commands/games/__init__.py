@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.disk import read_bytes, shown
-from engine.errors import UsageError
+from engine.errors import FailingAs, UsageError
 from engine.paths import ensure_folder, saves_folder
 from engine.settings import Settings
 from jitrl_tui.commands.games.make import register_make, register_map
@@ -161,10 +161,8 @@ def put(args: argparse.Namespace) -> int:
             note(f"{shown(file)} comes with jitrl as {story.name}")
             continue
         kept = folder / kept_name(file)
-        try:
+        with FailingAs(UsageError, f"cannot add {shown(file)}"):
             keep(read_bytes(file), kept)
-        except OSError as error:
-            raise UsageError(f"cannot add {shown(file)}: {error.strerror}") from None
         besides = {story.metadata: kept.with_suffix(".json"), walkthrough_of(file): walkthrough_of(kept)}
         for beside, target in besides.items():
             if beside is not None and beside.is_file():
