@@ -23,7 +23,7 @@ from engine.disk import (
     take_lock,
     write_private,
 )
-from engine.errors import BadFile, StorageError, UsageError
+from engine.errors import BadFile, FailingAs, StorageError, UsageError
 from engine.records import (
     FORMAT,
     Decided,
@@ -57,11 +57,9 @@ class Recorder:
     """
 
     def __init__(self, path: Path) -> None:
-        try:
+        with FailingAs(StorageError, f"cannot write the recording {shown(path)}"):
             private_file(path)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StorageError(f"cannot write the recording {shown(path)}: {error.strerror}") from None
         try:
             if not take_lock(self._fd, path):
                 raise UsageError(f"the session in {path.parent} is open in another window; close it there first")
@@ -145,7 +143,7 @@ def set_torn_apart(path: Path) -> None:
         BadFile: The recording cannot be read.
     """
     kept, torn = 0, b""
-    try:
+    with FailingAs(StorageError, f"cannot write in {shown(path.parent)}"):
         data = read_bytes(path, limit=os.stat(path).st_size + 1)
         at = 0
         for line in data.splitlines(keepends=True):
@@ -156,8 +154,6 @@ def set_torn_apart(path: Path) -> None:
         number = len(list(path.parent.glob("torn-*.jsonl"))) + 1
         write_private(path.with_name(f"torn-{number}.jsonl"), torn)
         write_private(path, data[:kept])
-    except OSError as error:
-        raise StorageError(f"cannot write in {shown(path.parent)}: {error.strerror}") from None
 
 
 def below(folder: Path) -> list[Path]:
@@ -166,10 +162,42 @@ def below(folder: Path) -> list[Path]:
     Raises:
         UsageError: There is too much in it.
     """
-    try:
+    with FailingAs(UsageError, f"cannot look for recordings in {shown(folder)}"):
         return found(folder, FILE_NAME) if folder.is_dir() else []
-    except OSError as error:
-        raise UsageError(f"cannot look for recordings in {shown(folder)}: {error.strerror}") from None
+
+
+class EventReader:
+    """Reads the lines of a recording, one after the other.
+
+    Args:
+        name: What the recording is called in messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._begun = False
+        self._number = 0
+
+    def read(self, line: bytes) -> tuple[float, Event | None]:
+        """Return Unix time and event of the next line; None for a kind of event that this version does not know.
+
+        Raises:
+            BadFile: It is damaged, none of a recording, or of a newer version.
+        """
+        self._number += 1
+        try:
+            at, event = event_from_line(line)
+            if isinstance(event, SettingsChanged):
+                known(event.settings)
+        except (BadFile, UsageError) as error:
+            why = f"line {self._number}: {error}"
+            raise BadFile(f"{self._name} is not a recording of jitrl, or is damaged ({why})") from None
+        if not self._begun and not isinstance(event, SessionStarted):
+            raise BadFile(f"{self._name} is not a recording of jitrl: it does not begin with a session")
+        if isinstance(event, SessionStarted) and event.format > FORMAT:
+            raise BadFile(f"{self._name} was recorded by a newer jitrl (format {event.format}); update jitrl")
+        self._begun = True
+        return at, event
 
 
 def read(path: Path) -> Iterator[tuple[float, Event]]:
@@ -182,20 +210,12 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
         UsageError: It is not there.
     """
     file = path / FILE_NAME if path.is_dir() else path
+    reader = EventReader(str(file))
     try:
-        for number, raw in enumerate(lines_of(file, limits.LINE), 1):
-            if not raw.endswith(b"\n"):
+        for line in lines_of(file, limits.LINE):
+            if not line.endswith(b"\n"):
                 break
-            try:
-                at, event = event_from_line(raw)
-                if isinstance(event, SettingsChanged):
-                    known(event.settings)
-            except (BadFile, UsageError) as error:
-                raise BadFile(f"{file} is not a recording of jitrl, or is damaged (line {number}: {error})") from None
-            if number == 1 and not isinstance(event, SessionStarted):
-                raise BadFile(f"{file} is not a recording of jitrl: it does not begin with a session")
-            if isinstance(event, SessionStarted) and event.format > FORMAT:
-                raise BadFile(f"{file} was recorded by a newer jitrl (format {event.format}); update jitrl")
+            at, event = reader.read(line)
             if event is not None:
                 yield at, event
     except FileNotFoundError:

@@ -6,53 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.codec import event_from_line
 from engine.disk import shown
-from engine.errors import BadFile, JitrlError
-from engine.records import FORMAT, Event, SessionStarted
+from engine.errors import JitrlError
+from engine.records import Event
 from engine.session import recording
+from engine.session.recording import EventReader
 from engine.session.remote import commands, presence
 from engine.session.remote.commands import RemoteCommand
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import Liveness, Presence
-
-
-class RecordedEvents:
-    """Makes events of the lines of a recording, one after the other.
-
-    Args:
-        name: What the recording is called in messages.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._begun = False
-
-    def of(self, lines: Sequence[bytes], *, again: bool) -> list[Event]:
-        """Return the events of further lines, without those that this version does not know.
-
-        Args:
-            lines: Lines with their ends.
-            again: Whether they are the first ones of the recording again.
-
-        Raises:
-            BadFile: They are damaged, none of a recording, or of a newer version.
-        """
-        self._begun = self._begun and not again
-        found: list[Event] = []
-        for line in lines:
-            try:
-                _, event = event_from_line(line)
-            except BadFile as error:
-                raise BadFile(f"{self._name} is not a recording of jitrl, or is damaged ({error})") from None
-            if not self._begun and not isinstance(event, SessionStarted):
-                raise BadFile(f"{self._name} is not a recording of jitrl: it does not begin with a session")
-            if isinstance(event, SessionStarted) and event.format > FORMAT:
-                raise BadFile(f"{self._name} was recorded by a newer jitrl (format {event.format}); update jitrl")
-            self._begun = True
-            if event is not None:
-                found.append(event)
-        return found
 
 
 class Followed(ABC):
@@ -68,7 +30,8 @@ class Followed(ABC):
 
     def __init__(self, name: str) -> None:
         self.restarted = self.more = False
-        self._events = RecordedEvents(name)
+        self._name = name
+        self._reader = EventReader(name)
         self._liveness = Liveness()
 
     def new(self) -> Sequence[Event]:
@@ -79,7 +42,9 @@ class Followed(ABC):
         """
         self.restarted = self.more = False
         lines = self._further()
-        return self._events.of(lines, again=self.restarted)
+        if self.restarted:
+            self._reader = EventReader(self._name)
+        return [event for _, event in map(self._reader.read, lines) if event is not None]
 
     def lives(self) -> bool:
         """Return whether the session is being played."""
