@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import limits
-from engine.disk import read_bytes, write_json
+from engine.disk import write_json
 from engine.errors import BadFile, UsageError, meant
 from engine.paths import ensure_folder
 from engine.records import Decided, Event, Notice
@@ -21,7 +20,6 @@ from engine.session import store as sessions
 from engine.session.lockstep import Lockstep, Moment, Reins
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
-from engine.texts import clipped
 
 FEWEST, MOST = 2, 4
 """Numbers of racers."""
@@ -113,18 +111,12 @@ def load(saves: Path, name: str) -> SavedRace:
     if "/" in name or not file.is_file():
         known = f"there are: {', '.join(there)}" if there else "none was run"
         raise UsageError(f"there is no race {name!r}{meant(name, there)}; {known}")
-    try:
-        data = limits.parsed(read_bytes(file))
-        newer = data["format"] > _FORMAT
-        listed = [] if newer else [(str(each["name"]), str(each["session"])) for each in data["racers"]]
+    with sessions.reading(f"the race in {file}", file, _FORMAT) as data:
+        listed = [(str(each["name"]), str(each["session"])) for each in data["racers"]]
         if any("/" in session or session.startswith(".") for _, session in listed):
             raise BadFile("a session has no such name")
-    except (OSError, LookupError, TypeError, BadFile) as error:
-        raise BadFile(f"the race in {file} cannot be read ({clipped(str(error), 300)})") from None
-    if newer:
-        raise BadFile(f"the race in {file} was made by a newer jitrl; update jitrl")
-    if not FEWEST <= len(listed) <= MOST:
-        raise BadFile(f"the race in {file} cannot be read (it has {len(listed)} racers)")
+        if not FEWEST <= len(listed) <= MOST:
+            raise BadFile(f"it has {len(listed)} racers")
     root = saves / "sessions"
     return SavedRace(name, tuple(Racer(arm, sessions.load(root / session)) for arm, session in listed))
 

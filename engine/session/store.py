@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
@@ -170,20 +171,37 @@ def load(folder: Path) -> SavedSession:
     Raises:
         BadFile: Its configuration is missing, damaged, or of a newer version.
     """
-    try:
-        data = limits.parsed(read_bytes(folder / CONFIG))
-        number, kind, config = data["format"], data["kind"], data["config"]
-        if not limits.is_count(number) or not limits.is_text(kind):
-            raise BadFile("it says no format and kind")
-        made = from_plain(SessionConfig, config) if number <= _FORMAT else None
-        if made is not None:
-            trust.named_by(f"the session {folder.name}", *places(made))
+    with reading(f"the session in {folder}", folder / CONFIG, _FORMAT) as data:
+        kind, config = data["kind"], from_plain(SessionConfig, data["config"])
+        if not limits.is_text(kind):
+            raise BadFile("it says no kind")
+        trust.named_by(f"the session {folder.name}", *places(config))
         origin = from_plain(Origin, data["origin"]) if "origin" in data else None
+        return SavedSession(folder.name, folder, config, kind, origin)
+
+
+@contextlib.contextmanager
+def reading(what: str, file: Path, newest: int) -> Iterator[Any]:
+    """Yield the JSON of the small file of a session, a suite or a race.
+
+    Args:
+        what: What it is, for messages.
+        newest: Number of the newest format that is known.
+
+    Raises:
+        BadFile: It cannot be read, is of a newer format, or what is made of it in the block fails.
+    """
+    try:
+        data = limits.parsed(read_bytes(file))
+        number = data["format"]
+        if not limits.is_count(number):
+            raise BadFile("it says no format")
+        if number <= newest:
+            yield data
+            return
     except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
-        raise BadFile(f"the session in {folder} cannot be read ({clipped(str(error), 300)})") from None
-    if made is None:
-        raise BadFile(f"the session in {folder} was made by a newer jitrl (format {number}); update jitrl")
-    return SavedSession(folder.name, folder, made, kind, origin)
+        raise BadFile(f"{what} cannot be read ({clipped(str(error), 300)})") from None
+    raise BadFile(f"{what} was made by a newer jitrl (format {number}); update jitrl")
 
 
 def find(saves: Path, name: str) -> SavedSession:

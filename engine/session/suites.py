@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine import limits, trust
+from engine import trust
 from engine.codec import from_plain, to_plain
-from engine.disk import read_bytes, write_json
+from engine.disk import write_json
 from engine.errors import BadFile, UsageError
 from engine.paths import ensure_folder, slug
 from engine.records import EpisodeEnded
@@ -22,7 +22,6 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
-from engine.texts import clipped
 
 _FORMAT = 1
 _FOLDER = "suites"
@@ -66,18 +65,10 @@ def load(saves: Path, name: str) -> SavedSuite:
     file = saves / _FOLDER / f"{name}.json"
     if "/" in name or not file.is_file():
         raise UsageError(f"there is no suite {name!r}")
-    try:
-        data = limits.parsed(read_bytes(file))
-        newer = data["format"] > _FORMAT
-        tasks, begun = tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"]))
-        config = None if newer else from_plain(SessionConfig, data["config"])
-        if config is not None:
-            trust.named_by("the sessions of this suite", *sessions.places(config))
-    except (OSError, LookupError, TypeError, BadFile, UsageError) as error:
-        raise BadFile(f"the suite in {file} cannot be read ({clipped(str(error), 300)})") from None
-    if config is None:
-        raise BadFile(f"the suite in {file} was made by a newer jitrl; update jitrl")
-    return SavedSuite(name, config, tasks, begun)
+    with sessions.reading(f"the suite in {file}", file, _FORMAT) as data:
+        config = from_plain(SessionConfig, data["config"])
+        trust.named_by("the sessions of this suite", *sessions.places(config))
+        return SavedSuite(name, config, tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"])))
 
 
 def find(saves: Path, name: str) -> SavedSuite | None:
