@@ -185,8 +185,7 @@ def _are_usual(kind: Any, values: Any) -> bool:
         return False
     if kind is str:
         return "".join(values).isascii() and max(map(len, values)) <= limits.LONGEST_TEXT
-    # The sum is NaN if one of them is, whatever the order.
-    return kind is float and limits.is_number(sum(values)) and max(map(abs, values)) <= limits.LARGEST
+    return kind is float and limits.are_numbers(values)
 
 
 def _items(kind: Any, item: Convert, where: str, made: Callable[[Any], Any]) -> Convert:

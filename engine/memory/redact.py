@@ -206,7 +206,7 @@ def _blank(match: re.Match[str], taken: set[str]) -> str:
 
 def _texts_of(episode: Episode) -> set[str]:
     texts = {episode.agent, episode.model, episode.session}
-    for state in {episode.final, *(step.state for step in episode.steps)}:
+    for state in [episode.final, *[step.state for step in episode.steps]]:
         texts |= {state.text, state.history, state.place}
     for step in episode.steps:
         texts.add(step.action)

@@ -8,6 +8,7 @@ as `done`, `won` and `died`, which earlier versions read, too.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -53,8 +54,8 @@ def bounded(episode: Episode) -> Episode:
     for step in episode.steps:
         if step.provenance != "agent" and not PROVENANCE.fullmatch(step.provenance):
             raise BadFile(f"{shown(step.provenance)} is no provenance: agent, human or imported:NAME")
-        if not all(map(_is_reward, (step.reward, step.env_reward, step.score))):
-            raise BadFile(f"a step's reward or score is not a finite number of at most {LARGEST_REWARD:g}")
+    if not limits.are_numbers([x for s in episode.steps for x in (s.reward, s.env_reward, s.score)], LARGEST_REWARD):
+        raise BadFile(f"a step's reward or score is not a finite number of at most {LARGEST_REWARD:g}")
     if episode.outcome not in OUTCOMES:
         raise BadFile(f"an episode was won or lost, or has no outcome; {shown(episode.outcome)} is none")
     numbers = (episode.score, episode.max_score or 0.0, episode.started, episode.wall_s)
@@ -63,6 +64,8 @@ def bounded(episode: Episode) -> Episode:
     whole = (episode.seed, episode.token_scheme)
     if not (limits.is_count(episode.number) and all(map(limits.is_whole, whole))):
         raise BadFile("an episode's number or seed is too large")
+    if _fits(episode):
+        return episode
     seen: dict[State, State] = {}
     return replace(
         episode,
@@ -85,7 +88,7 @@ def to_document(episode: Episode, first: int) -> dict[str, Any]:
             states.setdefault((state.text, state.tokens, state.place), len(states)),
             histories.setdefault((state.history, state.history_tokens), len(histories)),
         )
-        for state in (*(step.state for step in episode.steps), episode.final)
+        for state in [*[step.state for step in episode.steps], episode.final]
     ]
     steps = []
     for step, (state, history) in zip(episode.steps, places, strict=False):
@@ -260,13 +263,24 @@ def clipped(text: str, limit: int) -> str:
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-@functools.lru_cache(maxsize=4096)
-def _name(text: str) -> str:
-    """Return a short text that comes again and again, clipped."""
-    return clipped(text, NAME)
+def _fits(episode: Episode) -> bool:
+    """Whether nothing of an episode has to be clipped. That is the usual case, and takes few calls to find out."""
+    steps = episode.steps
+    states = {id(state): state for state in [episode.final, *[step.state for step in steps]]}.values()
+    lists = list({id(step.valid_actions): step.valid_actions for step in steps}.values())
+    for state in states:
+        lists += (state.tokens, state.history_tokens)
+    short = [episode.agent, episode.model, episode.session, episode.scope, *itertools.chain.from_iterable(lists)]
+    short += [state.place for state in states]
+    for step in steps:
+        short += (step.action, step.provenance, step.world_hash)
+    long = [text for state in states for text in (state.text, state.history)]
+    return (
+        max(map(len, short)) <= NAME and max(map(len, long)) <= TEXT and max(map(len, lists)) <= min(TOKENS, ACTIONS)
+        and not _UNFIT.search("".join([*short, *long]))
+    )  # fmt: skip
 
 
-@functools.lru_cache(maxsize=256)
 def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
     if not texts:
         return texts
@@ -291,14 +305,14 @@ def _bounded_state(state: State, seen: dict[State, State]) -> State:
 def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
     return Step(
         _bounded_state(step.state, seen),
-        _name(step.action),
+        clipped(step.action, NAME),
         step.reward,
         step.env_reward,
         step.score,
-        _name(step.provenance),
+        clipped(step.provenance, NAME),
         _texts(step.valid_actions, ACTIONS),
         step.changed,
-        _name(step.world_hash),
+        clipped(step.world_hash, NAME),
     )
 
 

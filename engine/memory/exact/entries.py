@@ -38,6 +38,7 @@ _KEPT = (
     "_set_text", "pair_state", "pair_history", "pair_last", "state_last", "_first_pair",
 )  # fmt: skip
 _GAMMAS = 4
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Entries:
@@ -174,7 +175,7 @@ class Entries:
         """Return the number of each state's text. Of a text, only its place in the journal and a hash are kept."""
         numbers, at = [], 0
         for one, state in zip(kept, states, strict=True):
-            encoded = json.dumps(one["text"], ensure_ascii=False).encode("utf-8", "replace")
+            encoded = _encode(one["text"]).encode("utf-8", "replace")
             key = _text_hash(encoded)
             last = self._set_text[state]
             if last != NOTHING and self.text_hash[last] == key:
