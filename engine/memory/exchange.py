@@ -22,12 +22,13 @@ from engine.disk import open_binary, replacing, shown
 from engine.errors import BadFile, FailingAs, UsageError
 from engine.memory.disk import document as documents
 from engine.memory.disk.database import open_to_read
-from engine.memory.disk.document import EPISODES, FORGOTTEN, KEPT
+from engine.memory.disk.document import FORGOTTEN
 from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.frame import read_header
-from engine.memory.kept import bounded, to_kept
+from engine.memory.kept import bounded
 from engine.memory.scope import Scope
 from engine.memory.store import Memory
+from engine.memory.upkeep import stored
 from engine.records import Episode, Kept
 
 FORMAT = "jitrl-episodes"
@@ -250,12 +251,7 @@ def _stored(memory: Memory, name: str, tell: Notify) -> Iterator[Carried]:
 
 def _in_journal(path: Path, tell: Notify) -> Iterator[Carried]:
     with open_to_read(path, tell) as db:
-        for table, made in ((EPISODES, documents.to_episode), (KEPT, to_kept)):
-            for document in db.table(table):
-                try:
-                    yield made(document)
-                except BadFile as error:
-                    tell(f"document {document.doc_id} of {path} was left out: {error}")
+        yield from stored(db, tell)
 
 
 def read_export(path: Path, tell: Notify) -> Iterator[Carried]:

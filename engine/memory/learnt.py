@@ -71,7 +71,8 @@ def marked(view: ScopeView, entry: int | None = None) -> LearntMark:
         (number, one.gain) for number, one in view.scope.corrections(view.lens).items()
         if one.gain is not None and number < entry
     )  # fmt: skip
-    return LearntMark(entry, _digest_of(view.scope.fingerprint(entry), corrections))
+    known = json.dumps([view.scope.fingerprint(entry), corrections])
+    return LearntMark(entry, hashlib.sha256(known.encode()).hexdigest())
 
 
 def load(view: ScopeView, by: str, admitted: Collection[str]) -> tuple[int, Any] | None:
@@ -95,7 +96,8 @@ def load(view: ScopeView, by: str, admitted: Collection[str]) -> tuple[int, Any]
             entry, length = head["entry"], head["length"]
             if not (limits.is_count(entry) and limits.is_count(length)) or length > _LARGEST:
                 raise BadFile("it has no length")
-            if view.lens.without or entry > min(_or_inf(view.lens.before), view.scope.next_entry):
+            most = view.scope.next_entry if view.lens.before is None else min(view.lens.before, view.scope.next_entry)
+            if view.lens.without or entry > most:
                 return None
             if marked(view, entry) != LearntMark(entry, head["learnt"]):
                 return None
@@ -175,11 +177,3 @@ class _Unpickler(pickle.Unpickler):
         if not known or not isinstance(found, type) or found.__module__ != module:
             raise pickle.UnpicklingError(f"{limits.shown(f'{module}.{name}')} is not admitted")
         return found
-
-
-def _digest_of(*parts: Any) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _or_inf(entry: int | None) -> float:
-    return float("inf") if entry is None else entry

@@ -31,7 +31,7 @@ from engine.memory.search import Correction
 from engine.memory.store import Memory
 from engine.memory.view import emptied
 from engine.paths import ensure_folder, slug
-from engine.records import Kept
+from engine.records import Episode, Kept
 
 UNDO = "forgotten.undo"
 LAST_FORGET = "last-forget.json"
@@ -308,24 +308,28 @@ def verify(path: Path) -> Verification:
         if unfinished:
             problems.append(f"{path} ends in an unfinished write of {unfinished} bytes")
         lines = {place.offset for places in journal.position.places.values() for place in places.values()}
-        found, entries, unreadable = {EPISODES: 0, KEPT: 0}, 0, 0
-        for table in found:
-            for document in db.table(table):
-                try:
-                    if table == KEPT:
-                        to_kept(document)
-                    else:
-                        steps = documents.to_episode(document).steps
-                        entries += sum(step.provenance != FORGOTTEN for step in steps)
-                    found[table] += 1
-                except BadFile as error:
-                    unreadable += 1
-                    what = "kept record" if table == KEPT else "episode"
-                    problems.append(f"document {document.doc_id} of {table} is no {what}: {error}")
+        episodes = entries = records = 0
+        unreadable: list[str] = []
+        for one in stored(db, unreadable.append):
+            if isinstance(one, Kept):
+                records += 1
+            else:
+                episodes += 1
+                entries += sum(step.provenance != FORGOTTEN for step in one.steps)
         return Verification(
-            str(path), len(lines), found[EPISODES], entries, journal.damaged, unreadable, unfinished,
-            tuple(problems), found[KEPT],
+            str(path), len(lines), episodes, entries, journal.damaged, len(unreadable), unfinished,
+            (*problems, *unreadable), records,
         )  # fmt: skip
+
+
+def stored(db: JournalDB, tell: Callable[[str], None]) -> Iterator[Episode | Kept]:
+    """Yield the episodes of a journal, then its kept records. What is neither is left out, and told."""
+    for table, made in ((EPISODES, documents.to_episode), (KEPT, to_kept)):
+        for document in db.table(table):
+            try:
+                yield made(document)
+            except BadFile as error:
+                tell(f"document {document.doc_id} of {table} in {db.journal.path} was left out: {error}")
 
 
 # --------------------------------------------------------------------------------------- compacting

@@ -62,14 +62,19 @@ class FileLock:
 
 
 @contextlib.contextmanager
-def new_file(path: Path, *, replace: bool = False) -> Iterator[int]:
-    """Yield the descriptor of a new file of mode 0600. With `replace`, an existing file is emptied first.
+def new_file(path: Path, *, replace: bool = False, over: bool = False) -> Iterator[int]:
+    """Yield the descriptor of a new file of mode 0600.
+
+    Args:
+        replace: An existing file is emptied first.
+        over: An existing file is written over from its beginning. This is faster than replacing it, but readers may
+            see half of it.
 
     Raises:
-        FileExistsError: There is such a file, and `replace` is not set.
+        FileExistsError: There is such a file, and neither `replace` nor `over` is set.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(path, flags | (os.O_TRUNC if replace else os.O_EXCL), FILE_MODE)
+    fd = os.open(path, flags | (os.O_TRUNC if replace else 0 if over else os.O_EXCL), FILE_MODE)
     try:
         tighten(fd)
         yield fd
@@ -139,20 +144,6 @@ def replace_file(
         for left in (partial, before):
             with contextlib.suppress(OSError):
                 left.unlink()
-
-
-def write_over(path: Path, data: bytes) -> None:
-    """Write over the beginning of a file, or make it. Faster than replacing the file, but readers may see half of it.
-
-    Raises:
-        OSError: Writing failed.
-    """
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
-    try:
-        tighten(fd)
-        write_all(fd, data)
-    finally:
-        os.close(fd)
 
 
 def append_durably(path: Path, end: int, data: bytes, *, durable: bool = True) -> None:

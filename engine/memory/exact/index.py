@@ -85,20 +85,6 @@ class TokenSets:
             self._known.put(key, number)
         return number
 
-    def find(self, tokens: Sequence[str]) -> int | None:
-        """Return the number of the set of exactly these tokens, None if there is none."""
-        query = self.query(tokens)
-        if query.unknown:
-            return None
-        content = array("i", sorted(query.list))
-        known = self._known.get(_hash(content))
-        return known if known is not None and self._content(known) == content else None
-
-    def tokens(self, number: int) -> tuple[str, ...]:
-        """Return the tokens of a set, sorted. This is slow: it searches the whole vocabulary."""
-        wanted = set(self._content(number))
-        return tuple(sorted(token for token, i in self._vocabulary.items() if i in wanted))
-
     def query(self, tokens: Sequence[str]) -> TokenQuery:
         """Return these tokens as a query for the other methods."""
         distinct = set(tokens)

@@ -292,8 +292,8 @@ class Replica(Journal):
         position = self.position
         cursor = dataclasses.replace(cursor, journal=position.generation, size=position.offset)
         line = frame.encode(json.dumps(dataclasses.asdict(cursor)).ljust(_CURSOR_SIZE).encode())
-        with self._writing:
-            files.write_over(self.path.with_name(CURSOR), line)
+        with self._writing, files.new_file(self.path.with_name(CURSOR), over=True) as fd:
+            files.write_all(fd, line)
 
 
 def write_journal(
