@@ -71,8 +71,9 @@ class Additions(BuildHookInterface):
     def _pip(self, action: str, *arguments: str) -> None:
         command = [sys.executable, "-m", "pip", action, "--no-deps", "--no-build-isolation", *arguments]
         compiler = runpy.run_path(str(Path(self.root, "engine", "interpreter_compiler.py")))["command"]()
+        environment = {**os.environ, "CC": compiler}
         done = subprocess.run(
-            command, env={**os.environ, "CC": compiler}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise SystemExit(

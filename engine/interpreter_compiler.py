@@ -41,4 +41,4 @@ def _works(compiler: str) -> bool:
 
 
 if __name__ == "__main__":
-    print(command())
+    sys.stdout.write(f"{command()}\n")
