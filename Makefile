@@ -17,11 +17,11 @@ help:  ## Show what make can do
 
 setup: $(DEV)  ## Make .venv with everything that development and tests need, from the hashed lock
 
-$(PLAY): requirements.lock pyproject.toml hatch_build.py
+$(PLAY): requirements.lock pyproject.toml hatch_build.py engine/interpreter_compiler.py
 	@$(call install,requirements.lock)
 	@touch $@
 
-$(DEV): requirements-dev.lock pyproject.toml hatch_build.py
+$(DEV): requirements-dev.lock pyproject.toml hatch_build.py engine/interpreter_compiler.py
 	@$(call install,requirements-dev.lock)
 	@touch $(PLAY) $@
 
@@ -34,7 +34,7 @@ if [ ! -x $(BIN)/python ]; then \
   else $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 cannot make a virtual environment; try: apt install python3-venv" >&2; exit 3; }; fi; fi; \
 command -v uv >/dev/null || [ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet uv || exit 3; \
 echo "Installing into $(VENV) (a minute or two the first time: the game interpreter is compiled) ..." >&2; \
-UV=$$(command -v uv || echo $(BIN)/uv); LOG=$(VENV)/install.log; { \
+UV=$$(command -v uv || echo $(BIN)/uv); LOG=$(VENV)/install.log; export CC="$$($(PYTHON) engine/interpreter_compiler.py)"; { \
   $$UV pip install --python $(BIN)/python --no-deps --require-hashes -r $(1) && \
   $$UV pip install --python $(BIN)/python --no-deps --no-build-isolation -e . ; } >$$LOG 2>&1 || \
   { tail -n 30 $$LOG >&2; echo "Installing failed; the whole log is $$LOG. Is the package index reachable?" >&2; exit 3; }

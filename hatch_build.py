@@ -7,6 +7,7 @@ puts them, without what they declare, into the folder `engine/carried`; see docs
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
@@ -69,7 +70,11 @@ class Additions(BuildHookInterface):
 
     def _pip(self, action: str, *arguments: str) -> None:
         command = [sys.executable, "-m", "pip", action, "--no-deps", "--no-build-isolation", *arguments]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        compiler = runpy.run_path(str(Path(self.root, "engine", "interpreter_compiler.py")))["command"]()
+        environment = {**os.environ, "CC": compiler}
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise SystemExit(
                 f"jitrl's wheel needs Jericho, which is compiled with gcc and make, and the weights of SmolLM2:\n"

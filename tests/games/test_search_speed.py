@@ -9,7 +9,7 @@ import pytest
 from engine.games.actions import limits
 from engine.games.actions.alike import Alike
 from engine.games.actions.looks import Looks
-from engine.games.actions.templates import TemplateFinder
+from engine.games.actions.templates import TemplateFinder, command_words
 from engine.games.catalogue import read_story
 from engine.games.zmachine.interpreter import Interpreter
 from tests.conftest import _games_folder
@@ -135,13 +135,17 @@ def test_templates_that_the_story_cannot_understand_are_given_up(opened):
 
 
 def test_verbs_that_no_template_has_are_found_in_the_dictionary(opened, tmp_path):
+    def finder(game):
+        story = game._analysis.story
+        return TemplateFinder(story, ["smell OBJ"], command_words(game._machine, story), player=game._analysis.player)
+
     game = opened()
-    game._finder = TemplateFinder(game._analysis.story, ["smell OBJ"], player=game._analysis.player)
+    game._finder = finder(game)
     assert {"take kettle", "take ledger", "east"} <= set(game.valid_actions()[0])
     path = proving_ground.compiled("bare", tmp_path)
     game = Interpreter(str(path), None, read_story(path).digest, None)
     game.reset(1)
-    game._finder = TemplateFinder(game._analysis.story, ["smell OBJ"], player=game._analysis.player)
+    game._finder = finder(game)
     before, _ = game.valid_actions()
     game.step("take feather")
     assert ("hum" in before, "hum" in game.valid_actions()[0]) == (False, True)

@@ -3,7 +3,7 @@
 The templates are those whose words the story's dictionary has, if it has any of them. Each is filled with the words of
 the text that the parser recognises. Nothing tells which commands can matter, so this tries more for each thing than
 `engine.games.actions.search`. Words of the dictionary that begin no template are tried, too, if the story takes them
-for no thing but for a command.
+for no thing but for a command; these are found once, at its start.
 """
 
 from __future__ import annotations
@@ -33,18 +33,28 @@ _NOT_THINGS = frozenset(_NOT_THINGS_WORDS.split())
 
 
 class TemplateFinder:
-    """Finds the valid actions of one story from templates such as "put OBJ in OBJ"."""
+    """Finds the valid actions of one story from templates such as "put OBJ in OBJ".
+
+    Args:
+        story: The story file.
+        templates: The templates.
+        words: Further words that the story takes for commands (`command_words`).
+        player: Number of the player's object, 0 if unknown.
+        poison: Commands that are never tried.
+    """
 
     def __init__(
         self,
         story: StoryFile,
         templates: Iterable[str],
+        words: Sequence[str] = (),
         *,
         player: int,
         poison: frozenset[str] = frozenset(),
     ) -> None:
         self.bearings: Bearings | None = None
         self._story = story
+        self._words = words
         self._player = player
         self._poison = poison
         usable = [
@@ -61,11 +71,6 @@ class TemplateFinder:
         self.bare: Sequence[str] = [template for template in self._templates if "OBJ" not in template]
         self.idle: Sequence[str] = [word for word in Wording().idle if story.cut(word) in story.dictionary]
         begun = {template.split()[0] for template in self._templates}
-        self._further = [
-            word
-            for word in sorted(story.dictionary)
-            if len(word) > limits.ABBREVIATION and word not in _NOT_THINGS and not is_like_one_for_program(word)
-        ]
         self._begun = frozenset(begun)
 
     def search(self, machine: Machine, world: World, shown: str, saved: Snapshot) -> ActionSearch:
@@ -125,9 +130,10 @@ class TemplateFinder:
                 if holes == 1 and works and command not in self._poison:
                     trial(command, holes)
                     yield
-        verbs = self._verbs(trial, unknown)
         trial.by_score = False  # some stories keep something else there until they are asked for the score
-        for word in verbs:
+        for word in self._words:
+            if word in self._poison:
+                continue
             if word not in self.bare:
                 trial(word)
                 yield
@@ -138,22 +144,35 @@ class TemplateFinder:
                 if name == names[0] and _unnamed(trial.answer, word, name) in (_unnamed(alone, word, name), unknown):
                     break  # it takes no thing
 
-    def _verbs(self, trial: Trial, unknown: bytes) -> tuple[str, ...]:
-        """Return the words of the dictionary that the story takes for commands: for none that it does not know."""
-        no_thing = trial.asked(f"examine {NO_WORD}")
-        found: dict[str, bytes] = {}
-        for word in self._further:
-            if word in self._poison or _unnamed(trial.asked(f"examine {word}"), word) != no_thing:
-                continue  # it names a thing
-            answer = _unnamed(trial.asked(word), word)
-            if answer != unknown:
-                found[word] = answer
-        longer = zip([*found][1:], [*found.values()][1:], strict=True)  # "attac" and "attack" are one
-        short = {
-            word for (word, answer), (other, same) in zip(found.items(), longer, strict=False)
-            if other.startswith(word) and same == answer
-        }  # fmt: skip
-        return tuple(word for word in found if word not in short)
+
+def command_words(machine: Machine, story: StoryFile) -> tuple[str, ...]:
+    """Return the words of the dictionary that the story takes for commands where it is now: for none it does not know.
+
+    The machine is put back where it was.
+    """
+    begun = machine.take()
+
+    def asked(command: str) -> bytes:
+        machine.rewind(begun)
+        return machine.run(command)
+
+    unknown, no_thing = asked(NO_WORD), asked(f"examine {NO_WORD}")
+    found: dict[str, bytes] = {}
+    for word in sorted(story.dictionary):
+        if len(word) <= limits.ABBREVIATION or word in _NOT_THINGS or is_like_one_for_program(word):
+            continue
+        if _unnamed(asked(f"examine {word}"), word) != no_thing:
+            continue  # it names a thing
+        answer = _unnamed(asked(word), word)
+        if answer != unknown:
+            found[word] = answer
+    machine.put(begun)
+    longer = zip([*found][1:], [*found.values()][1:], strict=True)  # "attac" and "attack" are one
+    short = {
+        word for (word, answer), (other, same) in zip(found.items(), longer, strict=False)
+        if other.startswith(word) and same == answer
+    }  # fmt: skip
+    return tuple(word for word in found if word not in short)
 
 
 def _unnamed(answer: bytes, *words: str) -> bytes:

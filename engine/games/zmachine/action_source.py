@@ -33,5 +33,5 @@ def finder_of(
         from jericho.template_action_generator import TemplateActionGenerator
 
         templates = list(TemplateActionGenerator(bindings).templates)
-        return TemplateFinder(analysis.story, templates, player=analysis.player, poison=poison)
+        return TemplateFinder(analysis.story, templates, analysis.words, player=analysis.player, poison=poison)
     return None

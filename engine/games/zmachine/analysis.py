@@ -16,6 +16,7 @@ from engine.codec import from_plain
 from engine.disk import read_text, write_private
 from engine.games.actions.grammar import StoryGrammar, read_grammar
 from engine.games.actions.handlers import Handlers
+from engine.games.actions.templates import command_words
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.counts import StoryCounts, find_counts
 from engine.games.zmachine.keys import leave
@@ -29,7 +30,7 @@ from engine.games.zmachine.vocabulary import Wording
 ANSWERS = ("no", "1", "yes")
 _QUESTIONS = 3
 """Questions that are answered, all alike: for instructions no, for a name any word, in a menu its first item."""
-SCHEME = 8
+SCHEME = 9
 """Version of the analysis. Increase it when the analysis changes."""
 
 
@@ -47,6 +48,7 @@ class Analysis:
         player: Number of the player's object, 0 if unknown.
         counts: What is known of score, turns and end; of a story that Jericho knows nothing.
         answers: Commands that answer the questions before a story's first command, () if it asks none.
+        words: Words that the story takes for commands, if its grammar or its parser's variables are not known.
     """
 
     story: StoryFile | None
@@ -58,6 +60,7 @@ class Analysis:
     player: int = 0
     counts: StoryCounts = field(default_factory=StoryCounts)
     answers: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def wording(self) -> Wording:
@@ -97,7 +100,8 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
         answers = tuple(map(str, known["answers"]))
         facts, player = tuple(known["facts"]), int(known["player"])
         settings = tuple(map(int, known["settings"]))
-        return Analysis(story, grammar, bearings, facts, noisy, settings, player, counts, answers)
+        words = tuple(map(str, known["words"]))
+        return Analysis(story, grammar, bearings, facts, noisy, settings, player, counts, answers, words)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
@@ -109,7 +113,8 @@ def _find_out(machine: Machine, story: StoryFile, grammar: StoryGrammar | None, 
         answers: tuple[str, ...] = ()
         if grammar is not None:
             bearings, answers = _first_bearings(machine, story, grammar, asks=not player)
-        return {**_survey(machine, story, grammar, bearings, player), "answers": list(answers)}
+        words = () if bearings and bearings.noun_globals else command_words(machine, story)
+        return {**_survey(machine, story, grammar, bearings, player), "answers": list(answers), "words": list(words)}
     finally:
         machine.put(begun)
 
@@ -173,7 +178,7 @@ def _load(kept: Path | None) -> dict[str, Any] | None:
         known = json.loads(read_text(kept))
     except (OSError, ValueError):
         return None
-    wanted = {"bearings", "facts", "settings", "noisy", "player", "counts", "answers"}
+    wanted = {"bearings", "facts", "settings", "noisy", "player", "counts", "answers", "words"}
     return known if isinstance(known, dict) and wanted <= set(known) else None
 
 

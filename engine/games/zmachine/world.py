@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import operator
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +43,18 @@ class World:
     def __init__(
         self, machine: Machine, story: StoryFile, facts: Iterable[int] = (), settings: Iterable[int] = ()
     ) -> None:
+        import numpy as np
+
         self._machine = machine
         self._lib = machine.env.frotz_lib
-        self._memory = machine.memory
         self.story = story
         start, end = _table(story)
         self._table = machine.memory[start:end]
         at = story.globals_at
         words = [*settings, *(at + 2 * number for number in sorted(facts))]  # the variables last, as `Trial` has it
         cells = [word + half for word in words for half in (0, 1)]
-        self._facts = operator.itemgetter(*cells) if cells else None
+        self._facts = np.array(cells, dtype=np.intp)
+        self._bytes = np.frombuffer(machine.memory, dtype=np.uint8)
         self._special: Any = None
         size = self._lib.get_special_ram_size()
         if size:
@@ -69,7 +70,7 @@ class World:
 
     def facts(self) -> bytes:
         """Return the memory cells that belong to the world state."""
-        facts = bytes(self._facts(self._memory)) if self._facts is not None else b""
+        facts: bytes = self._bytes[self._facts].tobytes()
         if self._special is None:
             return facts
         self._lib.get_special_ram(self._special)
