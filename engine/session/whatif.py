@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,9 @@ class WhatIfOutcome:
         changed: The changed settings by name, each with the value that was in force last and its new one.
         decisions: Number of decisions that were made again.
         differing: Those whose choice would be another, oldest first.
-        moved: Number of decisions whose choice is the same and whose policy is another.
+        moving: Those whose choice is the same and whose policy is another, the one that changes most first.
         without_memory: Number of decisions whose choice is another without memory, by the same draw.
+        ties: Number of others in which memory decided between actions that the prior rates alike.
         unlike: Number of decisions that cannot be made again as they were recorded, because memory has changed since;
             None if memory was not asked.
     """
@@ -44,8 +45,9 @@ class WhatIfOutcome:
     changed: Mapping[str, tuple[Any, Any]]
     decisions: int
     differing: tuple[Again, ...]
-    moved: int
+    moving: tuple[Again, ...]
     without_memory: int
+    ties: int = 0
     unlike: int | None = None
 
     @property
@@ -53,6 +55,17 @@ class WhatIfOutcome:
         """The result in one sentence."""
         count = len(self.differing)
         return f"{count} of {self.decisions} choices would differ"
+
+    @property
+    def moved(self) -> int:
+        """Number of decisions whose choice is the same and whose policy is another."""
+        return len(self.moving)
+
+    @property
+    def without(self) -> str:
+        """How many choices would differ without memory, in one sentence."""
+        tied = f"; in {self.ties} more it broke a tie" if self.ties else ""
+        return f"without memory, {self.without_memory} of {self.decisions} would differ{tied}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +128,39 @@ def what_if(
         changed=changed,
         decisions=len(made),
         differing=tuple(one for one in made if one.differs),
-        moved=sum(not one.differs and not one.same for one in made),
+        moving=tuple(sorted((one for one in made if not one.differs and not one.same), key=shift, reverse=True)),
         without_memory=sum(one.recorded.changed for one in made),
+        ties=sum(one.recorded.tie_broken for one in made),
         unlike=unlike,
     )
+
+
+def shift(one: Again) -> float:
+    """Return by how much the probability of the chosen action changes, without its sign."""
+    was, now = one.recorded, one.now
+    before = next((p for c, p in zip(was.candidates, was.posterior, strict=True) if c.action == now.action), 0.0)
+    return float(abs(now.posterior[now.chosen] - before))
+
+
+def by_value(
+    run: RecordedRun, at: tuple[int, int], name: str, values: Sequence[Any], changes: Mapping[str, Any],
+    check: Callable[[], None] = lambda: None,
+) -> list[tuple[Any, Again]]:  # fmt: skip
+    """Return one decision as it would be with each of some values of a setting; nothing where that takes long.
+
+    Args:
+        at: Number of its episode, and its step.
+        name: The setting.
+        changes: Other settings to make it with, by name.
+        check: Called before each decision. It may raise to end the work.
+
+    Raises:
+        UsageError: The memory of the run is not at hand.
+    """
+    if run.plans and any(run.needs_memory({name: value}) for value in values):
+        return []  # all decisions before it would be made again for each value
+    made = ((value, trial(run, at, changes={**changes, name: value}, check=check)) for value in values)
+    return [(value, one) for value, one in made if one is not None]
 
 
 def keep(scope: Scope, memory: Memory, lens: Lens, *, session: str = "") -> str:

@@ -63,7 +63,7 @@ def _tell(outcome: WhatIfOutcome, limit: int) -> None:
     for name, (before, after) in outcome.changed.items():
         print(f"{name}: {before} -> {after}")
     print(outcome.sentence + (f"; in {outcome.moved} others the probabilities would" if outcome.moved else ""))
-    print(f"without memory, {outcome.without_memory} of {outcome.decisions} would differ")
+    print(outcome.without)
     if outcome.unlike:
         print(
             f"jitrl: {outcome.unlike} of {outcome.decisions} decisions cannot be made again as they were recorded: "

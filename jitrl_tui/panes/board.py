@@ -144,7 +144,11 @@ class Panes(Container):
         self._give_away()
 
     def _give_away(self) -> None:
-        """Give rows that panes with equal shares do not fill to the last of them. What a pane once had, it keeps."""
+        """Give rows that panes with equal shares do not fill to the last of them. What a pane once had, it keeps.
+        A pane with only a sentence gives its own away, too.
+        """
+        for pane in self._panes.values():
+            pane.set_class(pane.bare, "-bare")
         if self._zoomed:
             return
         for name in [name for name in self._layout.shown if self._layout.rows(self._kinds[name]) is None][:-1]:
@@ -156,7 +160,7 @@ class Panes(Container):
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
-        present = self._present()
+        present = self.present
         layout = self._layout = self._arranged(window)
         if layout.tabs and self._front not in layout.tabs:
             self._front = layout.tabs[0]
@@ -187,15 +191,16 @@ class Panes(Container):
             self._focus(self._zoomed or self._stage)
         return layout.name
 
-    def _present(self) -> list[PaneKind]:
-        """Return the panes of this session."""
+    @property
+    def present(self) -> list[PaneKind]:
+        """The panes of this session."""
         return [kind for kind in self._kinds.values() if self._web or not kind.web]
 
     def _arranged(self, window: Size) -> Layout:
         """Return the arrangement for a window. A discreet one leaves out advice that would always be visible."""
-        layout = layout_for(*window, self._present(), self._wanted)
+        layout = layout_for(*window, self.present, self._wanted)
         if self.discreet and layout.shown:
-            layout = layout_for(*window, [kind for kind in self._present() if not kind.advice], self._wanted)
+            layout = layout_for(*window, [kind for kind in self.present if not kind.advice], self._wanted)
         return layout
 
     def _draw_tabs(self) -> None:
@@ -230,7 +235,7 @@ class Panes(Container):
     def advise(self, on: bool, window: Size) -> None:
         """Show what the agent would do, or keep it for when it is asked for. The focus stays where it can."""
         self.discreet = not on
-        first = next(kind.name for kind in self._present() if kind.advice)
+        first = next(kind.name for kind in self.present if kind.advice)
         if on and first in self._arranged(window).tabs:
             self._front_before, self._front = self._front, first
         elif self._kinds[self._front].advice:

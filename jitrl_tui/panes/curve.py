@@ -21,6 +21,11 @@ class CurvePane(LinePane):
         self._view = RunView()
         self._shown: tuple[object, ...] = ()
 
+    @property
+    def bare(self) -> bool:
+        """Whether no episode has ended."""
+        return not self._view.scores and not self._view.previous
+
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Show the scores of this view, if they have changed."""
         now = (len(view.scores), view.scores[-1] if view.scores else 0.0, view.previous, view.started is None)

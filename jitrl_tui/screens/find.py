@@ -24,11 +24,12 @@ class Find:
 
     Attributes:
         at: Number of the paragraph that was found last.
+        sought: What was looked for last, "" if nothing was found yet.
     """
 
     def __init__(self, screen: Surface, transcript: Callable[[], Transcript], to_front: Callable[[], None]) -> None:
         self._screen, self._transcript, self._to_front = screen, transcript, to_front
-        self._typed = self._sought = ""
+        self._typed = self.sought = ""
         self.at = 0
 
     def ask(self) -> None:
@@ -50,12 +51,12 @@ class Find:
 
     def _found(self, at: str | None) -> None:
         if at is not None:
-            self._sought = self._typed
+            self.sought = self._typed
             self._go_to(int(at))
 
     def next(self) -> None:
         """Go to the place before, of those that were found last."""
-        before = next(places_of(self._sought, list(self._transcript().paragraphs)[: self.at]), None)
+        before = next(places_of(self.sought, list(self._transcript().paragraphs)[: self.at]), None)
         if before is None:
             self._screen.notify("No earlier place was found. / searches the transcript.", timeout=3)
         else:

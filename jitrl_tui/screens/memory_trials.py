@@ -75,6 +75,11 @@ class MemoryTrial(Service):
         """Whether changes are tried out, influence or the nearest step is shown, or work is going on."""
         return bool(self._edits or self._influence or self._nearest) or self.work.busy
 
+    @property
+    def edited(self) -> bool:
+        """Whether changes are tried out."""
+        return bool(self._edits)
+
     def shown(self, choice: Choice | None) -> Choice | None:
         """Return the choice to show: the trial in place of the one that it is of."""
         if choice is None or (self._at != _place(choice) and not self.work.storing):

@@ -324,6 +324,13 @@ class WatchScreen(RunningScreen):
         over = self.view.activity == "ended"
         if over and self.app.has_home:
             useless = {"toggle_pause", "step_once", "forward"}
+        useless |= {f"pane({kind.name!r})" for kind in self._kinds if kind not in self.panes.present}
+        if not self.hands.edited:
+            useless |= {"undo_trial", "keep_trial"}
+        if not self.view.asks:
+            useless.add("approve")
+        if not self.find.sought:
+            useless.add("find_next")
         live = self.source.live and not over
         keys = [key for key in self.key_table if (live or not key.live) and key.action not in useless]
         return keymap.turning(keys, self.levers.symbol(), apart=apart) if live else keys

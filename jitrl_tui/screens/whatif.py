@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -16,29 +15,26 @@ from textual.message import Message
 from textual.types import CSSPathType
 from textual.widgets import Static
 
-from engine import explain
 from engine.errors import UsageError
 from engine.session import whatif
 from engine.session.levers import levers
 from engine.session.recorded import Again, RecordedRun
 from engine.session.whatif import OpenRun, WhatIfOutcome
 from engine.settings import Settings
-from jitrl_tui.runs import hits
-from jitrl_tui.runs.view import signed
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
+from jitrl_tui.screens.whatif_choice import ChoicePane, OtherValues, shown
 from jitrl_tui.system.background import Background
-from jitrl_tui.widgets.bars import changed, thin
-from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.bars import thin
+from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.rows import RowList
 
 _KNN = ("beta", "k", "r", "gamma", "lam", "alpha", "epsilon", "history_weight", "selection")
 _GRAPH = ("beta", "epsilon", "selection", "curiosity", "prior_weight", "settling")
-_BAR = 24
-_LEAST_BAR = 8
-"""Most cells of a bar, and the fewest of one beside a candidate."""
+_BAR, _LEAST_BAR = 24, 6
+"""Most cells of a slider, and the fewest."""
 
 
 def sliders_of(settings: Settings) -> tuple[str, ...]:
@@ -65,6 +61,9 @@ class Sliders(LinePane):
 
     class Changed(Message):
         """A setting has another value."""
+
+    class Turned(Message):
+        """Another slider was chosen."""
 
     def __init__(self, before: Settings) -> None:
         super().__init__("sliders")
@@ -96,10 +95,12 @@ class Sliders(LinePane):
         lines = []
         labels = [name if STOPS[name][0] in ("", name) else f"{STOPS[name][0]} {name}" for name in self.names]
         wide = max(map(len, labels)) + 1
+        was = max((len(shown(getattr(self.before, name))) for name in self.names if self.unlike(name)), default=3)
+        room = min(_BAR, width - wide - was - 14)
         for at, (name, label) in enumerate(zip(self.names, labels, strict=True)):
             value, before, stops = getattr(self.now, name), getattr(self.before, name), self.stops(name)
             share = stops.index(value) / max(1, len(stops) - 1)
-            bar, rest = thin(share, min(_BAR, max(3, width - wide - 20)))
+            bar, rest = thin(share, room if room >= _LEAST_BAR else 0)
             line = Content.assemble(
                 ("▸ " if at == self._at else "  ", ACCENT),
                 (fit(label, wide), STRONG if at == self._at else ""),
@@ -132,6 +133,7 @@ class Sliders(LinePane):
         """Choose another slider."""
         self._at = (self._at + by) % len(self.names)
         self.renew()
+        self.post_message(self.Turned())
 
     def action_turn(self, by: int) -> None:
         """Go to the next value."""
@@ -174,50 +176,6 @@ class Sliders(LinePane):
         self.post_message(self.Changed())
 
 
-class _Decision(LinePane, can_focus=False):
-    """The choice on show, as it was and as it would be."""
-
-    def __init__(self) -> None:
-        super().__init__("decision")
-        self.again: Again | None = None
-
-    def show(self, again: Again | None) -> None:
-        self.again = again
-        self.renew()
-
-    def build(self, width: int, height: int) -> list[Content]:
-        again = self.again
-        if again is None:
-            return [Content.styled(fit("This choice is not in the recording.", width), MUTED)]
-        was, now = again.recorded, again.now
-        other = f" → '{now.action}'" if again.differs else ", the same"
-        head = wrap(f"This choice: '{was.action}'{other}", width)
-        lines = [Content.styled(line, STRONG if again.differs else "") for line in head]
-        then, seen = (explain.shown(one.update) if explain.knows(one.update) else None for one in (was, now))
-        if then is not None and seen is not None:
-            v = f"V̂ {signed(then.v)} → {signed(seen.v)} {hits.unit(seen)}"
-            lines.append(Content.styled(fit(v, width), MUTED))
-        before = {c.action: p for c, p in zip(was.candidates, was.posterior, strict=True)}
-        longest = max(len(candidate.action) for candidate in now.candidates)
-        name = max(8, min(longest, width - 23))
-        room = min(_BAR, width - name - 25)
-        lines.append(Content.styled(fit(f"  {'action':<{name}} {'Q̂':>7}  {'π was':>5}  now", width), MUTED))
-        for index in sorted(range(len(now.candidates)), key=lambda i: -now.posterior[i]):
-            action = now.candidates[index].action
-            q = signed(seen.q[index]) if seen is not None else ""
-            old = f"{before[action]:4.0%}" if action in before else "   –"
-            mark = "▸ " if index == now.chosen else "○ " if action == was.action else "  "
-            row = f"{mark}{fit(action, name)} {q:>7}  {old:>5} {now.posterior[index]:4.0%}"
-            style = ACCENT if index == now.chosen else ""
-            if room < _LEAST_BAR:
-                lines.append(Content.styled(fit(row, width), style))
-                continue
-            kept, gone, rest = changed(before.get(action, 0.0), now.posterior[index], room)
-            moved = GOOD if "▓" in gone else BAD
-            lines.append(Content.assemble((f"{row}  ", style), (kept, NAME), (gone, moved), (rest, FAINT)))
-        return lines
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class GoOn:
     """An answer of the window: settings to go on with.
@@ -258,6 +216,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         self._runs = runs
         self._opened, self._run, self._place = opened, run, at
         self._outcome: WhatIfOutcome | None = None
+        self._listed: tuple[Again, ...] = ()
         self._problem = ""
         self._unlike: int | None = None
         self._work = Background(self)
@@ -270,10 +229,11 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         with box, Horizontal(id="halves"):
             with Vertical(id="left"):
                 yield Sliders(self._run.settings_at(self._place))
-                yield _Decision()
+                yield ChoicePane()
+                yield OtherValues()
             with Vertical(id="right"):
                 yield Static(id="told", markup=False)
-                yield RowList("choices", self._row, lambda width: "ep/step  was → would be")
+                yield RowList("choices", self._row, lambda width: "ep/step  was → would be;  pale: the same, π was → now")
 
     def on_mount(self) -> None:
         """Make the decisions again as they were recorded."""
@@ -297,7 +257,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
 
     def action_back(self) -> None:
         """Cancel the work, or close the window."""
-        if self._work.cancel():
+        if self._work.cancel() and self._outcome is None:
             self._tell()
         else:
             self.dismiss(None)
@@ -323,11 +283,13 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
             one, self._outcome = result
             if self._outcome.unlike is not None:
                 self._unlike = self._outcome.unlike
-            self.query_one(_Decision).show(one)
+            self.query_one(ChoicePane).show(one)
             choices = self.query_one(RowList)
             choices.message = "No choice would be another."
-            choices.show(len(self._outcome.differing), 0)
+            self._listed = (*self._outcome.differing, *self._outcome.moving)
+            choices.show(len(self._listed), 0)
             self._tell()
+            self._try_values()
 
         def failed(sentence: str) -> None:
             self._problem = sentence
@@ -337,8 +299,31 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         self._work.begin(work, finished, failed, what="Making the decisions again", unit="decisions")
         self._tell()
 
+    def on_sliders_turned(self) -> None:
+        """Show what the choice would be with other values of the chosen setting."""
+        if self._outcome is not None:
+            self._try_values()
+
+    def _try_values(self) -> None:
+        """Make the choice with each value that the chosen slider stops at."""
+        sliders, run, place = self.query_one(Sliders), self._run, self._place
+        name = sliders.name_at
+        stops, changes, now = sliders.stops(name), sliders.changes, getattr(sliders.now, name)
+        values = self.query_one(OtherValues)
+
+        def work(told: Callable[[int, int], None]) -> list[tuple[Any, Again]]:
+            return whatif.by_value(run, place, name, stops, changes, lambda: told(0, 0))
+
+        def finished(made: list[tuple[Any, Again]]) -> None:
+            values.show(STOPS[name][0] or name, now, made)
+
+        def failed(sentence: str) -> None:
+            values.show("", None, ())
+
+        self._work.begin(work, finished, failed, what="Trying other values")
+
     def _show(self, one: Again | None) -> None:
-        for decision in self.query(_Decision):  # there is none any more once the window was closed
+        for decision in self.query(ChoicePane):  # there is none any more once the window was closed
             decision.show(one)
 
     def _tell(self) -> None:
@@ -349,9 +334,8 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         elif outcome is None:
             lines = [work.progress_text if work.busy else "Cancelled. 0 or another value begins again."]
         else:
-            total = outcome.decisions
             moved = f"; in {outcome.moved:,} more the probabilities would" if outcome.moved else ""
-            without = f"Without memory, {outcome.without_memory:,} of {total:,} would differ."
+            without = f"{outcome.without[0].upper()}{outcome.without[1:]}."
             lines = [f"{outcome.sentence}{moved}.", without]
         if self._unlike:
             lines.append(
@@ -365,17 +349,20 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
     def _row(self, at: int, width: int) -> Content:
         if self._outcome is None:
             return Content("")
-        one = self._outcome.differing[at]
+        one = self._listed[at]
         was, now = one.recorded, one.now
-        place = f"{one.episode}/{was.step + 1}"
-        chance = f" {now.posterior[now.chosen]:4.0%}" if width >= 60 else ""
+        place, p = f"{one.episode}/{was.step + 1}", now.posterior[now.chosen]
+        if not one.differs:
+            chances = f" {was.posterior[was.chosen]:4.0%} → {p:4.0%}"
+            return Content.styled(f"{place:>7} {fit(was.action, max(6, width - 8 - len(chances)))}{chances}", MUTED)
+        chance = f" {p:4.0%}" if width >= 60 else ""
         half = max(6, (width - 11 - len(chance)) // 2)
         return Content(f"{place:>7} {fit(was.action, half)} → {fit(now.action, half)}{chance}")
 
     def on_row_list_chosen(self) -> None:
         """Go to the step under the cursor."""
-        if self._outcome is not None and self._outcome.differing:
-            one = self._outcome.differing[self.query_one(RowList).at]
+        if self._outcome is not None and self._listed:
+            one = self._listed[self.query_one(RowList).at]
             self.dismiss((one.episode, one.recorded.step))
 
     def action_go_on(self, branch: bool) -> None:
@@ -400,10 +387,3 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         from jitrl_tui.help import page
 
         self.app.push_screen(HelpDialog("what if", page("memory")))
-
-
-def shown(value: object) -> str:
-    """Return the value of a setting for people."""
-    if isinstance(value, float) and value and abs(value) < 0.01:
-        return f"1e{math.log10(abs(value)):.0f}" if math.log10(abs(value)).is_integer() else f"{value:.0e}"
-    return f"{value:g}" if isinstance(value, (int, float)) else str(value)

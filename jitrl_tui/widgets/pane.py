@@ -79,6 +79,11 @@ class Pane(ScrollView, can_focus=True):
         """The error in a sentence, "" if there is none."""
 
     @property
+    def bare(self) -> bool:
+        """Whether it has only a sentence to show. It gives its rows away then, where others stand above it."""
+        return False
+
+    @property
     def allow_select(self) -> bool:
         """Whether text can be marked with the mouse."""
         return True

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from engine.memory import Memory, report
 from engine.memory.search import Correction, Lens
@@ -24,9 +24,11 @@ from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.hit import HitDialog, NumberDialog
+from jitrl_tui.screens.levers import STOPS
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.screens.whatif import Sliders, WhatIfScreen
+from jitrl_tui.screens.whatif_choice import OtherValues
 from jitrl_tui.widgets.rows import RowList
 from tests.memory.lives import make_episode
 from tests.playing import run
@@ -269,6 +271,10 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
                 same = whatif.what_if(run_, {"beta": beta})
             assert len(same.differing) == len(window.outcome.differing) > 0
             assert same.sentence in " ".join(screen_text(pilot.app).split())
+            assert same.without[1:] in str(window.query_one("#told", Static).content)
+            listed = window.query_one(RowList)
+            assert listed.count == len(same.differing) + len(same.moving)
+            assert list(map(whatif.shift, same.moving)) == sorted(map(whatif.shift, same.moving), reverse=True)
             await pressed(pilot, "0")
             assert window.outcome.differing == ()
             await pressed(pilot, "down", "enter")
@@ -462,3 +468,40 @@ def test_the_sliders_begin_at_the_settings_in_force(tmp_path):
             assert set(window.outcome.changed) == {"beta"}
 
     asyncio.run(go())
+
+
+def test_what_if_shows_the_choice_with_each_value_of_the_chosen_setting(tmp_path):
+    saved, _ = played(tmp_path, KNN, {"beta": 0.5})
+
+    async def go():
+        async with watching(saved.folder, size=(140, 45)) as (pilot, screen):
+            at = (screen.choice.episode, screen.choice.decision.step)
+            await pressed(pilot, "K")
+            await until(pilot, lambda: isinstance(pilot.app.screen, WhatIfScreen))
+            for name, keys in (("beta", ()), ("alpha", ("down", "down", "down", "down", "down"))):
+                await pressed(pilot, *keys)
+                sliders = pilot.app.screen.query_one(Sliders)
+                assert sliders.name_at == name
+                head, *rows = pilot.app.screen.query_one(OtherValues).plain_text().splitlines()
+                assert STOPS[name][0] in head
+                stops = sliders.stops(name)
+                assert len(rows) == len(stops)
+                with whatif.opened(saved.folder, tmp_path) as run_:
+                    for value, row in zip(stops, rows, strict=True):
+                        now = whatif.trial(run_, at, changes={name: value}).now
+                        assert row.removeprefix("▸").split()[0] == f"{value:g}"
+                        assert f"{now.action} " in row
+                        assert f"{now.posterior[now.chosen]:.0%}" in row
+                assert [row.startswith("▸") for row in rows].index(True) == stops.index(getattr(sliders.now, name))
+
+    asyncio.run(go())
+
+
+def test_what_memory_did_without_changing_a_choice_counts_as_a_tie(tmp_path):
+    saved, events = played(tmp_path, KNN, {"beta": 0.5})
+    made = [e.decision for e in events if isinstance(e, Decided)]
+    other = [d for d in made if d.update.without_memory not in ("", d.action)]
+    with whatif.opened(saved.folder, tmp_path) as run_:
+        outcome = whatif.what_if(run_)
+    assert outcome.without_memory + outcome.ties == len(other)
+    assert (f"in {outcome.ties} more" in outcome.without) == bool(outcome.ties)

@@ -26,7 +26,7 @@ from jitrl_tui.plain.choices import candidate_lines
 from jitrl_tui.runs import comparison_texts, derivation, hits
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.compare import _beliefs, _seen
-from jitrl_tui.screens.whatif import _Decision
+from jitrl_tui.screens.whatif_choice import ChoicePane
 from tests import playing
 from tests.llm.scripted import Scripted
 from tests.llm.server import Server
@@ -145,7 +145,7 @@ def places(choice: Choice, row: ComparedStep) -> dict[str, dict[str, float]]:
     option = row.left.option(d.action)
     beliefs = next(line.plain for line in _beliefs(row, 140) if line.plain.startswith(f"{d.action} "))
     screen = {"V": after("V̂ ", _seen(row, row.left, 80)[1][0]), "Q": value(re.findall(NUMBER, beliefs)[0])}
-    pane = _Decision()
+    pane = ChoicePane()
     pane.again = Again(choice.episode, d, d)
     what_if = plain(pane.build(100, 60))
     mine = next(line for line in what_if.splitlines() if line.startswith("▸ "))

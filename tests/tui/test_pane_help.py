@@ -118,6 +118,8 @@ def test_all_keys_that_do_something_are_on_one_screen_of_80_columns(key):
             others = [(k.written, k.label) for k in screen.keys_now() if k.first not in taken]
             for words in [*others, *(one[1:] for one in own)]:
                 assert " ".join(words) in text
+            for useless in ("wireframe", "keep trial", "undo trial", "find earlier", "approve"):
+                assert useless not in text
 
     asyncio.run(go())
 
