@@ -10,6 +10,7 @@ from engine.errors import BadFile
 from engine.records import Decided, Paused, SettingsChanged, Stepped, Thinking
 from engine.session import branches, levers, recording, transcript, whatif
 from engine.session import store as sessions
+from engine.session.candidates import candidate_rows
 from engine.settings import SessionConfig, Settings
 from tests.playing import only, run
 
@@ -69,6 +70,10 @@ def test_the_decision_that_waits_and_all_later_ones_are_made_with_the_changed_se
         else:
             assert len(decision.update.neighbours) <= 1
             assert all(near.similarity >= 0.9 for near in decision.update.neighbours)
+    rows = list(candidate_rows(saved.folder))
+    told_then = " ".join(f"{name}={value}" for name, value in sorted(changes.items()))
+    assert {row.turned for row in rows if (row.episode, row.step) >= HERE} == {told_then}
+    assert {row.turned for row in rows if (row.episode, row.step) < HERE} == {""}
     with whatif.opened(saved.folder, tmp_path) as again:
         outcome = whatif.what_if(again, from_memory=True)
         assert (outcome.differing, outcome.moved, outcome.unlike) == ((), 0, 0)

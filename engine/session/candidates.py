@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine import explain
-from engine.records import EpisodeEnded, Event, SessionStarted
+from engine.records import Decided, EpisodeEnded, Event, SessionStarted, SettingsChanged
 from engine.session import recording
 from engine.session.recorded_steps import TakenStep, episodes
 
@@ -49,6 +49,7 @@ class CandidateRow:
         q_shown: Q(s, a) as screens show it, likewise.
         a_shown: A(s, a) as screens show it, likewise.
         unit: What the shown values are: "points", "novelty" or "return G".
+        turned: Settings that a person had changed by then, such as "beta=5.0 k=3".
     """
 
     cell: str
@@ -83,6 +84,7 @@ class CandidateRow:
     q_shown: float | None = None
     a_shown: float | None = None
     unit: str | None = None
+    turned: str = ""
 
 
 def candidate_rows(path: Path, cell: str = "") -> Iterator[CandidateRow]:
@@ -98,19 +100,27 @@ def candidate_rows(path: Path, cell: str = "") -> Iterator[CandidateRow]:
     """
     started: SessionStarted | None = None
     latest: Event | None = None
+    turned, by_decision = "", dict[int, str]()
 
     def read_events() -> Iterator[Event]:
-        nonlocal started, latest
+        nonlocal started, latest, turned
         for _, event in recording.read(path):
             latest = event
             started = event if isinstance(event, SessionStarted) else started
+            if isinstance(event, SettingsChanged):
+                turned = " ".join(f"{name}={value}" for name, value in sorted(event.settings.items()))
+            elif isinstance(event, Decided) and turned:
+                by_decision[id(event.decision)] = turned
             yield event
 
     for episode in episodes(read_events()):
         assert started is not None  # a recording begins with it
         ended = latest if episode.ended and isinstance(latest, EpisodeEnded) else None
         for step, taken in enumerate(episode.takes[-1].steps):
-            yield from _of_step(taken, step, episode.started.episode, started, ended, cell)
+            told = by_decision.get(id(taken.decision), "")
+            for row in _of_step(taken, step, episode.started.episode, started, ended, cell):
+                yield replace(row, turned=told) if told else row
+        by_decision.clear()
 
 
 def _of_step(

@@ -93,7 +93,9 @@ def export_dialog(stem: str) -> PickDialog:
             told = f"{_MEANINGS[form]}{_there(file)}"
             found.append((file, Content(f"  {file}  ({told})")))
             if form in ("md", "html"):
-                found.append((f"{THOUGHTS} {file}", Content(f"  {file}  ({told}, with reasons)")))
+                other = file if file == name else f"{name}-reasons.{form}"
+                told = f"{_MEANINGS[form]}, with reasons{_there(other)}"
+                found.append((f"{THOUGHTS} {other}", Content(f"  {other}  ({told})")))
         return found
 
     hint = "What was read and typed, with the notes, as a file."

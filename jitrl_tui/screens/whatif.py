@@ -233,7 +233,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
                 yield OtherValues()
             with Vertical(id="right"):
                 yield Static(id="told", markup=False)
-                yield RowList("choices", self._row, lambda width: "ep/step  was → would be;  pale: the same, π was → now")
+                yield RowList("choices", self._row, lambda width: "ep/step  was → would be; pale: same, π was → now")
 
     def on_mount(self) -> None:
         """Make the decisions again as they were recorded."""
