@@ -12,10 +12,11 @@ from engine import limits
 from engine.codec import event_from_line
 from engine.disk import open_binary
 from engine.errors import BadFile
-from engine.records import Stepped
+from engine.records import SettingsChanged, Stepped
 
 _MARK = b'{"event":"EpisodeEnded"'
 _STEP = b'{"event":"Stepped"'
+_CHANGE = b'{"event":"SettingsChanged"'
 _BLOCK = 64 * 1024
 """Bytes that are read at a time."""
 _END = 512 * 1024
@@ -110,9 +111,9 @@ def _beginning_with(mark: bytes, lines: bytes) -> Iterator[bytes]:
             return
 
 
-def last_steps(recording: Path, count: int) -> list[Stepped]:
-    """Return the last steps of a recording that can be read, at most so many."""
-    steps: list[Stepped] = []
+def last_steps(recording: Path, count: int) -> list[Stepped | SettingsChanged]:
+    """Return the last steps of a recording that can be read, at most so many, and the settings changed among them."""
+    found: list[Stepped | SettingsChanged] = []
     try:
         with open_binary(recording) as file:
             end = file.seek(0, os.SEEK_END)
@@ -121,10 +122,11 @@ def last_steps(recording: Path, count: int) -> list[Stepped]:
     except OSError:
         return []
     for line in reversed(lines):
-        if len(steps) == count:
+        if count <= 0:
             break
-        if line.startswith(_STEP):
+        if line.startswith((_STEP, _CHANGE)):
             with contextlib.suppress(BadFile):
                 event = event_from_line(line)[1]
-                steps += [event] if isinstance(event, Stepped) else []
-    return steps[::-1]
+                found += [event] if isinstance(event, (Stepped, SettingsChanged)) else []
+                count -= isinstance(event, Stepped)
+    return found[::-1]

@@ -8,7 +8,8 @@ from pathlib import Path
 from textual.content import Content
 from textual.screen import Screen
 
-from engine.records import Stepped
+from engine.records import SettingsChanged, Stepped
+from engine.session.levers import change_text
 from jitrl_tui.runs.home_contents import RaceRow, SessionRow
 from jitrl_tui.runs.memory_summary import Known
 from jitrl_tui.runs.session_summary import last_steps
@@ -16,12 +17,14 @@ from jitrl_tui.runs.view import points, signed
 from jitrl_tui.screens.home_rows import CURVE, session_facts, sparkline, when
 from jitrl_tui.system.background import Background
 from jitrl_tui.system.output import one_line
-from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.plots import score_plot
 
 NOTHING = "Nothing is remembered yet: an episode is remembered when it ends."
 _STEPS = 40
 """Most steps that are read."""
+_ANSWER, _LONG_ANSWER, _TALL = 2, 4, 36
+"""Most rows of an answer, the same in a tall window, and the rows of that."""
 _PLOT = 9
 """Rows of a curve."""
 _OTHERS = 5
@@ -119,7 +122,7 @@ class Preview(LinePane):
         self._row: SessionRow | None = None
         self._others: Sequence[SessionRow] = ()
         self._nothing = ""
-        self._steps: Sequence[Stepped] = ()
+        self._steps: Sequence[Stepped | SettingsChanged] = ()
         self._race: RaceRow | None = None
         self._known: Sequence[Known] | None = None
 
@@ -190,7 +193,7 @@ class Preview(LinePane):
             lines.append(Content.styled(f"and {len(self._others) - _OTHERS} more: 4", MUTED))
         steps: list[Content] = []
         for step in reversed(self._steps):
-            told = _step_lines(step, width)
+            told = _step_lines(step, width, _LONG_ANSWER if height >= _TALL else _ANSWER)
             if steps and len(lines) + 1 + len(steps) + len(told) > height:
                 break
             steps = [*told, *steps]
@@ -205,11 +208,15 @@ def _in_short(row: SessionRow, width: int) -> str:
     return f"{when(facts.changed):<11}  {model} {sparkline(facts.scores, CURVE):<{CURVE}} {best}"
 
 
-def _step_lines(step: Stepped, width: int) -> list[Content]:
-    """Return a command, its points, and the beginning of the answer."""
+def _step_lines(step: Stepped | SettingsChanged, width: int, rows: int) -> list[Content]:
+    """Return a command, its points, and the beginning of the answer in so many rows; or what a person changed."""
+    if isinstance(step, SettingsChanged):
+        return [Content.styled(f"! {line}", HUMAN) for line in wrap(one_line(change_text(step)), max(8, width - 2))]
     gained = f"  {signed(step.reward)}" if step.reward else ""
     lines = [Content.assemble((f"> {one_line(step.action)}", ACCENT), (gained, GOOD if step.reward > 0 else BAD))]
-    answer = wrap(" ".join(one_line(step.observation.text).split()), max(8, width - 2))[:2]
+    answer = wrap(" ".join(one_line(step.observation.text).split()), max(8, width - 2))
+    if len(answer) > rows:
+        answer = [*answer[: rows - 1], fit(f"{answer[rows - 1]} …", max(8, width - 2)).rstrip()]
     return [*lines, *(Content.styled(f"  {line}", MUTED) for line in answer)]
 
 

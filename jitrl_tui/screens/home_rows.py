@@ -12,14 +12,14 @@ from textual.widgets.option_list import Option
 
 from engine.environments import kind_of
 from engine.errors import JitrlError
-from engine.settings import differences
+from engine.settings import SessionConfig, differences
 from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, RaceRow, SessionRow, WebRow
 from jitrl_tui.runs.memories import KnownMemory
 from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import MUTED, STRONG, fit
 
-_WIDE = 125
-"""Columns from which rows of sessions have the name of the session, too."""
+_WITH_SETTINGS, _WIDE = 105, 155
+"""Columns from which rows of sessions have what differs from the default, and the name of the session, too."""
 CURVE = 12
 """Columns of the scores as small bars."""
 _WITH_CURVE = 90
@@ -127,7 +127,7 @@ def session_head(width: int, sort: str) -> Content:
     return Content.styled(" ".join(cells), MUTED)
 
 
-_TITLES = ("game", "agent", "model", "episode", "last/avg/best", "scores", "changed", "session")
+_TITLES = ("game", "agent", "model", "episode", "last/avg/best", "scores", "changed", "settings", "session")
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -136,9 +136,11 @@ def _sizes(width: int) -> tuple[int, ...]:
     curve = CURVE if width >= _WITH_CURVE else _SHORT_CURVE if width >= _WITH_SHORT_CURVE else 0
     fixed = (8, 7, 16, curve, 11)
     name = 30 if width >= _WIDE else 0
-    left = min(70, max(20, width - sum(fixed) - name - 6))
+    settings = 20 if width >= _WITH_SETTINGS else 0
+    left = min(70, max(20, width - sum(fixed) - name - settings - 7))
     game = max(9, left * 2 // 5)
-    return (game, fixed[0], left - game, *fixed[1:], name)
+    rest = max(0, width - sum(fixed) - name - settings - 7 - left)
+    return (game, fixed[0], left - game, *fixed[1:], settings + rest if settings else 0, name)
 
 
 def session_line(row: SessionRow, width: int, depth: int = 0) -> Content:
@@ -156,7 +158,8 @@ def session_line(row: SessionRow, width: int, depth: int = 0) -> Content:
     sizes = _sizes(width)
     texts = (
         branch + config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{episode}/{config.episodes}", scores,
-        sparkline(facts.scores, sizes[5]), when(facts.changed), row.saved.name,
+        sparkline(facts.scores, sizes[5]), when(facts.changed), ", ".join(_unusual(row)) if sizes[7] else "",
+        row.saved.name,
     )  # fmt: skip
     cells = [fit(text, size) if size else "" for text, size in zip(texts, sizes, strict=True)]
     return Content.assemble((cells[0], STRONG), " " + " ".join(cells[1:]).rstrip())
@@ -179,14 +182,28 @@ def session_facts(row: SessionRow) -> list[str]:
     played = f"{len(facts.scores) if facts.read else '…'} of {config.episodes} episodes played{best}"
     by = f"{config.agent} with {config.model}, profile {config.profile}, seed {config.seed}"
     found = [row.saved.name, played, by]
-    with contextlib.suppress(JitrlError):  # a profile, or a kind of environment, that is not here any more
-        usual = kind_of(config.game).profile(config.profile)
-        if changed := differences(usual, config.settings):
-            found.append("settings: " + ", ".join(f"{name}={now}" for name, (_, now) in changed.items()))
+    if changed := _changes(row):
+        found.append("settings: " + ", ".join(changed))
     found.append("the game's shared memory" if config.memory == "shared" else "a memory of its own")
     if origin is not None:
         found.append(f"branched from {origin.session}, episode {origin.episode}, after {origin.step} steps")
     return found
+
+
+def _changes(row: SessionRow) -> list[str]:
+    """Return the settings that differ from the profile."""
+    config = row.saved.config
+    with contextlib.suppress(JitrlError):  # a profile, or a kind of environment, that is not here any more
+        usual = kind_of(config.game).profile(config.profile)
+        return [f"{name}={now}" for name, (_, now) in differences(usual, config.settings).items()]
+    return []
+
+
+def _unusual(row: SessionRow) -> list[str]:
+    """Return what is not the default: profile, settings, memory."""
+    config, usual = row.saved.config, SessionConfig("")
+    profile = [config.profile] if config.profile != usual.profile else []
+    return [*profile, *_changes(row), *(["own memory"] if config.memory != usual.memory else [])]
 
 
 def web_line(row: WebRow, width: int) -> Content:

@@ -15,7 +15,7 @@ from engine.codec import event_to_line
 from engine.environments import profile
 from engine.errors import StorageError, UsageError
 from engine.memory import Memory
-from engine.records import EpisodeEnded
+from engine.records import EpisodeEnded, SettingsChanged, Stepped
 from engine.session import store as sessions
 from engine.session.recording import Recorder
 from engine.settings import SessionConfig
@@ -29,8 +29,8 @@ from jitrl_tui.runs.session_summary import Facts, facts
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
-from jitrl_tui.screens.home_preview import KnownPane, Preview
-from jitrl_tui.screens.home_rows import ordered, session_line
+from jitrl_tui.screens.home_preview import KnownPane, Preview, _step_lines
+from jitrl_tui.screens.home_rows import ordered, session_head, session_line
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
 from jitrl_tui.screens.recordings import RecordingScreen
@@ -536,3 +536,41 @@ def test_what_the_shared_memory_knows_of_a_game_stands_below_the_form_and_its_ac
             await until(pilot, lambda: "Nothing is remembered yet" in pane.plain_text())
 
     asyncio.run(go())
+
+
+def test_wide_rows_of_sessions_have_what_differs_from_the_default(tmp_path):
+    row = sessions_in(tmp_path)[0]
+    settings = dataclasses.replace(profile("paper"), beta=3.5)
+    config = dataclasses.replace(row.saved.config, profile="paper", settings=settings, memory="own")
+    other = dataclasses.replace(row, saved=dataclasses.replace(row.saved, config=config))
+    usual = dataclasses.replace(row.saved.config, profile="default", settings=profile("default"), memory="shared")
+    plain = dataclasses.replace(row, saved=dataclasses.replace(row.saved, config=usual))
+    for width in (113, 160):
+        assert "settings" in session_head(width, "changed").plain
+        assert "paper, beta=3.5" in session_line(other, width).plain
+        assert "default" not in session_line(plain, width).plain
+        assert len(session_line(other, width).plain) <= width
+    assert "paper, beta=3.5, own memory" in session_line(other, 170).plain
+    assert "paper" not in session_line(other, 100).plain
+
+
+def test_the_preview_has_what_a_person_changed_at_its_step(tmp_path):
+    file = tmp_path / "recording.jsonl"
+    events = stream.run(1, 4)
+    steps = [at for at, event in enumerate(events) if isinstance(event, Stepped)]
+    events.insert(steps[1] + 1, SettingsChanged(1, 2, {"beta": 3.0}, {"beta": 20.0}))
+    file.write_text("".join(event_to_line(event, at) + "\n" for at, event in stream.recorded(events)))
+    kinds = [type(one).__name__ for one in session_summary.last_steps(file, 3)]
+    assert kinds == ["Stepped", "SettingsChanged", "Stepped", "Stepped"]
+    change = session_summary.last_steps(file, 3)[1]
+    assert [line.plain for line in _step_lines(change, 60, 2)] == ["! You changed settings here: beta 20 → 3."]
+
+
+def test_an_answer_that_does_not_fit_the_preview_ends_with_dots(tmp_path):
+    step = next(event for event in stream.run(1, 1) if isinstance(event, Stepped))
+    text = "word " * 60
+    long = dataclasses.replace(step, observation=dataclasses.replace(step.observation, text=text))
+    _, *answer = _step_lines(long, 40, 2)
+    assert len(answer) == 2
+    assert answer[-1].plain.endswith("…")
+    assert all(len(line.plain) <= 40 for line in answer)
