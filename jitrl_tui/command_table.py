@@ -170,15 +170,15 @@ HOME = (
         SHEET),
     Key("8", "8", "section('memories')", "memories", "all memories: the shared one, and those of sessions", SHEET),
     Key("slash", "/", "filter", "filter", "show only rows that have the words that are typed; esc ends it", 2),
-    Key("p", "p", "play", "play yourself", "games, web tasks: play yourself; the agent learns from it and says what it "
+    Key("p", "p", "play", "play", "games, web tasks: play yourself; the agent learns from it and says what it "
         "would do", 1),
     Key("m", "m", "memory", "memory", "what the agent remembers of each game: search, edit, forget, merge, compare", 5),
     Key("s", "s", "sort", "sort", "resume, recordings: sort by the next column", 2),
     Key("c", "c", "change", "other model", "resume: go on with another model or profile, in a new session", 1),
-    Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 1),
+    Key("r", "r", "rename", "rename", "resume, recordings: give the session another name", 2),
     Key("delete,x", "del", "delete", "delete", "resume, recordings: delete the session, after a question", 1),
     _HELP,
-    Key("d", "d", "app.theme", "theme", "the next theme", 3),
+    Key("d", "d", "app.theme", "theme", "the next theme", 1),
     Key("q", "q", "app.leave", "leave", "leave", 0),
     Key("escape", "esc", "to_list", "to the list", "go to the list", SHEET),
     ALL,

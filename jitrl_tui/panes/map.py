@@ -62,7 +62,7 @@ class MapPane(LinePane):
         self._here_line = next((mark.line for mark in chart.marks if mark.place == here), 0)
         lines.append(Content(""))
         lines.extend(Content(line) for line in wrap(exits(known, here, self._decision), width))
-        lines.append(Content.styled(fit(LEGEND, width), MUTED))
+        lines.extend(Content.styled(line, MUTED) for line in wrap(LEGEND, width))
         if chart.rest:
             lines += [Content(""), Content.styled("Not drawn:", MUTED)]
             lines += [Content.styled(fit(f"{one_line(place)}: {way} to {then}", width), MUTED)

@@ -40,7 +40,7 @@ SECTIONS = {
 """Titles by name."""
 _TITLES = {
     "start": "watch an agent learn a game", "web": "web tasks", "benches": "runs of benchmarks",
-    "play": "play a game yourself; the agent advises, and learns from you",
+    "play": "play yourself; the agent advises you",
     "race": "race: an agent against the model alone, both with empty memories", "memories": "memories",
 }  # fmt: skip
 """Longer titles, over the list."""

@@ -27,6 +27,7 @@ STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
 RECORDING = "This is a recording: its settings cannot be changed. K shows what others would have done."
 ELSEWHERE = "Another process plays this session, so its settings cannot be changed here."
 OVER = "The session is over, so its settings cannot be changed. K shows what others would have done."
+NOT_YET = "The session has not begun, so there is nothing to change yet."
 NO_UPDATE = "This agent adjusts no logits, so there is nothing to change."
 
 
@@ -111,4 +112,6 @@ class Levers(Service):
             return ELSEWHERE if self._run.source.live else RECORDING
         if self._run.over:
             return OVER
+        if self._run.view.started is None:
+            return NOT_YET
         return "" if self._names() else NO_UPDATE

@@ -317,7 +317,7 @@ class SettingsScreen(Screen[None]):
 def _line(row: SettingRow, width: int) -> Content:
     """Return the line of a setting: name, value, source, and the beginning of its meaning."""
     changed = row.found.source != "default"
-    rest = width - 22 - 20 - 13
+    rest = width - 22 - 20 - 11 - 3
     return Content.assemble(
         (fit(("* " if changed else "  ") + row.name, 22), STRONG if changed else ""), " ",
         (fit(row.value or "–", 20), STRONG if changed else ""), " ",
