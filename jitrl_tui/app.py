@@ -255,7 +255,7 @@ class JitrlApp(Host):
         """Show the settings."""
         from jitrl_tui.screens.settings import SettingsScreen
 
-        self.push_screen(SettingsScreen())
+        self.push_screen(SettingsScreen(getattr(self.watching, "levers", None)))
 
 
 def run_app(

@@ -74,6 +74,16 @@ class Levers(Service):
         """Have the session follow these settings from its next decision on."""
         self._tell(self._refused() or self._apply(changes))
 
+    def follows(self, name: str) -> bool:
+        """Return whether a session runs here that follows a setting."""
+        return not self._refused() and name in self._names()
+
+    def follow(self, name: str, value: float) -> None:
+        """Have the session follow a setting from its next decision on if it can, and let the keys change it next."""
+        if self.follows(name):
+            self._at, self._used = self._names().index(name), True
+            self.apply({name: value})
+
     def _tell(self, sentence: str) -> None:
         if sentence:
             self._screen.notify(sentence, timeout=4)

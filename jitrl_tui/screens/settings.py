@@ -22,7 +22,7 @@ from jitrl_tui.host import Host
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import FoundValue, config, schema, use, used
 from jitrl_tui.screens import dialogs, help
-from jitrl_tui.screens.levers import STOPS
+from jitrl_tui.screens.levers import STOPS, Levers
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Options
@@ -110,8 +110,12 @@ def ask(row: SettingRow) -> dialogs.Dialog[str]:
     return dialogs.PickDialog(row.key, row.meaning, "type to filter", rows=rows)
 
 
-def reached(key: str) -> str:
-    """Return what a change of a setting reaches, in a phrase."""
+def reached(key: str, running: Levers | None = None) -> str:
+    """Return what a change of a setting reaches, in a phrase.
+
+    Args:
+        running: The settings of the session on the screen; None if there is none.
+    """
     section, _, name = key.partition(".")
     if key in AT_ONCE:
         return "what is on the screen, at once"
@@ -119,7 +123,9 @@ def reached(key: str) -> str:
         return "screens that are opened from now on"
     if section in ("session", "settings"):
         by_hand = ""
-        if section == "settings" and name in LEVERS:
+        if section == "settings" and running is not None and running.follows(name):
+            by_hand = ", and the one on the screen from its next decision on"
+        elif section == "settings" and name in LEVERS:
             by_hand = "; a running one by [ and ] from its next decision on, or by K"
         elif section == "settings" and name in STOPS:
             by_hand = "; a running one with K, then b, in a branch"
@@ -140,7 +146,11 @@ def mistake(key: str, text: str) -> str:
 
 
 class SettingsScreen(Screen[None]):
-    """A list of everything that can be set. What is changed is written to the config file, and followed at once."""
+    """A list of everything that can be set. What is changed is written to the config file, and followed at once.
+
+    Args:
+        running: The settings of the session on the screen, which follows some of them; None if there is none.
+    """
 
     CSS_PATH = "settings.tcss"
     BINDINGS: ClassVar = [
@@ -155,8 +165,9 @@ class SettingsScreen(Screen[None]):
 
     app: Host
 
-    def __init__(self) -> None:
+    def __init__(self, running: Levers | None = None) -> None:
         super().__init__()
+        self._levers = running
         self._rows: list[SettingRow] = []
 
     def compose(self) -> ComposeResult:
@@ -227,7 +238,7 @@ class SettingsScreen(Screen[None]):
                 Content.assemble(
                     (row.key, STRONG), f": {row.meaning}\n",
                     (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.source_text}   "
-                     f"also set by: {row.ways}\na change reaches: {reached(row.key)}", MUTED),
+                     f"also set by: {row.ways}\na change reaches: {reached(row.key, self._levers)}", MUTED),
                 )
             )  # fmt: skip
 
@@ -300,6 +311,8 @@ class SettingsScreen(Screen[None]):
         found = used().found(key) if key in schema.BY_KEY else FoundValue(value, "file")
         if value is not None and found.source in ("flag", "environment"):
             self.notify(f"Written, but the {found.source_text} comes first.", severity="warning", timeout=6)
+        elif isinstance(value, (int, float)) and key.startswith("settings.") and self._levers is not None:
+            self._levers.follow(row.name, value)
         elif key.startswith("keys."):
             self.notify("Written; screens that are opened from now on have it.", timeout=4)
         self._load()

@@ -10,10 +10,12 @@ import pytest
 from textual.screen import Screen
 from textual.widgets import Input
 
+from engine.session import store as sessions
+from engine.settings import SessionConfig, Settings
 from jitrl_tui import preferences
-from jitrl_tui.app import JitrlApp
+from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.preferences import used
-from jitrl_tui.screens.settings import SettingsScreen
+from jitrl_tui.screens.settings import SettingsScreen, _line, rows
 from jitrl_tui.widgets.keybar import KeyBar
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -89,6 +91,31 @@ def test_a_run_on_the_screen_follows_a_speed_that_is_set(file):
             await pilot.press("escape", "escape")
             await until(pilot, lambda: app.screen is app.watching)
             assert watch(pilot).player.delay == 0.25
+
+    asyncio.run(go())
+
+
+def test_a_session_that_runs_follows_a_setting_from_its_next_decision_on(file, tmp_path):
+    settings = Settings(estimator="knn", step_limit=30, beta=2.0)
+    config = SessionConfig("pantry", model="prior/verbs", episodes=1, settings=settings)
+    saved = sessions.create(tmp_path, config, "watch")
+
+    async def go():
+        preferences.use(preferences.load(str(file), environment={}))
+        app = JitrlApp(lambda: _watch(saved, tmp_path, paused=True), saves=tmp_path)
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: watch(pilot).view.pending)
+            await pilot.press("comma")
+            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+            await search(pilot, "strength")
+            assert "and the one on the screen from its next decision on" in " ".join(screen_text(app).split())
+            await pilot.press("enter", *"7.5", "enter")
+            await until(pilot, lambda: read(file) == {"settings": {"beta": 7.5}})
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: watch(pilot).view.choice.decision.update.beta == 7.5)
+            assert "[ β 7.5 ]" in await settled(pilot)
+            app.watching.source.stop()
+            await until(pilot, lambda: watch(pilot).view.ended)
 
     asyncio.run(go())
 
@@ -236,3 +263,9 @@ def test_the_comma_opens_the_settings_but_is_typed_in_a_field():
             await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
 
     asyncio.run(go())
+
+
+def test_rows_of_settings_are_as_wide_as_the_list_and_no_wider():
+    for width in (74, 120):
+        assert all(len(_line(row, width).plain) <= width for row in rows())
+    assert any(len(_line(row, 74).plain) == 74 for row in rows())
