@@ -225,7 +225,7 @@ MEMORY = (
     Key("equals_sign", "=", "edit", "edit", "give the step another return G", 2),
     Key("plus", "+", "points", "points", "give the step other points, for plans", SHEET),
     Key("p", "p", "pin", "pin", "pin the step, or take the pin away", 3),
-    Key("backspace", "backspace", "undo", "undo", "undo the last change that is not kept", 2),
+    Key("backspace", "backspace", "undo", "undo", "undo the last change that is not kept, or the last merge", 2),
     Key("S", "S", "keep", "keep", "keep the changes: only now memory changes", 1),
     Key("U", "U", "put_back", "put back", "put back what was forgotten last", SHEET),
     Key("I", "I", "count", "count uses",

@@ -313,10 +313,10 @@ class MemoryScreen(CommandScreen):
         self.app.push_screen(NumberDialog(f"edit the {what} of entry {entry}", HINTS[field], value), given)
 
     def _undo(self) -> None:
-        """Undo the last change that was not kept."""
+        """Undo the last change that was not kept, or the last merge."""
         if self.edits.undo():
             self._draw()
-        else:
+        elif not self.changes.undo_merge():
             self.notify("Nothing is changed. U puts back what was forgotten last.", timeout=3)
 
     # ------------------------------------------------------------------------------------- the list

@@ -95,6 +95,8 @@ class MemoryChanges:
         self._memory, self._saves, self._screen = memory, saves, screen
         self._scope, self._changed = scope, changed
         self.edits = StepEdits()
+        self._merged: dict[str, list[str]] = {}
+        """By scope: uids of the episodes that were merged last, if nothing was changed since."""
         self.work = Background(screen)
 
     def keep(self) -> None:
@@ -120,6 +122,7 @@ class MemoryChanges:
 
     def _do(self, work: Callable[[Told], str]) -> None:
         """Change memory, then say what was done."""
+        self._merged = {}
 
         def finished(sentence: str) -> None:
             self.edits.forget_all()
@@ -141,19 +144,36 @@ class MemoryChanges:
 
         def given(path: Path) -> None:
             def work(told: Told) -> str:
+                begin = {name: memory.scope(name).next_entry for name in memory.scopes()}
                 taken = exchange.merge_from(memory, path)
+                found = ((name, memory.scope(name).stored_since(begin.get(name, 0))) for name in memory.scopes())
+                self._merged = {name: [uid for _, uid in new] for name, new in found if new}
+                undo = " Backspace takes them out again." if self._merged else ""
                 refused = (
                     f"; refused: {len(taken.problems)}, the first because {taken.problems[0]}"
                     if taken.problems
                     else ""
                 )
                 took = f"Took {taken.episodes:,} episodes with {taken.entries:,} steps"
-                return f"{took}; {taken.known:,} were known{refused}."
+                return f"{took}; {taken.known:,} were known{refused}.{undo}"
 
             if self._are_kept("before you merge"):
                 self._do(work)
 
         self._ask_for_other("merge", "Take what another memory knows and this one does not.", given)
+
+    def undo_merge(self) -> bool:
+        """Forget the episodes that were merged last; return whether there are any."""
+        taken, memory = self._merged, self._memory
+
+        def work(told: Told) -> str:
+            scopes = [(memory.scope(name), uids) for name, uids in taken.items()]
+            plans = [(scope, upkeep.plan_forget(scope, episodes=uids)) for scope, uids in scopes]
+            return f"Took the merged {upkeep.forget_all(memory, plans)[0]:,} steps out again. U puts them back."
+
+        if taken:
+            self._do(work)
+        return bool(taken)
 
     def compare(self) -> None:
         """Ask for another memory, and show how the two differ: this game first."""

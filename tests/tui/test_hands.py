@@ -373,6 +373,36 @@ def test_the_memory_screen_merges_compares_and_exports(folder, tmp_path):
     asyncio.run(go())
 
 
+def test_one_key_takes_out_what_was_merged_last_and_says_so(folder, tmp_path):
+    with Memory(tmp_path / "other") as other:
+        other.scope("game/other").append(make_episode(random.Random(1), "x"))
+
+    def sizes() -> dict[str, int]:
+        with Memory(folder.parent.parent / "memory") as memory:
+            return {name: len(memory.scope(name)) for name in memory.scopes() if len(memory.scope(name))}
+
+    before = sizes()
+
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            choice = screen.choice.decision
+            await pressed(pilot, "r", "M")
+            await typed(pilot, str(tmp_path / "other"), "enter")
+            assert any("Backspace takes them out again" in told.message for told in pilot.app._notifications)
+            merged = sizes()
+            assert merged.keys() - before.keys() == {"game/other"}
+            await pressed(pilot, "backspace")
+            assert sizes() == before
+            await pressed(pilot, "backspace")  # there is nothing more to undo
+            assert sizes() == before
+            await pressed(pilot, "U")
+            assert sizes() == merged
+            await pressed(pilot, "escape")
+            assert screen.choice.decision == choice
+
+    asyncio.run(go())
+
+
 def test_a_large_memory_is_listed_at_once(tmp_path):
     rng = random.Random(2)
     with Memory(tmp_path / "memory") as memory:
