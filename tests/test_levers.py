@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import BadFile
 from engine.records import Decided, Paused, SettingsChanged, Stepped, Thinking
-from engine.session import branches, levers, recording, transcript, whatif
+from engine.session import branches, inspect_log, levers, recording, transcript, whatif
 from engine.session import store as sessions
 from engine.session.candidates import candidate_rows
 from engine.settings import SessionConfig, Settings
@@ -74,6 +74,10 @@ def test_the_decision_that_waits_and_all_later_ones_are_made_with_the_changed_se
     told_then = " ".join(f"{name}={value}" for name, value in sorted(changes.items()))
     assert {row.turned for row in rows if (row.episode, row.step) >= HERE} == {told_then}
     assert {row.turned for row in rows if (row.episode, row.step) < HERE} == {""}
+    inspect_log.save(saved.folder, tmp_path / "log.json")
+    samples = json.loads((tmp_path / "log.json").read_text())["samples"]
+    logged = {one["epoch"]: one["metadata"].get("settings_changed") for one in samples}
+    assert logged == {1: None, 2: [{"step": HERE[1], "settings": changes}], 3: None}
     with whatif.opened(saved.folder, tmp_path) as again:
         outcome = whatif.what_if(again, from_memory=True)
         assert (outcome.differing, outcome.moved, outcome.unlike) == ((), 0, 0)

@@ -35,7 +35,8 @@ A value is taken from the first of these that has it:
 6. the default
 
 `jitrl config show` prints every value with its source, `jitrl config diff` those that are not the default. `,` opens
-the settings screen. A session keeps the settings that it began with. Benchmarks ignore config file and variables.
+the settings screen. A session keeps its settings; the one on the screen follows β, k, λ, α and r. Benchmarks ignore
+config file and variables.
 
 ```sh
 jitrl config set model gemini/gemini-2.5-flash    # checked, and written to the config file

@@ -19,7 +19,7 @@ from typing import Any
 
 from engine.disk import replace_file, shown
 from engine.errors import UsageError
-from engine.records import EpisodeEnded, EpisodeStarted, Event, SessionEnded, SessionStarted
+from engine.records import EpisodeEnded, EpisodeStarted, Event, SessionEnded, SessionStarted, SettingsChanged
 from engine.session import recording
 from engine.session.recorded_steps import Past, episodes
 
@@ -39,6 +39,8 @@ class _Read:
     finished: bool = False
     ends: dict[int, tuple[EpisodeEnded, float]] = dataclasses.field(default_factory=dict)
     begins: dict[int, float] = dataclasses.field(default_factory=dict)
+    changes: dict[int, list[dict[str, Any]]] = dataclasses.field(default_factory=dict)
+    """By episode: the settings that a person changed in it, each with the steps taken before."""
 
 
 def save(source: Path, target: Path) -> int:
@@ -72,6 +74,9 @@ def _session_events(source: Path, read: _Read) -> Iterator[Event]:
             read.begins[event.episode] = at
         elif isinstance(event, EpisodeEnded):
             read.ends[event.episode] = event, at
+        elif isinstance(event, SettingsChanged):
+            told = {"step": event.step, "settings": dict(event.settings)}
+            read.changes.setdefault(max(1, event.episode), []).append(told)
         elif isinstance(event, SessionEnded):
             read.finished = event.finished
         yield event
@@ -81,7 +86,7 @@ def _sample(read: _Read, past: Past, end: EpisodeEnded, at: float) -> dict[str, 
     """Return an episode as Inspect writes a sample."""
     assert read.started is not None
     name, beginning = f"{read.started.session}-{end.episode}", past.started.observation.text
-    messages = [_message(name, 0, "user", beginning)]
+    messages, changes = [_message(name, 0, "user", beginning)], read.changes.get(end.episode)
     for step in past.takes[-1].steps:
         messages.append(_message(name, len(messages), "assistant", step.decision.action, read.started.model))
         messages.append(_message(name, len(messages), "user", step.after.text))
@@ -104,7 +109,7 @@ def _sample(read: _Read, past: Past, end: EpisodeEnded, at: float) -> dict[str, 
         "metadata": {
             "seed": past.started.seed, "steps": end.steps, "outcome": end.outcome, "terminated": end.terminated,
             "truncated": end.truncated, "rewards": list(end.rewards), "returns": list(end.returns),
-            "cost_usd": end.cost_usd,
+            "cost_usd": end.cost_usd, **({"settings_changed": changes} if changes else {}),
         },
         "store": {},
         "events": [],
