@@ -106,10 +106,7 @@ class CurvesScreen(Dialog[None]):
 
     def action_measure(self, by: int) -> None:
         """Show another measure, alone."""
-        pane = self.query_one(CurvesPane)
-        pane.measure = (pane.measure + by) % len(curves.MEASURES)
-        pane.whole = True
-        pane.renew()
+        self.query_one(CurvesPane).turn(by)
 
     def action_whole(self) -> None:
         """Give the window to one measure, or show all of them where there is room."""

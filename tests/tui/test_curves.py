@@ -198,11 +198,25 @@ def test_a_small_window_shows_one_measure_at_a_time():
             assert "maximum 350" in await settled(pilot)
             await pilot.press("left")
             shown = await settled(pilot)
-            assert "retrievals, ms" in shown
+            assert "steps remembered" in shown  # the last of those that are not 0 throughout
             assert "maximum" not in shown
             assert "…" not in shown
 
     asyncio.run(drive())
+
+
+def test_a_measure_that_is_0_throughout_is_not_turned_to():
+    pane = CurvesPane("curves")
+    rows = tuple(row(at, 2.0, tokens=0, cost_usd=0.0) for at in range(1, 4))
+    pane._curves = [curves.Curve("", "own", "jitrl", (("own", rows),))]
+    seen = []
+    for _ in curves.MEASURES:
+        seen.append(curves.MEASURES[pane.measure].name)
+        pane.turn(1)
+    assert seen[0] == "score"
+    assert len(set(seen)) < len(curves.MEASURES)
+    for one in curves.MEASURES[1:]:
+        assert (one.name in seen) == any(pane._curves[0].values(one))
 
 
 def test_two_thousand_episodes_are_drawn_quickly():
