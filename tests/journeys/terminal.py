@@ -66,8 +66,9 @@ class Terminal:
             self._fd, theirs = pty.openpty()
             self._set_size(columns, rows)
             self._fork = commands.Popen(
-                [commands.JITRL, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=child_env, start_new_session=True
-            )
+                [commands.JITRL, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=child_env,
+                start_new_session=True,
+            )  # fmt: skip
             os.close(theirs)
             self.pid = self._fork.pid
             return
