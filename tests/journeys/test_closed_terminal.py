@@ -119,7 +119,8 @@ def test_the_home_screen_ends_when_its_terminal_closes(tmp_path):
 
 
 def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
-    with Terminal("--saves", str(tmp_path), command=UNDER) as terminal:
+    env = {"JITRL_MODEL": "prior/uniform"}
+    with Terminal("--saves", str(tmp_path), env=env, command=UNDER) as terminal:
         terminal.wait_for("Press Enter to watch it learn", 60)
         terminal.send("\r")
         terminal.wait_for("episode 1/50", 60)
