@@ -9,7 +9,7 @@ from engine.bench import cases, report
 from engine.session.candidates import candidate_rows
 from tests.arena.running import SMALL, play
 
-LONGER = SMALL.replace("seeds = 2\nepisodes = 3\nsteps = 12", "seeds = 1\nepisodes = 6\nsteps = 16")
+LONGER = SMALL.replace("seeds = 2\nepisodes = 3\nsteps = 12", "seeds = 1\nepisodes = 8\nsteps = 16")
 ASKED = LONGER + "\n[report]\ncases = 1\n"
 
 
@@ -39,6 +39,9 @@ def test_a_case_has_the_logits_of_a_decision_that_memory_turned(tmp_path):
         assert first[0].endswith(f"(episode {case.episode}, step {case.step + 1})")
         assert first[1:5] == [old.action, f"{old.z:.2f}", f"{old.z_prime:.2f}", str(old.n)]
         assert second[1:5] == [new.action, f"{new.z:.2f}", f"{new.z_prime:.2f}", str(new.n)]
+    for case in results.cases:
+        new = turned[case.cell, case.episode, case.step + 1][1]
+        assert (case.points > 0) == (new.chosen and new.reward > 0)
     # Gains come first, then how far the probability rose.
     gains = [case.points > 0 for case in chosen(results)]
     assert gains == sorted(gains, reverse=True)
