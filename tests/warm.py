@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import io
@@ -23,6 +24,7 @@ import signal
 import socket
 import struct
 import sys
+import termios
 import threading
 import types
 import warnings
@@ -151,6 +153,8 @@ def _become(job: dict[str, Any], descriptors: list[int]) -> None:
         os.close(number)
     if job["session"]:
         os.setsid()
+        if os.isatty(0):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     else:
         with contextlib.suppress(PermissionError):
             os.setpgid(0, job["group"])

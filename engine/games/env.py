@@ -27,6 +27,8 @@ from engine.records import EnvironmentInfo, Observation
 LOAD_SECONDS = waits.STORY_LOAD.seconds
 STEP_SECONDS = waits.STORY_STEP.seconds
 VALID_SECONDS = waits.STORY_ACTIONS.seconds
+COMMAND_SECONDS = 3.0
+"""Processor time for one command."""
 LARGEST_SEED = 2**31
 """The generator only uses 31 bits, so this one draws what 0 would, which Jericho takes for "no seed given"."""
 _SAVE_EVERY = 25
@@ -227,6 +229,7 @@ class GameEnvironment:
                 "digest": story.digest,
                 "cache": str(self._cache) if self._cache is not None else None,
                 "poison": self._poison,
+                "command_s": COMMAND_SECONDS,
             },
             LOAD_SECONDS,
         )

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import pytest
 
 from engine.records import Decided, EpisodeEnded, ModelCalled
 from engine.session import recording
+from tests import packages
 from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
@@ -27,13 +25,7 @@ STEPS = 5
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the package's wheel, without a network, and unpack it into an empty folder."""
-    folder = tmp_path_factory.mktemp("package")
-    source = shutil.copytree(Path(__file__).parent / "reflecting", folder / "source")
-    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(built, cwd=source, check=True, capture_output=True, timeout=120)
-    (wheel,) = (folder / "dist").glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "site")
-    return folder / "site"
+    return packages.installed(Path(__file__).parent / "reflecting", tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 from engine.bench import cases, report
 from engine.session.candidates import candidate_rows
 from tests.arena.running import SMALL, play
 
-LONGER = SMALL.replace("seeds = 2\nepisodes = 3\nsteps = 12", "seeds = 1\nepisodes = 10\nsteps = 20")
+LONGER = SMALL.replace("seeds = 2\nepisodes = 3\nsteps = 12", "seeds = 1\nepisodes = 8\nsteps = 16")
 ASKED = LONGER + "\n[report]\ncases = 1\n"
 
 
@@ -38,12 +39,18 @@ def test_a_case_has_the_logits_of_a_decision_that_memory_turned(tmp_path):
         assert first[0].endswith(f"(episode {case.episode}, step {case.step + 1})")
         assert first[1:5] == [old.action, f"{old.z:.2f}", f"{old.z_prime:.2f}", str(old.n)]
         assert second[1:5] == [new.action, f"{new.z:.2f}", f"{new.z_prime:.2f}", str(new.n)]
+    for case in results.cases:
+        new = turned[case.cell, case.episode, case.step + 1][1]
+        assert (case.points > 0) == (new.chosen and new.reward > 0)
     # Gains come first, then how far the probability rose.
     gains = [case.points > 0 for case in chosen(results)]
     assert gains == sorted(gains, reverse=True)
     assert gains[0] == any(new.chosen and new.reward > 0 for _, new in turned.values())
     assert "Case studies" in report.markdown(results)
-    assert report.load(play(SMALL, tmp_path, "not asked")[1]).cases == ()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["plan"]["report"]["cases"] = 0
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert report.load(folder).cases == ()
 
 
 def chosen(results) -> list[cases.Case]:

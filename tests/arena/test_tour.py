@@ -6,19 +6,18 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import packages
 from tests.commands import run
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
-FEW = ("--seeds", "2", "--episodes", "2")
+FEW = ("--seeds", "2", "--episodes", "2", "--steps", "20")
 RUN = Path("bench") / "mine"
 
 
@@ -39,10 +38,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
              for line in block.splitlines()]  # fmt: skip
     assert lines[0] == "pip install --no-deps ."
-    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(built, cwd=folder, check=True, capture_output=True, timeout=120)
-    (wheel,) = (folder / "dist").glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "site")
+    packages.installed(folder, folder)
     saves = folder / "saves"
     return saves, [given(line, folder, saves) for line in lines[1:]]
 

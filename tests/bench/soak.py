@@ -1,4 +1,4 @@
-"""All long fault trials: `make soak`, or `make soak INPUTS=100000` for more fuzzed inputs.
+"""All long trials and long tests: `make soak`, or `make soak INPUTS=100000` for more fuzzed inputs.
 
     python -m tests.bench.soak [INPUTS]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests import packages
 from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
@@ -32,11 +31,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     (source / "jitrl_examples" / "__init__.py").touch()
-    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(built, cwd=source, check=True, capture_output=True, timeout=120)
-    (wheel,) = (folder / "dist").glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "site")
-    return folder / "site"
+    return packages.installed(source, folder)
 
 
 def python(place: Path, code: str, *arguments: object, **variables: str) -> str:

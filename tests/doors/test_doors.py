@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from engine.llm.prompts import TEXT
 from engine.records import Decided, SessionStarted
 from engine.session import recording
+from tests import packages
 from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
@@ -25,13 +24,7 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the package's wheel, without a network, and unpack it into an empty folder."""
-    folder = tmp_path_factory.mktemp("toy")
-    source = shutil.copytree(HERE / "toy", folder / "source")
-    built = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(built, cwd=source, check=True, capture_output=True, timeout=120)
-    (wheel,) = (folder / "dist").glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "site")
-    return folder / "site"
+    return packages.installed(HERE / "toy", tmp_path_factory.mktemp("toy"))
 
 
 def jitrl(place: Path | None, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -25,6 +25,7 @@ from jitrl_tui.bench_app import BenchApp
 from jitrl_tui.cli import main
 from jitrl_tui.runs.bench_source import FollowedBench
 from jitrl_tui.screens.follow import FollowScreen
+from tests.commands import JITRL, Popen
 from tests.tui.driving import until
 from tests.tui.screen_text import screen_text
 
@@ -54,9 +55,8 @@ time.sleep(60)
 """
 
 
-def jitrl(*words: str, **more) -> subprocess.Popen:
-    command = [sys.executable, "-c", "import sys; from jitrl_tui.cli import main; sys.exit(main())", *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+def jitrl(*words: str) -> Popen:
+    return Popen([JITRL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def soon(condition, seconds: float = 60.0):
@@ -171,7 +171,7 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
 def test_a_session_goes_on_by_itself_after_its_follower_was_killed(bench):
     _, _, session, resting = bench
     with resting.awake():
-        killed = subprocess.Popen([sys.executable, "-c", HOLDER, str(session)], stdout=subprocess.PIPE)
+        killed = Popen([sys.executable, "-c", HOLDER, str(session)], stdout=subprocess.PIPE)
         assert killed.stdout.readline() == b"held\n"
         killed.kill()
         killed.wait()

@@ -40,7 +40,7 @@ def _runs(game, **how):
 @pytest.fixture
 def opened(tmp_path):
     """Return an interpreter of a small crowded story, at its beginning."""
-    path = crowded.compiled(tmp_path, things=16, verbs=100, words=60)
+    path = crowded.compiled(tmp_path, things=13, verbs=92, words=60)
 
     def start():
         game = Interpreter(str(path), None, read_story(path).digest, None)

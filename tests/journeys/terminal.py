@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
+from tests import commands
+
 COMMAND = (sys.executable, "-m", "jitrl_tui.cli")
 """What `jitrl` runs, found without the path."""
 
@@ -35,6 +37,14 @@ class Terminal:
 
     Everything waits for what appears on the screen, bounded in time. A frame counts when it is whole: a text
     that is painted over and comes again in the same frame has never been away.
+
+    Args:
+        args: Of `jitrl`.
+        columns: Of the terminal.
+        rows: Of the terminal.
+        env: Further variables.
+        command: What is run instead of `jitrl`, with `args`, as a child of this process. Without it, and without `env`,
+            the program is a fork of one that has imported it already (`tests.commands`), and no child.
     """
 
     def __init__(
@@ -43,7 +53,7 @@ class Terminal:
         columns: int = 80,
         rows: int = 24,
         env: Mapping[str, str] | None = None,
-        command: Sequence[str] = COMMAND,
+        command: Sequence[str] | None = None,
     ):
         self.raw, self._whole = b"", ""
         self._screen = pyte.Screen(columns, rows)
@@ -51,6 +61,18 @@ class Terminal:
         self._exit: int | None = None
         child_env = {k: v for k, v in os.environ.items() if not k.startswith(OUTER)}
         child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
+        self._fork: commands.Popen | None = None
+        if command is None and not env:
+            self._fd, theirs = pty.openpty()
+            self._set_size(columns, rows)
+            self._fork = commands.Popen(
+                [commands.JITRL, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=child_env,
+                start_new_session=True,
+            )  # fmt: skip
+            os.close(theirs)
+            self.pid = self._fork.pid
+            return
+        command = command or COMMAND
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.execve(command[0], [*command, *args], child_env)
@@ -137,6 +159,8 @@ class Terminal:
 
     def _reap(self, seconds: float) -> int:
         end = time.monotonic() + seconds
+        if self._fork is not None:
+            self._exit = self._fork.wait(seconds)
         while self._exit is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:

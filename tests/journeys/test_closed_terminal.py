@@ -16,7 +16,7 @@ from jitrl_tui.cli import main
 from tests.journeys.terminal import COMMAND, Terminal
 
 GAME = "pantry"
-FAST = ("--model", "prior/uniform", "--episodes", "90")
+FAST = ("--model", "prior/uniform", "--episodes", "900", "--steps", "6")
 UNDER = ("/bin/sh", "-c", 'trap : HUP; "$@"; :', "sh", *COMMAND)
 """A parent that leads the session and survives SIGHUP. What it starts gets no SIGHUP."""
 SECONDS = 60.0
@@ -96,7 +96,7 @@ def nothing_lost(saves: Path) -> None:
     [
         (),
         ((" ", "PAUSED"), ("o", "What shall it do instead")),
-        (("f", "fast-forward"), ("60\r", "episode 2/90")),
+        (("f", "fast-forward"), ("60\r", "episode 2/900")),
     ],
     ids=["running", "asking", "forward"],
 )
@@ -119,7 +119,8 @@ def test_the_home_screen_ends_when_its_terminal_closes(tmp_path):
 
 
 def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
-    with Terminal("--saves", str(tmp_path), command=UNDER) as terminal:
+    env = {"JITRL_MODEL": "prior/uniform"}
+    with Terminal("--saves", str(tmp_path), env=env, command=UNDER) as terminal:
         terminal.wait_for("Press Enter to watch it learn", 60)
         terminal.send("\r")
         terminal.wait_for("episode 1/50", 60)
@@ -150,14 +151,14 @@ def test_lines_without_a_screen_end_when_the_terminal_closes(tmp_path):
 def test_a_run_with_its_progress_on_a_terminal_stops_when_that_closes(tmp_path):
     saves = ("--saves", str(tmp_path))
     with Terminal("run", GAME, *FAST, *saves, command=UNDER) as terminal:
-        terminal.wait_for("episode 1/90", 60)
+        terminal.wait_for(lambda text: re.search(r"episode ([2-9]|\d\d+)/900", text), 60)
         closed(terminal, workers=1)
     before = steps(tmp_path)
     assert verified(tmp_path)
     (folder,) = (tmp_path / "sessions").iterdir()
     with Terminal("run", GAME, "--resume", folder.name, *saves) as terminal:
         # More than one episode may have been played before it stopped, and not every number is drawn.
-        terminal.wait_for(lambda text: any(int(n) >= 3 for n in re.findall(r"episode (\d+)/90", text)), 60)
+        terminal.wait_for(lambda text: any(int(n) >= 3 for n in re.findall(r"episode (\d+)/900", text)), 60)
         terminal.send("\x03")
         assert terminal.wait_for_exit() == 130
     assert steps(tmp_path)[: len(before)] == before
@@ -167,7 +168,7 @@ def test_a_run_under_nohup_goes_on_when_its_terminal_closes(tmp_path):
     command = ("/usr/bin/nohup", *COMMAND)
     out = tmp_path / "out"
     shell = ("/bin/sh", "-c", f'"$@" >{out} 2>&1', "sh", *command)
-    args = ("run", GAME, "--model", "prior/uniform", "--episodes", "8", "--saves", str(tmp_path))
+    args = ("run", GAME, "--model", "prior/uniform", "--episodes", "8", "--steps", "6", "--saves", str(tmp_path))
     with Terminal(*args, command=shell) as terminal:
         while "episode 1/8" not in (out.read_text() if out.exists() else ""):
             time.sleep(0.05)
@@ -182,7 +183,8 @@ def test_a_run_under_nohup_goes_on_when_its_terminal_closes(tmp_path):
 )
 def test_a_signal_ends_play_and_its_dialogs_with_the_terminal_as_it_was(tmp_path, plain, number):
     saves = ("--saves", str(tmp_path))
-    with Terminal("play", GAME, "--model", "prior/uniform", *saves, env={"JITRL_PLAIN": plain}) as terminal:
+    words = ("play", GAME, "--model", "prior/uniform", *saves)
+    with Terminal(*words, env={"JITRL_PLAIN": plain}, command=COMMAND) as terminal:
         before = terminal.modes()
         terminal.wait_for(lambda text: "Your turn" in text or "your command (" in text, 60)
         if not plain:

@@ -7,11 +7,12 @@ import signal
 
 from engine.records import Stepped
 from engine.session import recording
-from tests.journeys.terminal import Terminal
+from tests.journeys.terminal import COMMAND, Terminal
 
 
 def test_ctrl_z_gives_the_terminal_back_and_fg_draws_the_screen_again(tmp_path):
-    with Terminal("play", "pantry", "--model", "prior/uniform", "--saves", str(tmp_path), columns=100) as terminal:
+    words = ("play", "pantry", "--model", "prior/uniform", "--saves", str(tmp_path))
+    with Terminal(*words, columns=100, command=COMMAND) as terminal:
         before = terminal.modes()
         terminal.wait_for("your command (")
         drawn = terminal.modes()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import commands
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
@@ -18,10 +19,8 @@ PAGE = (ROOT / "docs" / "first-hour.md").read_text(encoding="utf-8")
 def hour(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """Run the commands of the page; return the folder they ran in, and what each block printed."""
     folder = tmp_path_factory.mktemp("hour")
-    program = folder / "bin" / "jitrl"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m jitrl_tui.cli "$@"\n', encoding="utf-8")
-    program.chmod(0o700)
+    (folder / "bin").mkdir()
+    program = commands.program(folder / "bin")
     env = {name: value for name, value in os.environ.items() if not name.startswith("JITRL_")}
     env |= {
         "PATH": f"{program.parent}{os.pathsep}{env['PATH']}",

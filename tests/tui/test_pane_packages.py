@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import subprocess
-import sys
 import textwrap
-import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from engine.errors import UsageError
 from engine.records import Stepped
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.widgets.pane import PaneKind
+from tests import packages
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -77,13 +75,7 @@ def drive(coroutine) -> None:
 @pytest.fixture(scope="module")
 def example(tmp_path_factory) -> Path:
     """The example built as a wheel, and installed into a folder of its own."""
-    wheels, place = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(wheels)]
-    subprocess.run(command, cwd=EXAMPLE, check=True, capture_output=True, timeout=120)
-    (wheel,) = wheels.glob("*.whl")
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(place)
-    return place
+    return packages.installed(EXAMPLE, tmp_path_factory.mktemp("example"))
 
 
 @pytest.fixture

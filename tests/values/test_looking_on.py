@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
+from tests.commands import run
 from tests.games import proving_ground
 
 pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing())
@@ -19,7 +19,7 @@ def play(name, folder, *, episodes, steps):
     job = {"story": str(story), "games": str(folder), "cache": str(folder), "seed": 1, "episodes": episodes}
     # In a process of its own, as it changes classes to listen.
     command = [sys.executable, "-m", "tests.bench.gate", "--play", json.dumps({**job, "steps": steps, "changes": {}})]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout.splitlines()[-1])
+    return json.loads(run(command, capture_output=True, check=True).stdout.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")

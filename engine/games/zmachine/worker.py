@@ -39,8 +39,6 @@ FILE_LIMIT = 2**29
 """Size of a file of the cache, bytes."""
 OPEN_LIMIT = 64
 """Files open at once."""
-COMMAND_SECONDS = 3.0
-"""Processor time for one command."""
 SEARCH_SECONDS = 10.0
 """Processor time for one part of a search for valid actions. The reply to each part is a sign of life."""
 LARGEST_FRAME = 2**26
@@ -93,11 +91,13 @@ class _Guard:
 
     def __init__(self, descriptor: int) -> None:
         self._note = mmap.mmap(descriptor, NOTE_SIZE)
+        self.seconds = 0.0
+        """Processor time for one command; 0 for no limit."""
 
     def __call__(self, command: bytes) -> None:
         noted = command[: NOTE_SIZE - 1] + b"\0"
         self._note[: len(noted)] = noted
-        signal.setitimer(signal.ITIMER_VIRTUAL, COMMAND_SECONDS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, self.seconds)
 
     def rest(self) -> None:
         """No command is running."""
@@ -120,6 +120,7 @@ class _Server:
     def serve(self) -> None:
         """Load what the first request names, then obey until the parent is gone."""
         request, _ = receive(self._channel)
+        self._guard.seconds = request["command_s"]
         try:
             from engine.games.zmachine.interpreter import Interpreter
 
