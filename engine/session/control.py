@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -283,8 +284,11 @@ class Control:
         if self._stopped:
             raise StopRequested
 
-    def turn(self) -> None:
+    def turn(self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         """Wait until the next step may be decided: at once, unless sessions play in turn.
+
+        Args:
+            waiting: Returns the context in which others are waited for.
 
         Raises:
             Stopped: The person stopped the session.

@@ -287,8 +287,7 @@ class Session:
                     self._events.page(parts.environment, live.number, len(live.steps))
             self.episode = number
             while not live.observation.over and len(live.steps) < self._settings.step_limit:
-                with self._processor.paused():
-                    self.control.turn()
+                self.control.turn(self._processor.paused)
                 try:
                     decision = self._decide(parts, live)
                 except TakeBack:

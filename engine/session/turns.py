@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from engine.session.control import Control, StopRequested
 
@@ -85,9 +86,10 @@ class InTurn(Control):
         super().__init__()
         self._turns, self._who = turns, who
 
-    def turn(self) -> None:
+    def turn(self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         """Wait for the others."""
-        self._turns.wait(self._who, self.check)
+        with waiting():
+            self._turns.wait(self._who, self.check)
 
     def waits(self, episode: int, hold: str = "") -> bool:
         """Return False: nothing is prepared while the others play."""

@@ -2,20 +2,20 @@
 
 Places promise something for two reasons (`PlacePromise`): actions that were never tried there, and lights to be had
 there. An `Offer` is one such action in one situation: what is left of its promise there, what makes it possible, and
-the danger of it. Which lights are worth fetching, and which shut ways are worth opening, is decided here, too.
+the danger of it. Which lights are worth fetching is decided here, too.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.settings.plan import PlanNumbers
 from engine.values.model import MOVE, WorldModel
-from engine.values.paths import Paths, Way
+from engine.values.paths import Paths
 from engine.values.text import (
     EMPTY,
     Key,
@@ -87,6 +87,7 @@ class Offers:
         self._curiosity = paths.task.curiosity
         self._light_worth = self._curiosity * model.yields.rate(MOVE)
         """Points that fetching a light is worth: as many as a move never taken."""
+        self._hopes: dict[str, tuple[float, float]] = {}
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
 
@@ -106,29 +107,18 @@ class Offers:
     def _most_promising(self, name: str) -> _Promising:
         """Return the most promising actions of a place that were not tried yet in this episode."""
         m, progress, liked = self._m, self._paths.task.progress, self._paths.task.liking.get(name, {})
-        rated = list[tuple[float, str]]()
+        hopes, rated = self._hopes, list[tuple[float, str]]()
+        worn = m.places[name].worn - m.moves
         for action in m.places[name].preconditions:
             key = (name, action)
-            is_new = key not in progress.tried and key not in progress.failed
-            if is_new and (m.tried.get(key, 0) < self._n.patience or action in m.moves):
-                promise = m.novelty(key, self._curiosity, liked)
+            if action not in worn and key not in progress.tried and key not in progress.failed:
+                hope = hopes.get(action)
+                if hope is None:
+                    hope = hopes[action] = m.hope(action, self._curiosity)
+                promise = m.novelty(key, hope, liked.get(action, 1.0))
                 if promise >= self._n.spare:
                     rated.append((promise, action))
         return tuple(heapq.nsmallest(2 * self._n.breadth, rated, key=lambda one: (-one[0], one[1])))
-
-    def shut_ways(self, ways: Mapping[str, Way]) -> list[Key]:
-        """Return the shut ways that one comes to first on the way to what promises most for its distance.
-
-        Args:
-            ways: The ways from here.
-        """
-        now, best = self._paths.task.now, dict[Key, float]()
-        for promised in self.promises:
-            way = ways.get(promised.place, ()) if promised.promising else ()
-            first = next((move for move in way if self._paths.is_shut(move, now)), None)
-            if first is not None:
-                best[first] = max(best.get(first, 0.0), promised.bound(len(way)))
-        return sorted(best, key=lambda key: (-best[key], key))[:1]
 
     def _find_fetchable(self) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what lifts a danger, each with that.

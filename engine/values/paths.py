@@ -186,10 +186,6 @@ class Paths:
         """Return what is in hand in a situation, and what is expected to be seen at a place, together."""
         return union(at.have, self.look(at, place))
 
-    def is_shut(self, move: Key, at: Imagined) -> bool:
-        """Return whether a move needs something that is neither in hand in a situation nor at the move's place."""
-        return bool(self._m.missing(move, self.context(at, move[0])))
-
     # ----------------------------------------------------------------------------------------- actions
 
     def possible(self, at: Situation, action: str) -> Enabled | None:

@@ -1,7 +1,7 @@
 """Makes plans: finds the best route to known gains, and has detours fill the steps that it leaves free.
 
-Routes follow remembered trails again, or join known gains by the cheapest known ways. A route can also lead through a
-shut way, past a locked door or a troll, so that detours begin behind it. `engine.values.detours` finds the detours.
+Routes follow remembered trails again, or join known gains by the cheapest known ways. `engine.values.detours` finds
+the detours.
 
 A plan is made for one `PlanTask`, and everything that answers questions about it is made anew for it. Only answers that
 hold for other tasks, too, are kept between plans.
@@ -51,14 +51,14 @@ class Planner:
         """
         paths = self.paths(task)
         if unedited is None:
-            return self._best(*self._plans(paths, trails))
+            return _unless_vain(*self._plan(paths, trails))
         with self._m.edits.ignored():
-            known, complete = self._plans(paths, unedited)
-        level, gained = self._best(known, complete).value, paths.gained
-        bare = (without_edits(plan, self._m, gained) for plan in known)
-        stay = self._best([held(plan, level, self._m, gained) for plan in bare], complete)
-        others, _ = self._plans(paths, trails, complete)
-        plan = self._best([held(plan, level, self._m, gained) for plan in others], complete)
+            known, complete = self._plan(paths, unedited)
+        level, gained = _unless_vain(known, complete).value, paths.gained
+        bare = without_edits(known, self._m, gained)
+        stay = _unless_vain(held(bare, level, self._m, gained), complete)
+        other, _ = self._plan(paths, trails, complete)
+        plan = _unless_vain(held(other, level, self._m, gained), complete)
         return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
 
     def following(self, trail: Trail, task: PlanTask) -> Plan:
@@ -70,10 +70,10 @@ class Planner:
         """Return whether a plan likely gains all points that are left."""
         return plan.route is not None and self._is_complete(plan.route, task)
 
-    def _plans(
+    def _plan(
         self, paths: Paths, trails: Sequence[Trail], is_complete: bool | None = None
-    ) -> tuple[list[Plan], bool]:
-        """Return plans of which the best is to be chosen, and whether nothing is left to discover.
+    ) -> tuple[Plan, bool]:
+        """Return the best plan, and whether nothing is left to discover.
 
         Args:
             is_complete: Whether nothing is; None if that hangs on the route that is found.
@@ -81,20 +81,10 @@ class Planner:
         router, task = Router(self._m, self._n, paths, self._ways), paths.task
         best = router.best(trails, {exact: self.trust(kind_of(exact)) for exact in (True, False)})
         if task.reserve:
-            free = task.steps - router.nowhere.left
-            best, router.nowhere = (dataclasses.replace(r, left=r.left + free) for r in (best, router.nowhere))
+            best = dataclasses.replace(best, left=best.left + task.steps - router.nowhere.left)
         if self._is_complete(best, task) if is_complete is None else is_complete:
-            return [Plan(best.value, best.value, best.actions, best.goal, best)], True
-        offers = Offers(self._m, self._n, paths)
-        shut = offers.shut_ways(self._ways.of(task.now.place))
-        before = router.nowhere if best.ends else best
-        routes = (best, *(router.through(before, move) for move in shut))
-        return [self._with_detours(route, paths, offers) for route in routes if route is not None], False
-
-    def _best(self, plans: Sequence[Plan], complete: bool) -> Plan:
-        """Return the best plan, `NOTHING` if none is worth doing."""
-        plan = max(plans, key=lambda plan: plan.value)
-        return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
+            return Plan(best.value, best.value, best.actions, best.goal, best), True
+        return self._with_detours(best, paths, Offers(self._m, self._n, paths)), False
 
     def paths(self, task: PlanTask) -> Paths:
         """Return what answers questions about where a task stands."""
@@ -120,6 +110,11 @@ class Planner:
         value = route.value + sum(detour.worth for detour in taken) + spare
         tries = tuple(detour.goal for detour in sorted(taken, key=lambda detour: detour is not first))
         return Plan(value, route.value, actions, goal, route, first, tries, spare)
+
+
+def _unless_vain(plan: Plan, complete: bool) -> Plan:
+    """Return a plan; `NOTHING` if it is not worth doing, and something may be left to discover."""
+    return plan if complete or (plan.actions and plan.value > 0.0) else NOTHING
 
 
 _FULL: Mapping[bool, float] = {True: 1.0, False: 1.0}
@@ -210,15 +205,6 @@ class Router:
                 rated.append((-rate, number, further))
                 rated.sort(key=lambda item: item[:2])
         return [following for _, _, following in rated[:width]] + ends
-
-    def through(self, route: Route, key: Key) -> Route | None:
-        """Return a route with a shut way opened and gone through at its end; None if it is not known how.
-
-        What lies behind a way that needs something, past a troll or a locked door, need not be a known gain, and
-        detours only go where moves lead. So opening such a way is a route of its own, and detours begin at its end.
-        """
-        further = self._leg(route, key, self._n.levels)
-        return further if further is not None and further.at.place != key[0] and further.left > 0 else None
 
     # ----------------------------------------------------------------------------------------- legs
 

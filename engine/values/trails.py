@@ -5,22 +5,21 @@ needs no such belief: the same actions in the same situation led there before, w
 whether or not it is known to matter. How often the same came of each step is counted.
 
 Episodes that explore do much that has nothing to do with what they gained. Parts that led back to where they began
-with nothing changed are left out. A step is left out where, by all that is known of what actions need, the rest is
-still possible without it, and a light stays in hand.
+with nothing changed are left out.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from engine.settings.plan import PlanNumbers
 from engine.values.counts import TryCount, jaccard, rate
 from engine.values.histories import Histories
 from engine.values.model import WorldModel
-from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, verb
+from engine.values.text import EMPTY, Key, Situation, Tokens, verb
 
 _Came = tuple[str, Tokens, Tokens, bool, float]
 _Begun = defaultdict[str, dict[Tokens, list[tuple[float, int, int]]]]
@@ -140,7 +139,7 @@ class Trails:
         """
         if lived:
             self._episodes.append(lived)
-        for steps in versions(lived, self._m):
+        if steps := without_loops(lived):
             number, best = len(self._episodes), 0.0
             self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
@@ -248,13 +247,6 @@ def _up_to_gain(steps: list[TrailStep]) -> list[TrailStep]:
     return steps[:last]
 
 
-def versions(steps: list[TrailStep], model: WorldModel) -> Iterator[list[TrailStep]]:
-    """Yield an episode without its loops, and, if it can be shortened further, without what none of the rest needs."""
-    direct = without_loops(steps)
-    shorter = shortened(direct, model) if direct else None
-    yield from (one for one in (direct, shorter) if one)
-
-
 def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
     """Return the steps without parts that led back to where they began with nothing gained or changed.
 
@@ -282,51 +274,3 @@ def without_loops(steps: Sequence[TrailStep]) -> list[TrailStep]:
         worlds.append(world)
         kept.append(step)
     return kept
-
-
-def shortened(steps: Sequence[TrailStep], model: WorldModel) -> list[TrailStep] | None:
-    """Return steps that end with a gain without those that none of the others needs, None if all are needed."""
-    # What a step left out would have changed is not changed: places look as they did at first.
-    world = {step.now.place: step.now.see for step in reversed(steps)}
-    kept = list(steps)
-    for number in range(len(kept) - 2, -1, -1):
-        step, without = kept[number], kept[:number] + kept[number + 1 :]
-        if step.most <= 0 and step.then.place == step.now.place and _walked(without, world, model) is not None:
-            kept = without
-    walked = _walked(kept, world, model) if len(kept) < len(steps) else None
-    return [_kept_once(step) for step in walked] if walked is not None else None
-
-
-def _kept_once(step: TrailStep) -> TrailStep:
-    now, then = (
-        kept_once(Situation(one.place, kept_once(one.have), kept_once(one.see))) for one in (step.now, step.then)
-    )
-    return step._replace(now=now, then=then)
-
-
-def _walked(steps: Sequence[TrailStep], first: Mapping[str, Tokens], model: WorldModel) -> list[TrailStep] | None:
-    """Return steps with what would be carried and seen if no others were taken; None if one of them is not possible.
-
-    A light that was in hand has to be in hand still.
-
-    Args:
-        first: What the places looked like at first.
-    """
-    light, (place, have, _), world, walked = model.hazards.light, steps[0].now, dict(first), list[TrailStep]()
-    for step in steps:
-        before, after, now = step.now, step.then, Situation(place, have, world[place])
-        missing = model.missing((place, step.action), now.context)
-        if before.place != place or missing or not light.isdisjoint(before.have - have):
-            return None
-        have = _changed(have, before.have, after.have)
-        if after.place == place:
-            world[place] = _changed(now.see, before.see, after.see)
-        place = after.place
-        then = Situation(place, have, world.get(place, after.see))
-        walked.append(step._replace(now=now, then=then))
-    return walked if light.isdisjoint(steps[-1].then.have - have) else None
-
-
-def _changed(tokens: Tokens, before: Tokens, after: Tokens) -> Tokens:
-    """Return tokens changed as others were."""
-    return tokens if before == after else (tokens - (before - after)) | (after - before)

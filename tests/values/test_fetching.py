@@ -247,7 +247,6 @@ DOOR = (
     Rule("hall", "unlock door with key", ("have:key", "see:door"), ("see:door",), ("see:door=open",)),
 )  # fmt: skip
 DIG = Rule("vault", "dig", ("see:sand",), ("see:sand",), ("see:hole",), points=5.0)
-BOXES = (Rule("vault", "open red box"), Rule("vault", "burn blue box"))
 
 
 def locked(*rules: Rule, have: tuple[str, ...] = ()) -> World:
@@ -268,21 +267,6 @@ def test_a_locked_door_is_opened_with_what_is_fetched_for_a_known_gain_behind_it
     assert plan(x, locked(DIG), steps=7) == ()
     assert plan(x, locked(DIG), numbers=NO_LEVELS) == ()
     assert plan(x, locked(DIG, have=("have:key",))) == ("unlock door with key", "north", "dig")
-
-
-def test_a_locked_door_is_opened_with_what_is_fetched_where_only_something_untried_lies_behind_it():
-    x = new_model()
-    for _ in range(4):  # until nothing is left to try but the boxes
-        live(x, locked(*BOXES), *INTO, "south", "south", "west", "east", "north", "north")
-        live(x, locked(*BOXES), "south", "west", "east", "north")
-    begun = len(INTO)
-    found = plan(x, locked(*BOXES), curiosity=3.0)
-    assert found[:begun] == INTO
-    assert found[begun:] in (("open red box",), ("burn blue box",))
-    gained(locked(*BOXES), found)  # all of it is possible
-    assert plan(x, locked(*BOXES), curiosity=3.0, steps=begun) == ()  # there would be no step left to open a box
-    assert plan(x, locked(*BOXES), curiosity=3.0, numbers=NO_LEVELS) == ()
-    assert plan(x, locked(*BOXES, have=("have:key",)), curiosity=3.0)[:2] == INTO[-2:]
 
 
 def test_a_key_that_lies_behind_another_locked_door_is_fetched_through_that_one():

@@ -121,7 +121,7 @@ def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
     trails = WholeTrails()
     for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
         trails.add(TrailStep(HALL, action, reward, HALL, died=False, terminated=False))
-    trails.close(lambda lived: [lived[2:]])  # told without what was in vain
+    trails.close(lambda lived: lived[2:])  # told without what was in vain
     trails.add(TrailStep(HALL, "pay", -5.0, HALL, died=False, terminated=False))
     found = trails.from_here(HALL, 9, ("wait",))
     assert [trail.actions for trail in found] == [("wait", "dig")]

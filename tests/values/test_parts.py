@@ -10,11 +10,10 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
-from engine.values.hazards import Hazards
 from engine.values.knn import KnnEstimator
 from engine.values.preconditions import Preconditions
 from engine.values.text import Situation
-from engine.values.trails import TrailStep, shortened, versions, without_loops
+from engine.values.trails import TrailStep, without_loops
 from tests.values.planning import NUMBERS, WholeTrails, new_model
 
 NONE: frozenset[str] = frozenset()
@@ -98,59 +97,6 @@ def test_what_episodes_end_on_at_their_limit_counts_as_tried_the_second_time():
         x.learn(hall, "light lamp", 0.0, lit, terminated=False, died=False)
         x.begin_episode()
         assert x.tried[("hall", "light lamp")] == tried
-
-
-def lived(way):
-    """Return the experience of walking this way once, its gold worth 5 points, and the steps."""
-    x, steps = new_model(), []
-    for now, action, then in way:
-        x.see(now, (action,))
-        gold = 5.0 * (action == "take gold")
-        x.learn(now, action, gold, then, terminated=False, died=False)
-        steps.append(trail_step(now, action, then, gold))
-    return x, steps
-
-
-def test_what_was_done_in_vain_is_left_out_of_a_trail_and_what_was_needed_is_not(monkeypatch):
-    yard, hall, vault = (
-        at("yard", see=("stone",)),
-        at("hall", see=("key", "ball")),
-        at("vault", see=("gold",)),
-    )
-    key, both = at("hall", have=("key",), see=("ball",)), at("hall", have=("key", "ball"))
-    inside = at("vault", have=("key", "ball"), see=("gold",))
-    rich = at("vault", have=("key", "ball", "gold"))
-    way = [(yard, "east", hall), (hall, "west", yard), (yard, "east", hall), (hall, "take key", key),
-           (key, "take ball", both), (both, "unlock with key", inside), (inside, "take gold", rich)]  # fmt: skip
-    x, steps = lived(way)
-    x.see(hall, ("take key", "take ball", "west"))  # no key in hand, and it cannot be unlocked
-    x.see(key, ("take ball", "unlock with key"))
-    x.see(vault, ("take gold",))
-
-    def actions(*protecting):
-        monkeypatch.setattr(Hazards, "light", frozenset(protecting))
-        return [[step.action for step in version] for version in versions(steps, x)]
-
-    direct = ["east", "take key", "take ball", "unlock with key", "take gold"]
-    assert actions("have:ball") == [direct]
-    assert actions() == [direct, ["east", "take key", "unlock with key", "take gold"]]
-    assert shortened(shortened(steps, x), x) is None
-
-
-@pytest.mark.parametrize("light", [(), ("have:lamp",)])
-def test_a_light_that_was_put_away_at_last_is_in_hand_in_a_shortened_trail_where_it_was(light, monkeypatch):
-    yard, hall, lit = at("yard"), at("hall", see=("lamp",)), at("hall", have=("lamp",))
-    vault, left = at("vault", have=("lamp",), see=("gold",)), at("vault", see=("gold", "lamp"))
-    rich = at("vault", have=("gold",), see=("lamp",))
-    way = [(yard, "north", hall), (hall, "take lamp", lit), (lit, "east", vault), (vault, "drop lamp", left),
-           (left, "take gold", rich)]  # fmt: skip
-    x, steps = lived(way)
-    x.see(hall, ("take lamp", "east"))
-    x.see(vault, ("drop lamp", "take gold"))
-    monkeypatch.setattr(Hazards, "light", frozenset(light))
-    found = shortened(steps, x)
-    assert found is not None
-    assert [step.action for step in found] == ["north", *(["take lamp"] if light else []), "east", "take gold"]
 
 
 def test_an_action_may_be_possible_in_more_than_one_way():
@@ -291,25 +237,6 @@ def test_the_papers_estimates_approach_the_truth_also_when_it_moves(tmp_path, dr
     assert value.q[1] == pytest.approx(right, abs=error)
     assert value.v == pytest.approx((left + right) / 2, abs=error)
     assert set(value.how) == {jitrl.KNOWN}
-
-
-def test_what_a_step_left_out_would_have_changed_stays_as_it_was():
-    shut, ajar = at("hall", see=("shut door",)), at("hall", see=("open door",))
-    keyed, out = at("hall", have=("key",), see=("open door",)), at("yard", have=("key",))
-    rich = at("yard", have=("key", "gold"))
-    way = [
-        (shut, "open door", ajar),
-        (ajar, "take key", keyed),
-        (keyed, "out", out),
-        (out, "take gold", rich),
-    ]
-    x, steps = lived(way)
-    x.see(ajar, ("take key", "out"))
-    x.see(shut, ("open door", "take key"))  # but not out of it
-    x.see(at("hall", have=("key",), see=("shut door",)), ("open door",))
-    x.see(at("yard"), ("take gold",))
-    found = shortened(steps, x)
-    assert [step.action for step in found] == ["open door", "out", "take gold"]
 
 
 def test_who_ran_into_a_wall_has_not_left():
