@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -90,13 +91,24 @@ def same_modes(stream: TextIO | None) -> Iterator[Callable[[], None]]:
         restore()
 
 
+def _is_terminal(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal, or was one that has closed; `isatty` denies the latter."""
+    try:
+        termios.tcgetattr(stream.fileno())
+    except termios.error as error:
+        return bool(error.args[0] == errno.EIO)
+    except (OSError, ValueError):  # it has no descriptor, or is closed
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> Iterator[None]:
     """Call `then` in a thread if a terminal behind one of the streams closes during the block.
 
     SIGHUP does not tell this: it goes to the first process of the terminal only, which may be `make` or a script.
     """
-    terminals = {stream.fileno() for stream in streams if stream is not None and stream.isatty()}
+    terminals = {stream.fileno() for stream in streams if stream is not None and _is_terminal(stream)}
     poll, over = select.poll(), threading.Event()
     for descriptor in terminals:
         poll.register(descriptor, 0)  # no event but the end of the terminal

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import os
 import re
 import threading
 from pathlib import Path
@@ -14,6 +16,7 @@ from engine.errors import UsageError
 from engine.session import whatif
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.screens.wait import WaitDialog
+from jitrl_tui.system import shutdown
 from jitrl_tui.system.background import STORING, Background
 from tests.tui.driving import PATIENCE_S, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
@@ -175,3 +178,18 @@ def test_a_window_waits_for_work_and_esc_cancels_it():
             go_on.set()
 
     asyncio.run(go())
+
+
+def test_a_terminal_that_closed_before_anybody_watched_it_counts_as_closed():
+    owner, terminal = os.openpty()
+    os.close(owner)
+    closed = threading.Event()
+    with os.fdopen(terminal, "w", closefd=True) as stream, shutdown.when_closed([stream], closed.set):
+        assert closed.wait(60)
+
+
+def test_a_file_is_not_watched_as_a_terminal(tmp_path):
+    closed = threading.Event()
+    with (tmp_path / "file").open("w") as stream, shutdown.when_closed([stream, io.StringIO(), None], closed.set):
+        assert not [thread for thread in threading.enumerate() if thread.name == "terminal"]
+    assert not closed.is_set()
