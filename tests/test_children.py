@@ -46,6 +46,7 @@ ALLOWED = {
     "engine/children.py": "starts all others",
     "engine/fork_server.py": "forks from a process that children.py started, with its variables",
     "engine/commit.py": "asks git for the commit, with the path alone; the build runs it without this project",
+    "engine/interpreter_compiler.py": "tries the compiler; the build runs it without this project",
     "engine/web/sites/keeper.py": "runs isolated and without this project; it passes on what it was given",
 }
 NAMED = {

@@ -56,12 +56,12 @@ class CurvesPane(LinePane):
 
     def turn(self, by: int) -> None:
         """Give the pane to another measure, of those that are not 0 throughout."""
-        told = [MEASURES[0], *self._told()]
+        told = [MEASURES[0], *self._not_zero()]
         at = told.index(MEASURES[self.measure]) if MEASURES[self.measure] in told else 0
         self.measure, self.whole = MEASURES.index(told[(at + by) % len(told)]), True
         self.renew()
 
-    def _told(self) -> list[CurveMeasure]:
+    def _not_zero(self) -> list[CurveMeasure]:
         """Return the measures besides the score that are not 0 throughout."""
         return [one for one in MEASURES[1:] if any(any(curve.values(one)) for curve in self._curves)]
 
@@ -75,7 +75,7 @@ class CurvesPane(LinePane):
             plots = self._plot(MEASURES[self.measure], width, height)
         else:
             each = max(8, height * 3 // 10)
-            told = self._told()
+            told = self._not_zero()
             below = len(told) // _COLUMNS + 1  # rows of plots; the totals are the last one
             plots = self._plot(MEASURES[0], width, height - below * each)
             size = (width - _GAP * (_COLUMNS - 1)) // _COLUMNS
