@@ -33,7 +33,6 @@ class _Place:
 
     Attributes:
         exits: By move, where it led last.
-        worn: Actions that were taken there `patience` times.
         version: Grows with each step there.
     """
 
@@ -42,7 +41,6 @@ class _Place:
         self.preconditions = Preconditions(numbers)
         self.makers = Makers(numbers, self.preconditions, moves)
         self.exits: dict[str, str] = {}
-        self.worn: set[str] = set()
         self.version = 0
 
 
@@ -190,8 +188,6 @@ class WorldModel:
         if key is not None:
             self._taken[key[1]] += not self.tried[key]
             self.tried[key] += 1
-            if self.tried[key] >= self._n.patience:
-                self.places[key[0]].worn.add(key[1])
 
     # --------------------------------------------------------------------------------------- predicting
 
@@ -256,22 +252,15 @@ class WorldModel:
             return 1.0
         return 1.0 + self._taken.get(action, 0)
 
-    def hope(self, action: str, curiosity: float) -> tuple[float, float]:
-        """Return what an action promises to discover anywhere, in points, and by how much less since it was taken.
-
-        Args:
-            curiosity: Factor on what discoveries are worth.
-        """
-        return self.yields.rate(self.kind(action)) * curiosity, self.staleness(action)
-
-    def novelty(self, key: Key, hope: tuple[float, float], liking: float) -> float:
+    def novelty(self, key: Key, curiosity: float, liked: Mapping[str, float]) -> float:
         """Return what taking an action at a place promises to discover, in points.
 
         Args:
-            hope: What `hope` says of the action.
-            liking: Factor from a model's opinion of taking it there.
+            curiosity: Factor on what discoveries are worth.
+            liked: By action, a factor from a model's opinion; 1 if absent.
         """
-        action, promise = key[1], hope[0] * liking / hope[1]
+        action = key[1]
+        promise = self.yields.rate(self.kind(action)) * curiosity * liked.get(action, 1.0) / self.staleness(action)
         if key not in self.effects:
             return promise
         promise *= 1.0 - self.effects.ending(key)  # nothing is discovered after the end

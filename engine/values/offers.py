@@ -87,7 +87,6 @@ class Offers:
         self._curiosity = paths.task.curiosity
         self._light_worth = self._curiosity * model.yields.rate(MOVE)
         """Points that fetching a light is worth: as many as a move never taken."""
-        self._hopes: dict[str, tuple[float, float]] = {}
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
 
@@ -107,15 +106,12 @@ class Offers:
     def _most_promising(self, name: str) -> _Promising:
         """Return the most promising actions of a place that were not tried yet in this episode."""
         m, progress, liked = self._m, self._paths.task.progress, self._paths.task.liking.get(name, {})
-        hopes, rated = self._hopes, list[tuple[float, str]]()
-        worn = m.places[name].worn - m.moves
+        rated = list[tuple[float, str]]()
         for action in m.places[name].preconditions:
             key = (name, action)
-            if action not in worn and key not in progress.tried and key not in progress.failed:
-                hope = hopes.get(action)
-                if hope is None:
-                    hope = hopes[action] = m.hope(action, self._curiosity)
-                promise = m.novelty(key, hope, liked.get(action, 1.0))
+            is_new = key not in progress.tried and key not in progress.failed
+            if is_new and (m.tried.get(key, 0) < self._n.patience or action in m.moves):
+                promise = m.novelty(key, self._curiosity, liked)
                 if promise >= self._n.spare:
                     rated.append((promise, action))
         return tuple(heapq.nsmallest(2 * self._n.breadth, rated, key=lambda one: (-one[0], one[1])))

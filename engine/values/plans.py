@@ -141,8 +141,8 @@ class Terms:
             return to_come, plan.value - plan.known, 0.0, 0.0
         m, n, key, context = self.model, self.numbers, (now.place, action), now.context
         risk = m.death(key, context)
-        liking = task.liking.get(now.place, {}).get(action, 1.0)
-        own = m.novelty(key, m.hope(action, task.curiosity), liking) / (1 + task.progress.tried[key]) + m.cost(key)
+        liked = task.liking.get(now.place, {})
+        own = m.novelty(key, task.curiosity, liked) / (1 + task.progress.tried[key]) + m.cost(key)
         if not plan.actions:
             # Nothing is worth a plan: what was done least in just this situation may show something yet.
             rare = (1.0 - m.effects.ending(key)) * task.curiosity / (1.0 + m.tried_so[(now, action)])
