@@ -96,7 +96,7 @@ def nothing_lost(saves: Path) -> None:
     [
         (),
         ((" ", "PAUSED"), ("o", "What shall it do instead")),
-        (("f", "fast-forward"), ("60\r", "episode 2/900")),
+        (("f", "fast-forward"), ("60\r", "average")),
     ],
     ids=["running", "asking", "forward"],
 )
