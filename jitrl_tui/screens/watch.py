@@ -35,6 +35,7 @@ from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, R
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
 from jitrl_tui.screens.steer import Steering
+from jitrl_tui.screens.useful_keys import UsefulKeys
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.pane import ActionClicked, StepClicked
@@ -103,6 +104,9 @@ class WatchScreen(RunningScreen):
         )
         self.commands = self.all_commands()
         self.typed = TypedCommands(run, self, self.commands)
+        self.useful_keys = UsefulKeys(
+            run, self, self._kinds, panes=lambda: self.panes, hands=self.hands, find=self.find, levers=self.levers
+        )
         self._paused = paused or play
         self._thinking_since = 0.0
         self._told_error = ""
@@ -287,7 +291,7 @@ class WatchScreen(RunningScreen):
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
-        self.query_one(KeyBar).show(self._keys())
+        self.query_one(KeyBar).show(self.useful_keys.footer())
 
     def banner(self) -> str:
         """Return a line about what the run waits for, "" for nothing."""
@@ -313,48 +317,15 @@ class WatchScreen(RunningScreen):
 
     def keys_now(self) -> Sequence[Key]:
         """Return the keys that do something now."""
-        return self._useful()
+        return self.useful_keys.now()
 
     def commands_now(self) -> Sequence[Key]:
         """Return the same for the command palette, where a command is one key."""
-        return self._useful(apart=True)
-
-    def _useful(self, *, apart: bool = False) -> Sequence[Key]:
-        useless = {"toggle_pause"} if self.run.person_plays else set()
-        over = self.view.activity == "ended"
-        if over and self.app.has_home:
-            useless = {"toggle_pause", "step_once", "forward"}
-        useless |= {f"pane({kind.name!r})" for kind in self._kinds if kind not in self.panes.present}
-        if not self.hands.edited:
-            useless |= {"undo_trial", "keep_trial"}
-        if not self.view.asks:
-            useless.add("approve")
-        if not self.find.sought:
-            useless.add("find_next")
-        live = self.source.live and not over
-        keys = [key for key in self.key_table if (live or not key.live) and key.action not in useless]
-        return keymap.turning(keys, self.levers.symbol(), apart=apart) if live else keys
-
-    def _keys(self) -> list[tuple[str, str, str, int]]:
-        over = self.view.activity == "ended"
-        labels = {"toggle_pause": "yes" if self.view.asks else "go on"} if self.view.activity == "paused" else {}
-        kind = self.panes.kind_with_focus()
-        keys = keymap.footer(self.keys_now(), self.focused, kind.name if kind else "", labels)
-        if over and self.app.has_home:
-            keys.insert(0, ("h", "another game", "h", 0))
-        if self.run.back is not None:
-            keys.insert(0, ("esc", "present", "escape", 0))
-        if self.run.person_plays and isinstance(self.focused, CommandLine):
-            keys = [("Enter", "do it; empty: the agent", "enter", 0),
-                    ("tab", "complete", "tab", 2), ("/", "hint, undo …", "slash", 1), ("F2", "keys", "f2", 0),
-                    ("F3", "agent's view" if self.panes.discreet else "hide agent", "f3", 0)]
-        elif self.run.person_plays:
-            keys.insert(0, ("esc", "command line", "escape", 0))
-        return keys
+        return self.useful_keys.now(apart=True)
 
     def on_descendant_focus(self) -> None:
         """Update the footer, because the pane with the focus and the command line have their own keys."""
-        self.query_one(KeyBar).show(self._keys())
+        self.query_one(KeyBar).show(self.useful_keys.footer())
 
     def on_screen_suspend(self) -> None:
         """Remember the speed, to know whether it is changed on the other screen."""
