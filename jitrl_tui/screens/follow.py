@@ -97,11 +97,17 @@ class FollowScreen(WatchScreen):
             return f"{gone}; what was played is kept, and it can be taken up again."
         return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
 
-    def _useful(self, *, apart: bool = False) -> Sequence[command_table.Key]:
+    def keys_now(self) -> Sequence[command_table.Key]:
+        """Return the keys that do something now."""
         steers = ("toggle_pause", "step_once", "stop_session", "overrule")
         return [key for key in self.key_table if self._held.source.lives or key.action not in steers]
 
-    def _keys(self) -> list[tuple[str, str, str, int]]:
+    def commands_now(self) -> Sequence[command_table.Key]:
+        """Return the same: no two keys turn one setting here."""
+        return self.keys_now()
+
+    def footer_now(self) -> list[tuple[str, str, str, int]]:
+        """Return what the footer names."""
         kind = self.panes.kind_with_focus()
         labels = {"toggle_pause": "hand back"} if self._held.source.held else {}
         keys = keymap.footer(self.keys_now(), self.focused, kind.name if kind else "", labels)

@@ -291,7 +291,7 @@ class WatchScreen(RunningScreen):
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
-        self.query_one(KeyBar).show(self.useful_keys.footer())
+        self.query_one(KeyBar).show(self.footer_now())
 
     def banner(self) -> str:
         """Return a line about what the run waits for, "" for nothing."""
@@ -323,9 +323,13 @@ class WatchScreen(RunningScreen):
         """Return the same for the command palette, where a command is one key."""
         return self.useful_keys.now(apart=True)
 
+    def footer_now(self) -> list[tuple[str, str, str, int]]:
+        """Return what the footer names."""
+        return self.useful_keys.footer()
+
     def on_descendant_focus(self) -> None:
         """Update the footer, because the pane with the focus and the command line have their own keys."""
-        self.query_one(KeyBar).show(self.useful_keys.footer())
+        self.query_one(KeyBar).show(self.footer_now())
 
     def on_screen_suspend(self) -> None:
         """Remember the speed, to know whether it is changed on the other screen."""
