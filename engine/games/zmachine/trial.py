@@ -85,6 +85,7 @@ class Trial:
             for attempt, passed in enumerate(self._passed)
         ]
         self._effects: dict[Effect, tuple[_Rank, str]] = {}
+        self._answers: dict[str, bytes] = {}
         self.tried = 0
         self.answer = b""
         self.understood = True
@@ -103,9 +104,11 @@ class Trial:
         return None
 
     def asked(self, command: str) -> bytes:
-        """Return what a command prints, whatever it does."""
-        self._machine.rewind(self._starts[0])
-        return self._machine.run(command)
+        """Return what a command prints, whatever it does. One that was tried or asked already is not run again."""
+        if command not in self._answers:
+            self._machine.rewind(self._starts[0])
+            self._answers[command] = self._machine.run(command)
+        return self._answers[command]
 
     def has(self, holder: int, number: int) -> bool:
         """Whether an object is in another one, at any depth, after the last command."""
@@ -129,6 +132,8 @@ class Trial:
         machine = self._machine
         machine.rewind(self._starts[attempt])
         text = self.answer = machine.run(command)
+        if not attempt:
+            self._answers[command] = text
         self.understood = self._prompt.understood()
         if machine.halted:
             return None, False  # never proposed: it crashes the interpreter instead of ending the story
