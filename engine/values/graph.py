@@ -177,7 +177,7 @@ class GraphEstimator(Estimator):
         progress.place_found |= not terminated and after.place not in self._model.places
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh, given=given)
         lived = TrailStep(now, step.action, reward, after, died, terminated, given)
-        self._trails.add(lived, digest(then.tokens), fresh=fresh)
+        self._trails.add(lived, digest(then.tokens), fresh=fresh, possible=step.valid_actions)
         points = self._model.points(key, reward) if fresh and key not in progress.told else reward
         progress.tried[key] += 1
         if reward > 0:
@@ -223,7 +223,7 @@ class GraphEstimator(Estimator):
         self._hear(now, candidates)
         paths = self._planner.paths(self._task(now, query))
         plan = self._current_plan(now, paths)
-        terms = Terms(model, self._n, plan, self._collected, paths, self._trails.histories.repeats)
+        terms = Terms(model, self._n, plan, self._collected, paths, self._trails.histories)
         parts = [terms.of(candidate.action, now) for candidate in candidates]
         q = [sum(part) for part in parts]
         tried = [model.tried[(now.place, candidate.action)] for candidate in candidates]

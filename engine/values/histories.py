@@ -31,6 +31,8 @@ class Histories:
         self._now: int | None = 0
         """Number of the history so far, None if a part of it is not known."""
         self._passed: list[int | None] = []
+        self._possible: list[tuple[str, ...]] = []
+        """What was possible after each history passed."""
         self._led: dict[tuple[int, str], _Known] = {}
         self._after: defaultdict[int, list[tuple[float, int, int]]] = defaultdict(list)
         """By history, the most that was still gained after it, the episode, and the step; the best first."""
@@ -39,8 +41,8 @@ class Histories:
         """Whether anything of this episode was not done before."""
         self._spent: set[int] = set()
         """Histories after which an episode gained nothing more, and was as an earlier one to its end."""
-        self._ended: set[int] = set()
-        """Histories with which the game ended."""
+        self._closed: set[int] = set()
+        """Histories with which the game ended, and those that whatever is possible after them leads to such a one."""
         self._as_before, self._otherwise = numbers.as_before, 1.0
 
     @property
@@ -48,15 +50,26 @@ class Histories:
         """The probability that random events have the same results when all that was done before is the same."""
         return self._as_before / (self._as_before + self._otherwise)
 
-    def add(self, action: str, state_digest: int, reward: float, *, by_luck: bool, ended: bool) -> None:
+    def add(
+        self,
+        action: str,
+        state_digest: int,
+        reward: float,
+        *,
+        by_luck: bool,
+        ended: bool,
+        possible: tuple[str, ...] = (),
+    ) -> None:
         """Go on by a step of the present episode.
 
         Args:
             state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
             by_luck: Whether different things were seen to come of this action in the same situation.
             ended: Whether the game ended with it.
+            possible: All that was possible in its place; nothing if that is not known.
         """
         self._passed.append(self._now)
+        self._possible.append(possible)
         if self._now is None:
             return
         key, same = (self._now, action), self.is_as_before(action, state_digest, reward)
@@ -68,7 +81,27 @@ class Histories:
         self._now = known.history if known is not None else len(self._led) + 1
         self._led[key] = _Known(self._now, state_digest, reward)
         if ended:
-            self._ended.add(self._now)
+            self._close(self._now)
+        else:
+            self._closed.discard(self._now)
+
+    def _close(self, ended: int) -> None:
+        """Take note that the game ended with a history, and after which others it now has whatever was done."""
+        self._closed.add(ended)
+        for history, possible in zip(reversed(self._passed), reversed(self._possible), strict=True):
+            if history is None or not possible or not all(self.is_closed(action, history) for action in possible):
+                break
+            self._closed.add(history)
+
+    def is_closed(self, action: str, history: int | None = None) -> bool:
+        """Return whether the game ended with this action, or soon after it whatever was done.
+
+        Args:
+            history: What was done before; None for all that was done in this episode.
+        """
+        history = self._now if history is None else history
+        known = self._led.get((history, action)) if history is not None else None
+        return known is not None and known.history in self._closed
 
     def is_as_before(self, action: str, state_digest: int, reward: float) -> bool:
         """Return whether all of this episode, and this action after it, was done before, and the same came of it."""
@@ -79,14 +112,15 @@ class Histories:
         """Return whether this episode, if these actions come next, is one as it was before.
 
         Args:
-            to_the_end: Whether it ends with them. If not, it counts that the game ended on the way, or that an episode
-                with the same beginning was as an earlier one, with no gain after these actions.
+            to_the_end: Whether it ends with them. If not, it counts that the game ended on the way, or soon after it
+                whatever was done, or that an episode with the same beginning was as an earlier one, with no gain after
+                these actions.
         """
         now = self._now
         for action in actions:
             known = self._led.get((now, action)) if now is not None else None
             now = known.history if known is not None else None
-            if now in self._ended:
+            if now in self._closed:
                 return True
         return now in self._spent or (to_the_end and now is not None)
 
@@ -129,7 +163,7 @@ class Histories:
                 known.append((best, number, index))
                 known.sort(reverse=True)
                 del known[self._n.breadth :]
-        self._now, self._passed, self._news = 0, [], False
+        self._now, self._passed, self._possible, self._news = 0, [], [], False
 
     def continued(self) -> Iterator[tuple[int, int]]:
         """Yield the episodes that went on best from here, by number, and the step with which they did."""

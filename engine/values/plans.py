@@ -4,10 +4,10 @@ plan that was made, what each candidate is worth: the four terms of Q, which doc
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.settings.plan import PlanNumbers
+from engine.values.histories import Histories
 from engine.values.model import WorldModel
 from engine.values.paths import Imagined, Mark, Paths, Way
 from engine.values.text import Key, Situation, Tokens
@@ -122,7 +122,7 @@ class Terms:
     Attributes:
         collected: The part of the plan's known value that is collected already.
         paths: Answers about where the episode stands.
-        repeats: Tells whether this episode, if these actions come next, is one as it was before (`Histories.repeats`).
+        histories: All that was done from the beginning of episodes on; None if that is not known.
     """
 
     model: WorldModel
@@ -130,7 +130,7 @@ class Terms:
     plan: Plan
     collected: float
     paths: Paths
-    repeats: Callable[..., bool] = lambda *_, **__: False
+    histories: Histories | None = None
 
     def of(self, action: str, now: Situation) -> tuple[float, float, float, float]:
         """Return (gain, discovery, delay, risk) of one candidate; their sum is Q."""
@@ -148,8 +148,9 @@ class Terms:
             rare = (1.0 - m.effects.ending(key)) * task.curiosity / (1.0 + m.tried_so[(now, action)])
             risk = max(risk, m.hazard(now.place, context, action), m.darkening(now.have, action))
             new = max(own, rare) if own >= 0.0 else own
-            if self.repeats((action,), to_the_end=task.steps <= 1):
+            if self.histories is not None and self.histories.repeats((action,), to_the_end=task.steps <= 1):
                 new = min(new, 0.0)
+                risk = max(risk, float(self.histories.is_closed(action)))
             return 0.0, (1.0 - risk) * new, 0.0, -risk * self.paths.price(task.steps)
         # Whatever else is done first, the plan has to wait for it, and for the way back.
         if key in m.gains and key not in self.paths.gained:

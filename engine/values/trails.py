@@ -103,12 +103,15 @@ class Trails:
         self._otherwise: defaultdict[str, TryCount] = defaultdict(TryCount)
         """By verb, moves apart, how often another result came of it in the same situation."""
 
-    def add(self, step: TrailStep, state_digest: int, *, fresh: bool) -> None:
+    def add(
+        self, step: TrailStep, state_digest: int, *, fresh: bool, possible: tuple[str, ...] = ()
+    ) -> None:
         """Remember a step of the episode that is going on.
 
         Args:
             state_digest: Digest of the state after it as the game gave it; how it is read changes as more is known.
             fresh: Whether this action had earned no points at this place earlier in the episode.
+            possible: All that was possible in its place; nothing if that is not known.
         """
         so = (step.now, step.action)
         # What was gained once is not gained again. The same after the same history is no news: the seed is the same.
@@ -118,7 +121,9 @@ class Trails:
                 self._otherwise[verb(step.action)].add(came not in outcomes or len(outcomes) > 1)
             outcomes[came] += 1
         by_luck = len(self._outcomes.get(so, ())) > 1
-        self.histories.add(step.action, state_digest, step.reward, by_luck=by_luck, ended=step.terminated)
+        self.histories.add(
+            step.action, state_digest, step.reward, by_luck=by_luck, ended=step.terminated, possible=possible
+        )
         self._current.append(step)
 
     def close(self) -> None:

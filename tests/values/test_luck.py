@@ -117,6 +117,23 @@ def test_a_way_on_which_the_game_ended_or_that_was_gone_twice_in_vain_is_a_repet
         assert histories.repeats(("go",), to_the_end=False) == bool(number)
 
 
+def test_a_way_into_a_situation_in_which_whatever_is_done_ends_the_game_is_a_repetition():
+    histories = Histories(NUMBERS)
+    fatal = ("north", "west")
+    for number, last in enumerate(fatal):
+        assert not histories.repeats(("dive",), to_the_end=False)
+        histories.add("dive", CAVE, 0.0, by_luck=False, ended=False, possible=("dive", "wait"))
+        histories.add(last, CAVE, 0.0, by_luck=False, ended=True, possible=fatal)
+        histories.close([], number)
+    assert histories.repeats(("dive", "swim"), to_the_end=False)
+    assert histories.is_closed("dive")
+    assert not histories.is_closed("wait")
+    histories.add("dive", CAVE, 0.0, by_luck=False, ended=False, possible=("dive", "wait"))
+    histories.add("west", CAVE, 0.0, by_luck=False, ended=False, possible=fatal)  # by luck one lives this time
+    histories.close([], 2)
+    assert not histories.is_closed("dive")
+
+
 def test_what_cost_more_than_it_gained_later_is_continued_as_it_was_lived():
     trails = WholeTrails()
     for action, reward in (("pay", -5.0), ("wait", 0.0), ("dig", 3.0)):
