@@ -95,7 +95,7 @@ class PlanNumbers(SettingsGroup):
     beam: int = setting(3, "routes kept after each further gain", 1, 1e6)
     levels: int = setting(
         2,
-        "things made or fetched, and ways opened, for the sake of one another; one less for a move on the way",
+        "actions at a place done for the sake of one another before an action there; one less for a move on the way",
         0,
         8,
     )

@@ -16,7 +16,7 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     plans.py          what a plan consists of: a route, and detours from it; the four terms of Q for each candidate
     offers.py         what could be tried where, what it promises and what it risks; what is worth fetching
     detours.py        finds what is tried on the way along a route
-    planner.py        finds routes to known gains, fetches what they need, and makes the plan
+    planner.py        finds routes to known gains, and makes the plan
     looking_on.py     plays episodes otherwise than earlier ones while there is more to gain
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q

@@ -205,10 +205,6 @@ class WorldModel:
         known = self.places.get(place)
         return known.exits.items() if known is not None else ()
 
-    def missing(self, key: Key, context: Tokens) -> Tokens:
-        """Return the fewest tokens that a context lacks for an action to be possible, and for a move to lead on."""
-        return self.places[key[0]].preconditions.missing(key[1], context) | self.effects.lacks(key, context)
-
     def chance(self, key: Key, context: Tokens) -> float:
         """Return how likely an action is possible where all that it is known to need is there, and a move leads on."""
         return self.places[key[0]].preconditions.chance(key[1], context) * self.effects.leads(key, context)

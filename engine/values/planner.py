@@ -10,7 +10,6 @@ hold for other tasks, too, are kept between plans.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,9 +20,9 @@ from engine.values.detours import Explorer
 from engine.values.edited import held, without_edits
 from engine.values.model import WorldModel
 from engine.values.offers import Offers
-from engine.values.paths import Answers, Imagined, Paths, PlanTask, Reached, Ways
+from engine.values.paths import Answers, Imagined, Paths, PlanTask, Ways
 from engine.values.plans import NOTHING, Plan, Route
-from engine.values.text import EMPTY, Key, Situation, Tokens, is_carried
+from engine.values.text import Key
 from engine.values.trails import Trail
 
 
@@ -63,7 +62,7 @@ class Planner:
 
     def following(self, trail: Trail, task: PlanTask) -> Plan:
         """Return the plan to do as a trail did."""
-        route = Router(self._m, self._n, self.paths(task), self._ways).follow(trail)
+        route = Router(self._m, self._n, self.paths(task)).follow(trail)
         return Plan(route.value, route.value, route.actions, route.goal, route)
 
     def is_complete(self, plan: Plan, task: PlanTask) -> bool:
@@ -78,7 +77,7 @@ class Planner:
         Args:
             is_complete: Whether nothing is; None if that hangs on the route that is found.
         """
-        router, task = Router(self._m, self._n, paths, self._ways), paths.task
+        router, task = Router(self._m, self._n, paths), paths.task
         best = router.best(trails, {exact: self.trust(kind_of(exact)) for exact in (True, False)})
         if task.reserve:
             best = dataclasses.replace(best, left=best.left + task.steps - router.nowhere.left)
@@ -132,11 +131,10 @@ class Router:
         nowhere: The route that goes nowhere.
     """
 
-    def __init__(self, model: WorldModel, numbers: PlanNumbers, paths: Paths, ways: Ways) -> None:
+    def __init__(self, model: WorldModel, numbers: PlanNumbers, paths: Paths) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths
-        self._ways = ways
         task, now = paths.task, paths.task.now
         marks = ((0, now.place, now.have),)
         self.nowhere = Route(now, float(max(0, task.steps - task.reserve)), gained=frozenset(paths.gained), marks=marks)
@@ -183,19 +181,17 @@ class Router:
         if route.ends:
             return []
         reached, width = self._paths.reach(route.at, route.left), self._n.breadth // 2
-        ways = self._ways.of(route.at.place)  # to where the known ways are shut, too
-        steps = {name: len(way) for name, way in ways.items()} | {name: way.cost for name, way in reached.items()}
         # Those that cannot be among the best, however easily they are gained once there, need not be worked out.
         hopes = sorted(
-            (-gain / (steps[key[0]] + 1.0 + self._n.overhead), number, key)
+            (-gain / (reached[key[0]].cost + 1.0 + self._n.overhead), number, key)
             for number, (key, gain) in enumerate(self._m.gains.items())
-            if key not in route.gained and key not in self._paths.task.progress.failed and key[0] in steps
+            if key not in route.gained and key not in self._paths.task.progress.failed and key[0] in reached
         )
         rated, ends = list[tuple[float, int, Route]](), list[Route]()
         for hope, number, key in hopes:
             if len(rated) >= width and -hope * route.success <= -rated[width - 1][0]:
                 break
-            further = self._leg(route, key, self._n.levels)
+            further = self._leg(route, key)
             if further is None or key not in further.gained:
                 continue
             if further.ends:
@@ -208,24 +204,21 @@ class Router:
 
     # ----------------------------------------------------------------------------------------- legs
 
-    def _leg(self, route: Route, key: Key, levels: int) -> Route | None:
+    def _leg(self, route: Route, key: Key) -> Route | None:
         """Return the route with an action at a place added, and what that gains; None if it is not known how.
 
-        Shut ways to the place are opened, and what the action needs in hand is fetched first.
-
-        Args:
-            levels: Things fetched, and ways opened, for the sake of one another.
+        What opens moves on the way, or makes the action possible, is done first where it is possible.
         """
         if route.ends:
             return None
         reached = self._paths.reach(route.at, route.left)
         if key[0] not in reached:
-            return self._behind(route, reached, key, levels)
+            return None
         way = reached[key[0]]
         at = self._paths.seen(way.at)
         enabled = self._paths.enable(at, key[1], self._n.levels)
         if enabled is None:
-            return self._provided(route, at, key[1], levels)
+            return None
         done = self._paths.do(enabled.after(way.at), key[1])
         cost = way.cost + len(enabled.actions) + done.tries if done is not None else math.inf
         if done is None or cost > route.left:
@@ -259,50 +252,3 @@ class Router:
             return route
         cost = sum(self._m.cost(key) for key, _ in route.stops[start:])
         return dataclasses.replace(route, value=route.value + alive * cost)
-
-    def _behind(self, route: Route, reached: Mapping[str, Reached], key: Key, levels: int) -> Route | None:
-        """Return the leg to an action at a place behind a shut way."""
-        way = self._ways.of(route.at.place).get(key[0])
-        if way is None or not levels:
-            return None
-        ends = (*(place for place, _ in way[1:]), key[0])
-        # It begins at a place that is reached and ends at one that is not.
-        shut = next(m for m, end in zip(way, ends, strict=True) if m[0] in reached and end not in reached)
-        opened = self._leg(route, shut, levels - 1)
-        if opened is None or opened.at.place == shut[0]:
-            return None
-        return self._leg(opened, key, levels - 1)
-
-    def _provided(self, route: Route, at: Situation, action: str, levels: int) -> Route | None:
-        """Return the leg to an action that is only possible with things that have to be fetched from elsewhere."""
-        lacks = self._lacks(at, action, self._n.levels) if levels else None
-        for token in sorted(lacks or ()):
-            fetched = self._fetch(route, token, levels - 1)
-            if fetched is None:
-                return None
-            route = fetched
-        return self._leg(route, (at.place, action), 0) if lacks else None
-
-    def _fetch(self, route: Route, token: str, levels: int) -> Route | None:
-        """Return the route with something fetched at its end, None if it is not known how."""
-        if token in route.at.have:
-            return route
-        sources = itertools.islice(self._m.sources.get(token, ()), self._n.breadth)
-        legs = (self._leg(route, key, levels) for key in sources if key not in self._paths.task.progress.failed)
-        found = (further for further in legs if further is not None and token in further.at.have)
-        return max(found, key=lambda route: route.left, default=None)
-
-    def _lacks(self, at: Situation, action: str, depth: int) -> Tokens | None:
-        """Return what has to be in hand for an action to become possible at a place, None if that is not known."""
-        place, lacks = self._m.places[at.place], EMPTY
-        for token in self._m.missing((at.place, action), at.context):
-            if is_carried(token) and token in self._m.sources:
-                lacks |= {token}
-            else:
-                helpers = place.makers.made(token) if depth else ()
-                found = (self._lacks(at, helper, depth - 1) for helper in helpers)
-                of_helper = next((tokens for tokens in found if tokens is not None), None)
-                if of_helper is None:
-                    return None
-                lacks |= of_helper
-        return lacks

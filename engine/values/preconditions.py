@@ -132,10 +132,6 @@ class Makers:
         if len(kinds) < self._kinds:
             kinds.add(_of_its_kind(token, context))
 
-    def made(self, token: str) -> Iterable[str]:
-        """Return what made a token."""
-        return self._made.get(token, ())
-
     def helpers(self, needed: Tokens, context: Tokens, rounds: int) -> Iterable[str]:
         """Return the actions that may make any of `needed` appear.
 

@@ -131,11 +131,6 @@ def words_of(tokens: Tokens) -> frozenset[str]:
     return frozenset().union(*map(words_of_token, tokens))
 
 
-def is_carried(token: str) -> bool:
-    """Return whether a token stands for something in hand."""
-    return token.startswith("have:")
-
-
 def without_state(token: str) -> str:
     """Return a token without the state of the thing: the same for a lamp that is lit and one that is not."""
     return token.partition("=")[0]

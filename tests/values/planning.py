@@ -34,7 +34,7 @@ def standing(
 
 def router(model: WorldModel, here: Imagined, valid=(), *, numbers=NUMBERS, **options) -> Router:
     """Return what finds routes from here."""
-    return Router(model, numbers, standing(model, here, valid, numbers=numbers, **options), Ways(model))
+    return Router(model, numbers, standing(model, here, valid, numbers=numbers, **options))
 
 
 def explorer(model: WorldModel, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Offers]:

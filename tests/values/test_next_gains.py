@@ -29,7 +29,7 @@ def test_the_next_gains_are_the_best_of_all(seed):
     finder = router(x, now, possible)
     for alive in (1.0, 0.6):
         route = Route(now, 40.0, success=alive, marks=((0, now.place, now.have),))
-        goals = ((key, finder._leg(route, key, NUMBERS.levels)) for key in x.gains)
+        goals = ((key, finder._leg(route, key)) for key in x.gains)
         found = [further for key, further in goals if further is not None and key in further.gained]
         assert len(found) > NUMBERS.breadth // 2
         steps = [route.left - further.left + NUMBERS.overhead for further in found]
