@@ -170,10 +170,9 @@ class MemoryPane(LinePane):
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
             lines = wrap(hits.nothing(self.choice, self.entries), width)
-            if hits.could_be_near(self.choice, self.entries) and not self.notes.edits:
-                lines.append(fit("i finds the nearest one.", width))
             return [
                 *(Content.styled(line, MUTED) for line in lines),
+                *self._nearest(decision, width),
                 *_account(decision, width),
                 *(Content.styled(line, MUTED) for line in ("", *now)),
             ]
@@ -183,6 +182,16 @@ class MemoryPane(LinePane):
         if neighbours[0].ahead >= 0:
             return [*top, *self._planned(decision, neighbours, width), *texts]
         return [*top, *self._rows(neighbours, decision.action, width), *texts]
+
+    def _nearest(self, decision: Decision, width: int) -> list[Content]:
+        """Return the remembered step that is the most similar, if none is similar enough and it was looked for."""
+        near = self.choice.nearest if self.choice is not None else None
+        if near is None or near.step is None:
+            return []
+        lines = self._rows([near.step], decision.action, width)
+        if not self.whole:
+            lines += [Content.styled(line, MUTED) for line in wrap(f"There: {near.step.state}", width)]
+        return lines
 
     def _texts(self, basis: Basis, width: int) -> list[Content]:
         """Return a title, and the texts below their origins: their first lines, or all if there is room."""
