@@ -1,10 +1,11 @@
-"""A screen that does what its part of the command table says."""
+"""Screens and windows that do what their part of the command table says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
+from textual.containers import Vertical
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -14,9 +15,13 @@ from jitrl_tui.command_table import Key
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.screens import help
+from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.widgets.keybar import KeyBar
+
+Result = TypeVar("Result")
 
 
-class CommandScreen(Screen[int]):
+class CommandScreen(Screen[Result]):
     """A screen with keys of the command table.
 
     Attributes:
@@ -53,3 +58,26 @@ class CommandScreen(Screen[int]):
     def show_help(self) -> None:
         """Show the help."""
         self.app.push_screen(help.of_screen(self.screen_name, self.keys_now(), text=[*map(page, self.help_pages)]))
+
+
+class CommandDialog(CommandScreen[Result], Dialog[Result]):
+    """A window with keys of the command table. `compose` yields its box, then a `KeyBar`, which shows them."""
+
+    help_pages = ()
+
+    def box(self, title: str) -> Vertical:
+        """Return the frame with its title. The keys stand below it."""
+        box = super().box(title)
+        box.border_subtitle = ""
+        return box
+
+    def on_mount(self) -> None:
+        """Show the keys."""
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of what has the focus now."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        self.query_one(KeyBar).show(keymap.footer(self.keys_now(), self.focused))
