@@ -258,7 +258,7 @@ SETTING_LIST = (
 EXPLAIN = (
     Key("left", "←", "candidate(-1)", "candidate before", "the candidate before"),
     Key("right", "→", "candidate(1)", "next candidate", "the next candidate"),
-    Key("s", "s", "save", "save as a test fixture", "write the decision to a file from which a test can compute it "
+    Key("s", "s", "save", "save for a test", "write the decision to a file from which a test can compute it "
         "again", 2),
     dataclasses.replace(_HELP, keys="question_mark,f1"),
     Key("escape,e,q", "esc", "leave", "close", "close the window", 0),
@@ -279,8 +279,8 @@ CURVES = (
 """The keys of the window with learning curves."""
 WHAT_IF = (
     Key("enter", "Enter", "go", "go there", "in the list: go to the step under the cursor"),
-    Key("a", "a", "apply", "apply", "go on with these settings in the running session, from its next decision on"),
-    Key("b", "b", "branch", "branch", "go on from this choice with these settings, in a new session"),
+    Key("a", "a", "apply", "apply", "go on with these settings in the running session, from its next decision on", 0),
+    Key("b", "b", "branch", "branch", "go on from this choice with these settings, in a new session", 0),
     Key("tab", "tab", "app.focus_next", "list, sliders", "to the list of choices, and back to the sliders", 2),
     _HELP,
     Key("escape,q", "esc", "leave", "close", "cancel the work; close the window", 0),

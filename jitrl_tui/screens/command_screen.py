@@ -38,8 +38,8 @@ class CommandScreen(Screen[Result]):
     """The widget with the focus. Both widgets draw themselves when it changes; Textual would draw the whole screen."""
     commands: dict[str, Callable[..., object]]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name, id, classes)
         self.key_table = self.keys_of_screen()
         self._bindings = keymap.bound(self._bindings, self.key_table, self.screen_name)
 
@@ -60,8 +60,10 @@ class CommandScreen(Screen[Result]):
         self.app.push_screen(help.of_screen(self.screen_name, self.keys_now(), text=[*map(page, self.help_pages)]))
 
 
-class CommandDialog(CommandScreen[Result], Dialog[Result]):
+class CommandDialog(Dialog[Result], CommandScreen[Result]):
     """A window with keys of the command table. `compose` yields its box, then a `KeyBar`, which shows them."""
+
+    # Textual takes the styles of the first base class.
 
     help_pages = ()
 

@@ -67,8 +67,7 @@ class ExplainDialog(CommandDialog[None]):
     screen_name = "explain"
 
     def __init__(self, choice: Choice, action: str = "") -> None:
-        super().__init__()
-        self.add_class("-page")
+        super().__init__(classes="-page")
         self.commands = {
             "candidate": lambda by: self.query_one(_Derivation).move(by), "save": self._save, "help": self.show_help,
             "leave": lambda: self.dismiss(None),

@@ -55,7 +55,7 @@ class Sliders(LinePane):
         Binding("down,j", "choose(1)", show=False),
         Binding("right,l", "turn(1)", "change", show=False, key_display="←→"),
         Binding("left,h", "turn(-1)", show=False),
-        Binding("enter", "type", "type a value", show=False, key_display="Enter"),
+        Binding("enter", "type", "type", show=False, key_display="Enter"),
         Binding("backspace,delete", "reset", "reset", show=False),
         Binding("0", "reset_all", "reset all", show=False),
     ]
