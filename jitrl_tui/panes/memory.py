@@ -103,7 +103,7 @@ class MemoryPane(LinePane):
         self._listed = {}
         lines = [*self._noted(width), *self._lines(width)]
         self._rows_at = [(y, self._listed[id(line)]) for y, line in enumerate(lines) if id(line) in self._listed]
-        if self._rows_at and self.has_focus:
+        if self._rows_at and self.screen.focused is self:  # `has_focus` is set after `on_focus` and `on_blur`
             y = self._rows_at[min(self._at, len(self._rows_at) - 1)][0]
             lines[y] = Content.styled(fit(lines[y].plain, width), "bold reverse")
         return lines

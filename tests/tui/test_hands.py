@@ -144,6 +144,22 @@ def jaccard(one, other) -> float:
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
+def test_only_a_memory_pane_with_the_focus_has_a_cursor(folder):
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            pane = screen.query_one(MemoryPane)
+
+            def reversed_rows():
+                lines = [pane.line(y) for y in range(pane.size.height)]
+                return sum(any(part.style and part.style.reverse for part in line) for line in lines)
+
+            await until(pilot, lambda: reversed_rows() == 1)
+            await pilot.press("1")
+            await until(pilot, lambda: screen.focused is not pane and reversed_rows() == 0)
+
+    asyncio.run(go())
+
+
 def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(folder):
     async def go():
         before = stored(folder)
