@@ -144,6 +144,22 @@ def jaccard(one, other) -> float:
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
+def test_candidates_give_empty_rows_to_a_memory_pane_that_scrolls(folder):
+    async def go():
+        async with watching(folder, size=(140, 38)) as (pilot, screen):
+            candidates, memory = screen.query_one(CandidatesPane), screen.query_one(MemoryPane)
+            full = screen.panes._layout.rows(screen.panes._kinds["candidates"])
+            made = [e for _, e in recording.read(folder) if isinstance(e, Decided) and e.decision.update.neighbours]
+            few = min(made, key=lambda e: (len(e.decision.candidates), -len(e.decision.update.neighbours)))
+            screen.source.seek_step(few.episode, few.decision.step)
+            await until(pilot, lambda: screen.run.choice.decision == few.decision)
+            await settled(pilot)
+            assert memory.virtual_size.height > memory.size.height - 2
+            assert candidates.region.height == candidates.virtual_size.height + 2 < full
+
+    asyncio.run(go())
+
+
 def test_only_a_memory_pane_with_the_focus_has_a_cursor(folder):
     async def go():
         async with watching(folder) as (pilot, screen):
