@@ -54,7 +54,7 @@ class WhatIfOutcome:
     def sentence(self) -> str:
         """The result in one sentence."""
         count = len(self.differing)
-        return f"{count} of {self.decisions} choices would differ"
+        return f"{count:,} of {self.decisions:,} choices would differ"
 
     @property
     def moved(self) -> int:
@@ -64,8 +64,8 @@ class WhatIfOutcome:
     @property
     def without(self) -> str:
         """How many choices would differ without memory, in one sentence."""
-        tied = f"; in {self.ties} more it broke a tie" if self.ties else ""
-        return f"without memory, {self.without_memory} of {self.decisions} would differ{tied}"
+        tied = f"; in {self.ties:,} more it broke a tie" if self.ties else ""
+        return f"without memory, {self.without_memory:,} of {self.decisions:,} would differ{tied}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class MemoryPane(LinePane):
         self.entries = 0
         self.whole = False
         self.notes = NO_NOTES
-        self._at = 0
+        self._at, self._cursor = 0, False
         self._listed: dict[int, Neighbour] = {}
         self._rows_at: list[tuple[int, Neighbour]] = []
 
@@ -103,7 +103,7 @@ class MemoryPane(LinePane):
         self._listed = {}
         lines = [*self._noted(width), *self._lines(width)]
         self._rows_at = [(y, self._listed[id(line)]) for y, line in enumerate(lines) if id(line) in self._listed]
-        if self._rows_at and self.screen.focused is self:  # `has_focus` is set after `on_focus` and `on_blur`
+        if self._rows_at and self._cursor:
             y = self._rows_at[min(self._at, len(self._rows_at) - 1)][0]
             lines[y] = Content.styled(fit(lines[y].plain, width), "bold reverse")
         return lines
@@ -153,11 +153,13 @@ class MemoryPane(LinePane):
         return not (action == "ask" and parameters[0] == "drop" and not self.notes.edits)
 
     def on_focus(self) -> None:
-        """Show the cursor."""
+        """Show the cursor. `has_focus` is not set yet."""
+        self._cursor = True
         self.renew()
 
     def on_blur(self) -> None:
         """Hide the cursor."""
+        self._cursor = False
         self.renew()
 
     def _lines(self, width: int) -> list[Content]:

@@ -57,7 +57,10 @@ class CommandScreen(Screen[Result]):
 
     def show_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(help.of_screen(self.screen_name, self.keys_now(), text=[*map(page, self.help_pages)]))
+        title = "here" if keymap.own_keys(self.focused) else ""
+        text = [*map(page, self.help_pages)]
+        here = ("", self.focused, title)
+        self.app.push_screen(help.of_screen(self.screen_name, self.keys_now(), here=here, text=text))
 
 
 class CommandDialog(Dialog[Result], CommandScreen[Result]):
