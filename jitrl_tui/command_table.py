@@ -16,6 +16,8 @@ _NAMED = {
     "look(-1)": "look_back", "look(1)": "look_on", "episode(-1)": "episode_before", "episode(1)": "episode_after",
     "difference(-1)": "difference_before", "difference(1)": "difference_after",
     "scope(-1)": "scope_before", "scope(1)": "scope_after",
+    "candidate(-1)": "candidate_before", "candidate(1)": "candidate_after",
+    "measure(-1)": "measure_before", "measure(1)": "measure_after",
 }  # fmt: skip
 """Names of actions whose own names would not tell what they do."""
 
@@ -241,6 +243,50 @@ MEMORY = (
     Key("q", "q", "leave", "leave", "leave; changes that are not kept are dropped, after a question", 0),
 )
 """The keys of the memory screen, besides those of the list."""
+
+SETTING_LIST = (
+    Key("enter", "Enter", "edit", "change", "give the setting another value: it is checked and written to the file"),
+    Key("slash", "/", "search", "search", "search names, meanings, values and where they come from"),
+    Key("delete,x", "del", "take_out", "take out of the file", "take the value out of the config file, after a "
+        "question"),
+    _HELP,
+    _THEME,
+    Key("escape,q,comma", "esc", "leave", "back", "leave the search, or the screen", 0),
+    ALL,
+)
+"""The keys of the settings screen."""
+EXPLAIN = (
+    Key("left", "←", "candidate(-1)", "candidate before", "the candidate before"),
+    Key("right", "→", "candidate(1)", "next candidate", "the next candidate"),
+    Key("s", "s", "save", "save for a test", "write the decision to a file from which a test can compute it "
+        "again", 2),
+    dataclasses.replace(_HELP, keys="question_mark,f1"),
+    Key("escape,e,q", "esc", "leave", "close", "close the window", 0),
+    ALL,
+)
+"""The keys of the window that explains a decision."""
+CURVES = (
+    Key("left", "←", "measure(-1)", "measure before", "the measure before, in the whole window", 2),
+    Key("right", "→", "measure(1)", "next measure", "the next measure, in the whole window"),
+    Key("z", "z", "whole", "one or all", "one measure or all of them, if the window has room"),
+    Key("a", "a", "add", "add a session", "add another session of this game"),
+    Key("c", "c", "clear", "clear", "take the added sessions away", 2),
+    Key("e", "e", "export", "export", "write the curves to a file: SVG or PNG (both need `jitrl up report`) or CSV"),
+    _HELP,
+    Key("escape,L,q", "esc", "leave", "close", "close the window", 0),
+    ALL,
+)
+"""The keys of the window with learning curves."""
+WHAT_IF = (
+    Key("enter", "Enter", "go", "go there", "in the list: go to the step under the cursor"),
+    Key("a", "a", "apply", "apply", "go on with these settings in the running session, from its next decision on", 0),
+    Key("b", "b", "branch", "branch", "go on from this choice with these settings, in a new session", 0),
+    Key("tab", "tab", "app.focus_next", "list, sliders", "to the list of choices, and back to the sliders", 2),
+    _HELP,
+    Key("escape,q", "esc", "leave", "close", "cancel the work; close the window", 0),
+    ALL,
+)
+"""The keys of the what-if window, besides those of its sliders."""
 
 FOLLOW_MEANS = {
     "toggle_pause": ("take in hand", "take the session in hand: it waits at its next decision; again: hand it back"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -93,10 +94,21 @@ class Host(App[int]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what an action names, if it is one of the screen's commands; else it is an action of Textual."""
+        """Do what an action names, if it is one of the screen's commands; else it is an action of Textual.
+
+        All that a command changes is drawn at once: without the batch, the screen would draw when the first widget asks
+        for it, and the others up to two frames later.
+        """
         commands = getattr(default_namespace, "commands", {})
-        done = isinstance(action, str) and do(commands, action)
-        return done or await super().run_action(action, default_namespace, namespaces)
+        with self.batch_update():
+            done = isinstance(action, str) and do(commands, action)
+            if done:
+                await asyncio.sleep(0)  # the other widgets ask, too
+        if not done:
+            return await super().run_action(action, default_namespace, namespaces)
+        for screen in self.screen_stack[-1:]:
+            screen.check_idle()
+        return True
 
     @property
     def has_home(self) -> bool:

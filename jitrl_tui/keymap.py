@@ -17,16 +17,20 @@ from jitrl_tui.command_table import (
     ALL,
     BENCH,
     COMPARE,
+    CURVES,
+    EXPLAIN,
     FOLLOW,
     FOLLOW_MEANS,
     FOLLOW_TOO,
     HOME,
     MEMORY,
     RACE,
+    SETTING_LIST,
     SETTINGS,
     SHEET,
     WATCH,
     WATCH_REST,
+    WHAT_IF,
     Key,
     help_list,
 )  # fmt: skip
@@ -37,7 +41,8 @@ _SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
 _MODIFIERS = ("ctrl+", "shift+", "alt+", "super+")
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
     "home": HOME, "bench": BENCH, "compare": (*COMPARE, ALL, SETTINGS), "race": (*RACE, ALL, SETTINGS),
-    "memory": (*MEMORY, ALL, SETTINGS), "follow": FOLLOW,
+    "memory": (*MEMORY, ALL, SETTINGS), "follow": FOLLOW, "settings": SETTING_LIST, "explain": EXPLAIN,
+    "curves": CURVES, "whatif": WHAT_IF,
 }  # fmt: skip
 """Usual keys by the name of the screen; those of the watch screen depend on its panes."""
 

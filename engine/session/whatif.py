@@ -54,7 +54,7 @@ class WhatIfOutcome:
     def sentence(self) -> str:
         """The result in one sentence."""
         count = len(self.differing)
-        return f"{count} of {self.decisions} choices would differ"
+        return f"{count:,} of {self.decisions:,} choices would differ"
 
     @property
     def moved(self) -> int:
@@ -64,8 +64,21 @@ class WhatIfOutcome:
     @property
     def without(self) -> str:
         """How many choices would differ without memory, in one sentence."""
-        tied = f"; in {self.ties} more it broke a tie" if self.ties else ""
-        return f"without memory, {self.without_memory} of {self.decisions} would differ{tied}"
+        tied = f"; in {self.ties:,} more it broke a tie" if self.ties else ""
+        return f"without memory, {self.without_memory:,} of {self.decisions:,} would differ{tied}"
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What comes nearest to a state that has no neighbours.
+
+    Attributes:
+        step: The most similar remembered step; None if nothing is remembered that could be compared.
+        needs: The similarity that a neighbour needs.
+    """
+
+    step: Neighbour | None
+    needs: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,18 +222,15 @@ def trial(
 
 def nearest(
     run: RecordedRun, at: tuple[int, int], *, lens: Lens | None = None, check: Callable[[], None] = lambda: None
-) -> tuple[Neighbour | None, float]:
-    """Return the remembered step that is the most similar to the state of a decision, and what a neighbour needs.
-
-    The step is None if the decision is not in the recording, or nothing is remembered that could be compared.
-    """
+) -> Nearest:
+    """Return the remembered step that is the most similar to the state of a decision, and what a neighbour needs."""
     settings = run.settings_at(at)
     alone: dict[str, Any] = {"k": 1, "r": 0.0, "relax": 0.0}
     if settings.retrieval == "hybrid":  # there, r is the least Jaccard similarity of the states, whatever ranks them
         alone |= {"retrieval": "jaccard", "history_weight": 0.0}
     made = trial(run, at, changes=alone, lens=lens, check=check)
     found = made.now.update.neighbours if made is not None and made.now.update is not None else ()
-    return (found[0] if found else None), least_similarity(settings, at[1])
+    return Nearest(found[0] if found else None, least_similarity(settings, at[1]))
 
 
 def influence(

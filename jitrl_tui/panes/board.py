@@ -139,13 +139,16 @@ class Panes(Container):
         alone, back = not self._layout.shown, present is not view
         known = None if self.discreet else remembered
         for name, pane in self._panes.items():
-            how = How(back=back, alone=alone, whole=self._zoomed == name, pages=pages, remembered=known)
+            rows = None if self._zoomed else self._layout.rows(self._kinds[name])
+            most = max(0, (rows or 0) - pane.gutter.height)
+            how = How(back=back, alone=alone, whole=self._zoomed == name, most=most, pages=pages, remembered=known)
             pane.update(present if isinstance(pane, Transcript) else view, choice, how)
         self._give_away()
 
     def _give_away(self) -> None:
         """Give rows that panes with equal shares do not fill to the last of them. What a pane once had, it keeps.
-        A pane with only a sentence gives its own away, too.
+        A pane with only a sentence gives its own away, too. One with a number of rows gives away those that it
+        leaves empty while others have too few.
         """
         for pane in self._panes.values():
             pane.set_class(pane.bare, "-bare")
@@ -157,6 +160,19 @@ class Panes(Container):
             if needed != self._needed.get(name) or pane.styles.max_height is None:
                 self._needed[name] = needed
                 pane.styles.max_height = needed
+        short = any(
+            pane.display and pane.virtual_size.height > pane.scrollable_content_region.height > 0
+            for name, pane in self._panes.items()
+            if name in self._layout.shown + self._layout.tabs and self._layout.rows(self._kinds[name]) is None
+        )
+        for name in self._layout.shown:
+            pane, most = self._panes[name], self._layout.rows(self._kinds[name])
+            if most is None or pane.fills:
+                continue
+            needed, now = min(most, pane.virtual_size.height + pane.gutter.height), pane.styles.height
+            given = most if now is None or now.cells is None else now.cells
+            if needed > given or (short and needed < given):
+                pane.styles.height = needed
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""

@@ -29,17 +29,20 @@ _HOW = {"optimistic": "0 opt", "neutral": "0 neu", "prior": "–"}
 class CandidatesPane(LinePane):
     """The candidate set C with z and the policy as bars; with an update N, Q, A, z′, both policies and the way of z."""
 
+    fills = False
+
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self._actions: list[str] = []
         """The action of each line, "" for lines of none."""
         self.choice: Choice | None = None
         self.with_why = False
+        self._most = 0
 
     def look(self, view: RunView, choice: Choice | None, how: How) -> None:
         """Show this choice. Reasons are added if their pane is not visible."""
-        if choice is not self.choice or how.alone != self.with_why:
-            self.choice, self.with_why = choice, how.alone
+        if choice is not self.choice or (how.alone, how.most) != (self.with_why, self._most):
+            self.choice, self.with_why, self._most = choice, how.alone, how.most
             self._stale = True
         self.rebuild()
 
@@ -49,7 +52,7 @@ class CandidatesPane(LinePane):
             return [Content.styled("No decision yet.", MUTED)]
         decision = self.choice.decision
         lines = [_headline(self.choice, width)]
-        room = height - 1 - (4 if self.with_why else 0)
+        room = max(height, self._most) - 1 - (4 if self.with_why else 0)
         names, chains = _names(decision, width), _chains(decision, width)
         used = sum(map(len, (*names, *chains)))
         bars = 2 if used + 2 * len(names) <= room else 1

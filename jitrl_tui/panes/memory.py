@@ -76,7 +76,7 @@ class MemoryPane(LinePane):
         self.entries = 0
         self.whole = False
         self.notes = NO_NOTES
-        self._at = 0
+        self._at, self._cursor = 0, False
         self._listed: dict[int, Neighbour] = {}
         self._rows_at: list[tuple[int, Neighbour]] = []
 
@@ -103,7 +103,7 @@ class MemoryPane(LinePane):
         self._listed = {}
         lines = [*self._noted(width), *self._lines(width)]
         self._rows_at = [(y, self._listed[id(line)]) for y, line in enumerate(lines) if id(line) in self._listed]
-        if self._rows_at and self.has_focus:
+        if self._rows_at and self._cursor:
             y = self._rows_at[min(self._at, len(self._rows_at) - 1)][0]
             lines[y] = Content.styled(fit(lines[y].plain, width), "bold reverse")
         return lines
@@ -153,11 +153,13 @@ class MemoryPane(LinePane):
         return not (action == "ask" and parameters[0] == "drop" and not self.notes.edits)
 
     def on_focus(self) -> None:
-        """Show the cursor."""
+        """Show the cursor. `has_focus` is not set yet."""
+        self._cursor = True
         self.renew()
 
     def on_blur(self) -> None:
         """Hide the cursor."""
+        self._cursor = False
         self.renew()
 
     def _lines(self, width: int) -> list[Content]:
@@ -170,10 +172,9 @@ class MemoryPane(LinePane):
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
             lines = wrap(hits.nothing(self.choice, self.entries), width)
-            if hits.could_be_near(self.choice, self.entries) and not self.notes.edits:
-                lines.append(fit("i finds the nearest one.", width))
             return [
                 *(Content.styled(line, MUTED) for line in lines),
+                *self._nearest(decision, width),
                 *_account(decision, width),
                 *(Content.styled(line, MUTED) for line in ("", *now)),
             ]
@@ -183,6 +184,16 @@ class MemoryPane(LinePane):
         if neighbours[0].ahead >= 0:
             return [*top, *self._planned(decision, neighbours, width), *texts]
         return [*top, *self._rows(neighbours, decision.action, width), *texts]
+
+    def _nearest(self, decision: Decision, width: int) -> list[Content]:
+        """Return the remembered step that is the most similar, if none is similar enough and it was looked for."""
+        near = self.choice.nearest if self.choice is not None else None
+        if near is None or near.step is None:
+            return []
+        lines = self._rows([near.step], decision.action, width)
+        if not self.whole:
+            lines += [Content.styled(line, MUTED) for line in wrap(f"There: {near.step.state}", width)]
+        return lines
 
     def _texts(self, basis: Basis, width: int) -> list[Content]:
         """Return a title, and the texts below their origins: their first lines, or all if there is room."""

@@ -75,6 +75,8 @@ def _derivation(choice: Choice, width: int) -> list[str]:
 class WhyPane(LinePane):
     """The reasons for the displayed choice."""
 
+    fills = False
+
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self.choice: Choice | None = None

@@ -169,7 +169,8 @@ def without_values(choice: Choice) -> str:
         return f"Nothing kept bears on this choice: {_by_the_model(choice, ' alone')}."
     if choice.settings.get("estimator") == "graph":
         return f"Nothing to plan with yet: {_by_the_model(choice, ' alone')}."
-    return f"Nothing similar remembered: {_by_the_model(choice, ' alone')}."
+    lacks = f" ({lacking(choice)})" if lacking(choice) else " remembered"
+    return f"Nothing similar{lacks}: {_by_the_model(choice, ' alone')}."
 
 
 def _by_the_model(choice: Choice, alone: str = "") -> str:
@@ -204,7 +205,17 @@ def nothing(choice: Choice, entries: int) -> str:
         return EMPTY
     if choice.settings.get("estimator") == "graph":
         return f"Nothing that was remembered bears on this choice ({count})."
-    return f"No remembered state was similar enough ({count})."
+    lacks = f": {lacking(choice)}" if lacking(choice) else ""
+    return f"No remembered state was similar enough{lacks} ({count})."
+
+
+def lacking(choice: Choice) -> str:
+    """Return what the most similar remembered step lacks to be a neighbour; "" if that was not looked for."""
+    near = choice.nearest
+    if near is None:
+        return ""
+    best, needs = worked.apart(near.step.similarity if near.step is not None else 0.0, near.needs)
+    return f"best {best}, needs {needs}"
 
 
 def could_be_near(choice: Choice, entries: int) -> bool:

@@ -47,6 +47,7 @@ from jitrl_tui.runs.recent_events import Tape
 from jitrl_tui.system.output import clean, one_line
 
 if TYPE_CHECKING:
+    from engine.session.whatif import Nearest
     from engine.web.browser.pages import PageStore
 
 BEGINNING = "beginning the episode"
@@ -130,12 +131,14 @@ class Choice:
     Attributes:
         started: The session it was made in, None if that is not known.
         remembered: Steps that were in memory then, None if that is not known.
+        nearest: What comes nearest to its state if it has no neighbours; None if that was not looked for.
     """
 
     episode: int
     decision: Decision
     started: SessionStarted | None = None
     remembered: int | None = None
+    nearest: Nearest | None = None
 
     @property
     def settings(self) -> Mapping[str, Any]:

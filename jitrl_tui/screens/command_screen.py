@@ -1,10 +1,11 @@
-"""A screen that does what its part of the command table says."""
+"""Screens and windows that do what their part of the command table says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
+from textual.containers import Vertical
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -14,9 +15,13 @@ from jitrl_tui.command_table import Key
 from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.screens import help
+from jitrl_tui.screens.dialogs import Dialog
+from jitrl_tui.widgets.keybar import KeyBar
+
+Result = TypeVar("Result")
 
 
-class CommandScreen(Screen[int]):
+class CommandScreen(Screen[Result]):
     """A screen with keys of the command table.
 
     Attributes:
@@ -33,8 +38,8 @@ class CommandScreen(Screen[int]):
     """The widget with the focus. Both widgets draw themselves when it changes; Textual would draw the whole screen."""
     commands: dict[str, Callable[..., object]]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name, id, classes)
         self.key_table = self.keys_of_screen()
         self._bindings = keymap.bound(self._bindings, self.key_table, self.screen_name)
 
@@ -52,4 +57,32 @@ class CommandScreen(Screen[int]):
 
     def show_help(self) -> None:
         """Show the help."""
-        self.app.push_screen(help.of_screen(self.screen_name, self.keys_now(), text=[*map(page, self.help_pages)]))
+        title = "here" if keymap.own_keys(self.focused) else ""
+        text = [*map(page, self.help_pages)]
+        here = ("", self.focused, title)
+        self.app.push_screen(help.of_screen(self.screen_name, self.keys_now(), here=here, text=text))
+
+
+class CommandDialog(Dialog[Result], CommandScreen[Result]):
+    """A window with keys of the command table. `compose` yields its box, then a `KeyBar`, which shows them."""
+
+    # Textual takes the styles of the first base class.
+
+    help_pages = ()
+
+    def box(self, title: str) -> Vertical:
+        """Return the frame with its title. The keys stand below it."""
+        box = super().box(title)
+        box.border_subtitle = ""
+        return box
+
+    def on_mount(self) -> None:
+        """Show the keys."""
+        self._show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of what has the focus now."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        self.query_one(KeyBar).show(keymap.footer(self.keys_now(), self.focused))

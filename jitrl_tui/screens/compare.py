@@ -50,7 +50,7 @@ _CELL, _CELL_WITH_VALUE = 16, 22
 """Columns of what a session thought of an action: its probabilities, and its value."""
 
 
-class CompareScreen(CommandScreen):
+class CompareScreen(CommandScreen[int]):
     """Two sessions side by side. Leaving it goes back to the screen below, or ends the app if there is none.
 
     Args:

@@ -7,29 +7,27 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 from textual.types import CSSPathType
 
 from engine.errors import JitrlError
-from jitrl_tui.help import page
 from jitrl_tui.runs import curves, history
 from jitrl_tui.runs.history import Past, PlayedSession
 from jitrl_tui.runs.view import RunView
-from jitrl_tui.screens.dialogs import Dialog, PickDialog
-from jitrl_tui.screens.help import HelpDialog
+from jitrl_tui.screens.command_screen import CommandDialog
+from jitrl_tui.screens.dialogs import PickDialog
 from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.screens.wait import WaitDialog
 from jitrl_tui.system.background import Background, Told
+from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
 
-_KEYS = "← → measure · z all · a add · c clear · e export · ? help · Esc closes"
 _EVERY_S = 1.0
 """Seconds between looks for new episodes."""
 
 
-class CurvesScreen(Dialog[None]):
+class CurvesScreen(CommandDialog[None]):
     """The curves of the session on the watch screen.
 
     Args:
@@ -38,19 +36,14 @@ class CurvesScreen(Dialog[None]):
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["dialog.tcss", "curves.tcss"]
-    BINDINGS: ClassVar = [
-        Binding("L,q", "dismiss(None)", show=False),
-        Binding("right", "measure(1)", show=False),
-        Binding("left", "measure(-1)", show=False),
-        Binding("z", "whole", show=False),
-        Binding("a", "add", show=False),
-        Binding("c", "clear", show=False),
-        Binding("e", "export", show=False),
-        Binding("question_mark", "help", show=False),
-    ]
+    screen_name = "curves"
 
     def __init__(self, view: Callable[[], RunView], saves: Path | None) -> None:
         super().__init__()
+        self.commands = {
+            "measure": lambda by: self.query_one(CurvesPane).turn(by), "whole": self._whole, "add": self._ask_session,
+            "clear": self._clear, "export": self._ask_file, "help": self.show_help, "leave": lambda: self.dismiss(None),
+        }  # fmt: skip
         self._view, self._saves = view, saves
         self._before: Sequence[Past] = ()
         self._added: list[Past] = []
@@ -59,9 +52,9 @@ class CurvesScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
-        with self.box("learning curves") as box:
-            box.border_subtitle = Content(_KEYS)
+        with self.box("learning curves"):
             yield CurvesPane("curves")
+        yield KeyBar("keybar")
 
     def on_mount(self) -> None:
         """Show what is known, and look for sessions to compare with in a thread."""
@@ -104,21 +97,13 @@ class CurvesScreen(Dialog[None]):
 
     # ----------------------------------------------------------------------------------------- keys
 
-    def action_measure(self, by: int) -> None:
-        """Show another measure, alone."""
-        self.query_one(CurvesPane).turn(by)
-
-    def action_whole(self) -> None:
+    def _whole(self) -> None:
         """Give the window to one measure, or show all of them where there is room."""
         pane = self.query_one(CurvesPane)
         pane.whole = not pane.whole
         pane.renew()
 
-    def action_help(self) -> None:
-        """Show the help of this window."""
-        self.app.push_screen(HelpDialog("help: learning curves", page("curves")))
-
-    def action_add(self) -> None:
+    def _ask_session(self) -> None:
         """Ask for another session of this game."""
         own, saves = self._own(), self._saves
         if own is None or saves is None:
@@ -150,12 +135,12 @@ class CurvesScreen(Dialog[None]):
             self._added.append(one)
             self._draw()
 
-    def action_clear(self) -> None:
+    def _clear(self) -> None:
         """Take away the sessions that were added."""
         self._added.clear()
         self._draw()
 
-    def action_export(self) -> None:
+    def _ask_file(self) -> None:
         """Ask for the name of a file."""
         own = self._own()
         if own is None or not self._view().ledger.rows:

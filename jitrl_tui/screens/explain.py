@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 
 from engine import disk
-from jitrl_tui.help import page
 from jitrl_tui.runs import derivation, hits
 from jitrl_tui.runs.derivation import Derived
 from jitrl_tui.runs.view import Choice
-from jitrl_tui.screens.dialogs import Dialog
-from jitrl_tui.screens.help import HelpDialog
+from jitrl_tui.screens.command_screen import CommandDialog
+from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
-
-KEYS = "← → candidate   s save as a test fixture   F1 help   Esc closes"
 
 
 class _Derivation(LinePane):
@@ -61,7 +56,7 @@ def _derived_lines(step: Derived, width: int) -> list[Content]:
     return lines
 
 
-class ExplainDialog(Dialog[None]):
+class ExplainDialog(CommandDialog[None]):
     """How the numbers of a choice come about.
 
     Args:
@@ -69,35 +64,24 @@ class ExplainDialog(Dialog[None]):
         action: The candidate to begin with, "" for the first one.
     """
 
-    BINDINGS: ClassVar = [
-        Binding("left", "move(-1)", show=False, priority=True),
-        Binding("right", "move(1)", show=False, priority=True),
-        Binding("s", "save", show=False),
-        Binding("f1,question_mark", "help", show=False),
-        Binding("e,q", "dismiss(None)", show=False),
-    ]
+    screen_name = "explain"
 
     def __init__(self, choice: Choice, action: str = "") -> None:
         super().__init__(classes="-page")
+        self.commands = {
+            "candidate": lambda by: self.query_one(_Derivation).move(by), "save": self._save, "help": self.show_help,
+            "leave": lambda: self.dismiss(None),
+        }  # fmt: skip
         self._choice, self._action = choice, action
 
     def compose(self) -> ComposeResult:
         """Lay out the one pane."""
         choice = self._choice
-        box = self.box(f"explain: episode {choice.episode}, step {choice.decision.step + 1}")
-        box.border_subtitle = Content(KEYS)
-        with box:
+        with self.box(f"explain: episode {choice.episode}, step {choice.decision.step + 1}"):
             yield _Derivation(choice, hits.ordered(choice.decision), self._action)
+        yield KeyBar("keybar")
 
-    def action_move(self, by: int) -> None:
-        """Show another candidate."""
-        self.query_one(_Derivation).move(by)
-
-    def action_help(self) -> None:
-        """Show the help of this window."""
-        self.app.push_screen(HelpDialog("help: explain", page("explain")))
-
-    def action_save(self) -> None:
+    def _save(self) -> None:
         """Write the decision into a file that a test can compute again."""
         folder = Path.cwd()
         try:

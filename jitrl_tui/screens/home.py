@@ -76,7 +76,7 @@ _EMPTY = {
 }
 
 
-class HomeScreen(CommandScreen):
+class HomeScreen(CommandScreen[int]):
     """Chooses what is to be resumed, started or looked at.
 
     Args:

@@ -43,7 +43,7 @@ _ACTION, _LEAST_STATE = 50, 30
 """Most columns of an action, and the fewest in which the text of its state is worth showing."""
 
 
-class MemoryScreen(CommandScreen):
+class MemoryScreen(CommandScreen[int]):
     """The remembered steps of one game at a time.
 
     Args:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
 
-from engine import worked
 from engine.errors import JitrlError
 from engine.memory.search import CLEAR, Correction, Lens
 from engine.records import Neighbour
 from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, signed
+from jitrl_tui.screens.nearest import NearestStep
 from jitrl_tui.screens.recorded import Recorded
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 from jitrl_tui.system.background import STORING, Background, Told
@@ -63,17 +63,17 @@ class MemoryTrial(Service):
         self._at: tuple[int, int] | None = None
         self._now: Choice | None = None
         self._influence: dict[int, str] = {}
-        self._nearest = ""
         self.recorded = Recorded(run, lambda sentence: self._say(sentence, severity="error"))
         self.work = Background(screen)
         """The work in the background."""
+        self.nearest = NearestStep(run, screen, self.recorded, self.work)
 
     # -------------------------------------------------------------------------------------- showing
 
     @property
     def trying(self) -> bool:
-        """Whether changes are tried out, influence or the nearest step is shown, or work is going on."""
-        return bool(self._edits or self._influence or self._nearest) or self.work.busy
+        """Whether changes are tried out, influence is shown, or work is going on."""
+        return bool(self._edits or self._influence) or self.work.busy
 
     @property
     def edited(self) -> bool:
@@ -81,7 +81,10 @@ class MemoryTrial(Service):
         return bool(self._edits)
 
     def shown(self, choice: Choice | None) -> Choice | None:
-        """Return the choice to show: the trial in place of the one that it is of."""
+        """Return the choice to show: the trial in place of the one that it is of, and what comes nearest to it."""
+        return self.nearest.shown(self._tried(choice))
+
+    def _tried(self, choice: Choice | None) -> Choice | None:
         if choice is None or (self._at != _place(choice) and not self.work.storing):
             if self._edits:
                 self._say("The trial was dropped, because another choice is on show. Memory is unchanged.")
@@ -94,7 +97,7 @@ class MemoryTrial(Service):
     def banner(self) -> str:
         """A line about the trial, "" without one."""
         work = self.work
-        if work.busy:
+        if work.busy and work.progress_text:
             head = "TRIAL, memory is unchanged. " if self._edits and not work.storing else ""
             return f"{head}{work.progress_text}"
         if self._edits:
@@ -123,8 +126,6 @@ class MemoryTrial(Service):
         edits = tuple(edit.sentence for edit in self._edits)
         if edits:
             edits = (f"Tried out ({WAYS}):", *edits)
-        if self._nearest:
-            edits = (*edits, self._nearest)
         return MemoryNotes(edits, self._pinned(), self._influence) if edits or self._influence else NO_NOTES
 
     def _pinned(self) -> frozenset[int]:
@@ -214,14 +215,14 @@ class MemoryTrial(Service):
     def _forget_trial(self) -> None:
         self.work.cancel()
         if not self.work.storing:
-            self._edits, self._at, self._now, self._influence, self._nearest = [], None, None, {}, ""
+            self._edits, self._at, self._now, self._influence = [], None, None, {}
 
     # ------------------------------------------------------------------------------------- deciding
 
     def _again(self) -> None:
         """Make the choice again as if memory were changed."""
         choice, at, lens = self._run.choice, self._at, self.lens
-        self._influence, self._nearest, self._now = {}, "", None
+        self._influence, self._now = {}, None
         if not self._edits or choice is None or at is None:
             self.drop()
             return
@@ -246,10 +247,10 @@ class MemoryTrial(Service):
             self._say("Nothing that is remembered bears on this choice.")
             return
         at = _place(choice)
-        lens = self.lens if self._edits else CLEAR
         if hits.could_be_near(choice, self._run.view.memory_entries):
-            self._find_nearest(at, lens)
+            self.nearest.find(self._tried(choice), self.lens if self._edits else CLEAR, self._say)
             return
+        lens = self.lens if self._edits else CLEAR
         entries = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
 
         def work(told: Told) -> list[Influence]:
@@ -272,21 +273,11 @@ class MemoryTrial(Service):
 
         self._begin(work, finished, "Deciding without each remembered step")
 
-    def _find_nearest(self, at: tuple[int, int], lens: Lens) -> None:
-        """Show the remembered step that is the most similar, though not similar enough, and what it lacks."""
-
-        def work(told: Told) -> tuple[Neighbour | None, float]:
-            from engine.session import whatif
-
-            run = self.recorded.open().run()
-            return whatif.nearest(run, at, lens=lens, check=_counted(told, 1))
-
-        def finished(found: tuple[Neighbour | None, float]) -> None:
-            self._at = at
-            self._nearest = nearest(*found)
-            self._screen.redraw()
-
-        self._begin(work, finished, "Looking for the nearest remembered step")
+    def look_near(self) -> None:
+        """Find what comes nearest to the displayed state, if it has no neighbours and the display rests."""
+        choice = self._tried(self._run.choice)
+        if self.nearest.rests(choice):
+            self.nearest.find(choice, self.lens if self._edits else CLEAR)
 
     def undo(self) -> None:
         """Take the last change out of the trial."""
@@ -311,6 +302,7 @@ class MemoryTrial(Service):
 
         def finished(sentence: str) -> None:
             self._forget_trial()
+            self.nearest.forget()
             if (scope := self.recorded.scope()) is not None:
                 shown.view.memory_entries = len(scope)
             if shown.plays:
@@ -407,6 +399,7 @@ class MemoryTrial(Service):
 
         def changed() -> None:
             self.drop()
+            self.nearest.forget()
             if self._run.plays:
                 self._run.source.reread()
 
@@ -465,12 +458,3 @@ def _without(one: Influence, rank: int) -> str:
     """Return how a choice would be without a step: changes of the policy, V and Q, and the action if it is another."""
     then = f" → {one.instead}" if one.decides else ""
     return f"#{rank} π {signed(-100 * one.p, 0)}{then} V̂ {signed(-one.v)} Q̂ {signed(-one.q)}"
-
-
-def nearest(found: Neighbour | None, least: float) -> str:
-    """Return what the most similar step lacks to be a neighbour."""
-    if found is None:
-        return "No remembered step has anything in common with this state."
-    similarity, needs = worked.apart(found.similarity, least)
-    where = f"episode {found.episode} step {found.step + 1}"
-    return f"Nearest: best {similarity}, needs {needs}. '{found.action}', G {signed(found.g)}, {where}: {found.state}"

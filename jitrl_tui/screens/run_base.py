@@ -137,7 +137,7 @@ class Ending:
         app.call_later(then)
 
 
-class RunningScreen(CommandScreen):
+class RunningScreen(CommandScreen[int]):
     """A screen of something that runs.
 
     Attributes:

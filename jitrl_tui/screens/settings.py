@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -17,11 +14,10 @@ from engine.environments import profile
 from engine.errors import JitrlError, UsageError
 from engine.session.levers import LEVERS
 from jitrl_tui import keymap
-from jitrl_tui.help import page
-from jitrl_tui.host import Host
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.preferences import FoundValue, config, schema, use, used
-from jitrl_tui.screens import dialogs, help
+from jitrl_tui.screens import dialogs
+from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.levers import STOPS, Levers
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
@@ -29,10 +25,6 @@ from jitrl_tui.widgets.options import Options
 
 AT_ONCE = ("app.theme", "app.speed", "app.layout")
 """What the screens behind this one follow when it closes, or before."""
-_KEYS = [
-    ("Enter", "change", "enter", 0), ("/", "search", "slash", 1), ("del", "take out of the file", "delete", 1),
-    ("?", "help", "question_mark", 1), ("esc", "back", "escape", 0),
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +137,7 @@ def mistake(key: str, text: str) -> str:
     return ""
 
 
-class SettingsScreen(Screen[None]):
+class SettingsScreen(CommandScreen[None]):
     """A list of everything that can be set. What is changed is written to the config file, and followed at once.
 
     Args:
@@ -153,20 +145,15 @@ class SettingsScreen(Screen[None]):
     """
 
     CSS_PATH = "settings.tcss"
-    BINDINGS: ClassVar = [
-        Binding("escape", "back", show=False),
-        Binding("q,comma", "back", show=False),
-        Binding("slash", "search", show=False),
-        Binding("enter", "edit", show=False),
-        Binding("delete,x", "take_out", show=False),
-        Binding("d", "theme", show=False),
-        Binding("question_mark", "help", show=False),
-    ]
-
-    app: Host
+    screen_name = "settings"
+    help_pages = ()
 
     def __init__(self, running: Levers | None = None) -> None:
         super().__init__()
+        self.commands = {
+            "edit": self._edit, "search": self._search, "take_out": self._take_out, "leave": self._leave,
+            "help": self.show_help,
+        }  # fmt: skip
         self._levers = running
         self._rows: list[SettingRow] = []
 
@@ -181,7 +168,8 @@ class SettingsScreen(Screen[None]):
     def on_mount(self) -> None:
         """Show all."""
         self.query_one("#search", Input).cursor_blink = False
-        self.query_one(KeyBar).show(_KEYS)
+        self.query_one(KeyBar).show(keymap.footer(self.keys_now()))
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self._load())
         self.listing.focus()
         self._load()
 
@@ -250,11 +238,11 @@ class SettingsScreen(Screen[None]):
         """Go to the list."""
         self.listing.focus()
 
-    def action_search(self) -> None:
+    def _search(self) -> None:
         """Go to the search."""
         self.query_one("#search", Input).focus()
 
-    def action_back(self) -> None:
+    def _leave(self) -> None:
         """Leave the search, or the screen."""
         field = self.query_one("#search", Input)
         if self.focused is field or field.value:
@@ -265,9 +253,9 @@ class SettingsScreen(Screen[None]):
 
     def on_option_list_option_selected(self) -> None:
         """Change the setting."""
-        self.action_edit()
+        self._edit()
 
-    def action_edit(self) -> None:
+    def _edit(self) -> None:
         """Ask for another value."""
         row = self.row
         if row is not None:
@@ -282,7 +270,7 @@ class SettingsScreen(Screen[None]):
         except JitrlError as error:
             self.notify(str(error), severity="error")
 
-    def action_take_out(self) -> None:
+    def _take_out(self) -> None:
         """Take the setting out of the config file, after a question."""
         row = self.row
         if row is None:
@@ -316,15 +304,6 @@ class SettingsScreen(Screen[None]):
         elif key.startswith("keys."):
             self.notify("Written; screens that are opened from now on have it.", timeout=4)
         self._load()
-
-    def action_theme(self) -> None:
-        """Change to the next theme."""
-        self.app.action_theme()
-        self._load()
-
-    def action_help(self) -> None:
-        """Show the help."""
-        self.app.push_screen(help.HelpDialog("help", page("settings")))
 
 
 def _line(row: SettingRow, width: int) -> Content:

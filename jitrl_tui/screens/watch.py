@@ -259,6 +259,8 @@ class WatchScreen(RunningScreen):
             self._draw_status()
         if self.hands.work.busy:
             self.redraw()
+        elif not self.player.hurry:
+            self.hands.look_near()
 
     # -------------------------------------------------------------------------------------- drawing
 

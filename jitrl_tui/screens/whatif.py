@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -21,13 +21,14 @@ from engine.session.levers import levers
 from engine.session.recorded import Again, RecordedRun
 from engine.session.whatif import OpenRun, WhatIfOutcome
 from engine.settings import Settings
-from jitrl_tui.screens.dialogs import Dialog
-from jitrl_tui.screens.help import HelpDialog
+from jitrl_tui.command_table import Key
+from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
 from jitrl_tui.screens.whatif_choice import ChoicePane, OtherValues, shown
 from jitrl_tui.system.background import Background
 from jitrl_tui.widgets.bars import thin
+from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit
 from jitrl_tui.widgets.rows import RowList
 
@@ -50,13 +51,13 @@ class Sliders(LinePane):
     """
 
     BINDINGS: ClassVar = [
-        Binding("up,k", "choose(-1)", show=False),
+        Binding("up,k", "choose(-1)", "choose", show=False, key_display="↑↓"),
         Binding("down,j", "choose(1)", show=False),
+        Binding("right,l", "turn(1)", "change", show=False, key_display="←→"),
         Binding("left,h", "turn(-1)", show=False),
-        Binding("right,l", "turn(1)", show=False),
-        Binding("enter", "type", show=False),
-        Binding("backspace,delete", "reset", show=False),
-        Binding("0", "reset_all", show=False),
+        Binding("enter", "type", "type", show=False, key_display="Enter"),
+        Binding("backspace,delete", "reset", "reset", show=False),
+        Binding("0", "reset_all", "reset all", show=False),
     ]
 
     class Changed(Message):
@@ -190,7 +191,7 @@ class GoOn:
     branch: bool
 
 
-class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
+class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
     """Sliders, the choice on show, and the choices of the run that would differ.
 
     The answer is a step to go to, or what to go on with.
@@ -202,17 +203,14 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["dialog.tcss", "whatif.tcss"]
-    BINDINGS: ClassVar = [
-        Binding("escape", "back", show=False),
-        Binding("q", "dismiss(None)", show=False),
-        Binding("tab", "app.focus_next", show=False),
-        Binding("question_mark", "help", show=False),
-        Binding("b", "go_on(True)", show=False),
-        Binding("a", "go_on(False)", show=False),
-    ]
+    screen_name = "whatif"
 
     def __init__(self, opened: OpenRun, run: RecordedRun, at: tuple[int, int], *, runs: bool = False) -> None:
         super().__init__()
+        self.commands = {
+            "go": self.on_row_list_chosen, "apply": lambda: self._go_on(branch=False),
+            "branch": lambda: self._go_on(branch=True), "help": self.show_help, "leave": self._leave,
+        }  # fmt: skip
         self._runs = runs
         self._opened, self._run, self._place = opened, run, at
         self._outcome: WhatIfOutcome | None = None
@@ -223,10 +221,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
 
     def compose(self) -> ComposeResult:
         """Lay out the window."""
-        box = self.box("what if: no model is asked, nothing is played, nothing changes")
-        go_on = "a apply · b branch" if self._runs else "b branch"
-        box.border_subtitle = Content(f"↑↓ ←→ change · Enter type · 0 reset · {go_on} · Tab list · Esc")
-        with box, Horizontal(id="halves"):
+        with self.box("what if: no model is asked, nothing is played, nothing changes"), Horizontal(id="halves"):
             with Vertical(id="left"):
                 yield Sliders(self._run.settings_at(self._place))
                 yield ChoicePane()
@@ -234,6 +229,11 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
             with Vertical(id="right"):
                 yield Static(id="told", markup=False)
                 yield RowList("choices", self._row, lambda width: "ep/step  was → would be; pale: same, π was → now")
+        yield KeyBar("keybar")
+
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something now."""
+        return [key for key in self.key_table if self._runs or key.action != "apply"]
 
     def on_mount(self) -> None:
         """Make the decisions again as they were recorded."""
@@ -255,7 +255,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
         """The result for the whole run, None until there is one."""
         return self._outcome
 
-    def action_back(self) -> None:
+    def _leave(self) -> None:
         """Cancel the work, or close the window."""
         if self._work.cancel() and self._outcome is None:
             self._tell()
@@ -365,7 +365,7 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
             one = self._listed[self.query_one(RowList).at]
             self.dismiss((one.episode, one.recorded.step))
 
-    def action_go_on(self, branch: bool) -> None:
+    def _go_on(self, *, branch: bool) -> None:
         """Go on with these settings: from the choice on show, in a new session, or in the running one."""
         sliders, in_force = self.query_one(Sliders), self._run.settings_at()
         now = sliders.now
@@ -381,9 +381,3 @@ class WhatIfScreen(Dialog["tuple[int, int] | GoOn"]):
                         severity="warning")  # fmt: skip
         else:
             self.dismiss(GoOn(now, changes, branch))
-
-    def action_help(self) -> None:
-        """Show the help."""
-        from jitrl_tui.help import page
-
-        self.app.push_screen(HelpDialog("what if", page("memory")))

@@ -100,8 +100,8 @@ class Background:
 
     @property
     def progress_text(self) -> str:
-        """What is going on, how far it is, and the key that cancels it; "" if nothing is."""
-        if not self.busy:
+        """What is going on, how far it is, and the key that cancels it; "" if there is nothing to tell."""
+        if not (self.busy and self._what):
             return ""
         done, total = self._progress
         count = f" {done:,} of {total:,} {self._unit}".rstrip() + "." if total else ""

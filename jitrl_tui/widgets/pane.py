@@ -32,6 +32,7 @@ class How:
         back: The displayed decision is an earlier one, not the latest.
         alone: No other pane beside the stage is visible.
         whole: The pane has the whole window.
+        most: Lines that it could have if it needed them; 0 for no more than it has.
         pages: Stored pages; None if there are none.
         remembered: The map of the places that memory had before the run; None for a recording.
     """
@@ -39,6 +40,7 @@ class How:
     back: bool = False
     alone: bool = False
     whole: bool = False
+    most: int = 0
     pages: PageStore | None = None
     remembered: RememberedMap | None = None
 
@@ -68,6 +70,8 @@ class Pane(ScrollView, can_focus=True):
     """
 
     ALLOW_SELECT = True
+    fills: ClassVar[bool] = True
+    """Whether it uses all the rows that it has. If not, those that it leaves empty may be given to others."""
     BINDINGS: ClassVar = [
         Binding("j", "scroll_down", show=False),
         Binding("k", "scroll_up", show=False),

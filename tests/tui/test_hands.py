@@ -21,6 +21,7 @@ from engine.session import recording, whatif
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch
+from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.hit import HitDialog, NumberDialog
@@ -120,12 +121,13 @@ def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_
         async with watching(tmp_path / "sessions" / saved.name) as (pilot, screen):
             screen.source.seek_step(3, first.decision.step)
             await until(pilot, lambda: screen.choice and screen.choice.decision.step == first.decision.step)
-            assert "i finds the nearest one" in " ".join(screen_text(pilot.app).split())
-            await pressed(pilot, "i")
+            await until(pilot, lambda: screen.choice.nearest is not None)  # by itself, because the recording waits
+            await settled(pilot)
+            assert "Nothing similar (best " in " ".join(screen.query_one(CandidatesPane).plain_text().split())
             return " ".join(screen.query_one(MemoryPane).plain_text().split())
 
     shown = asyncio.run(go())
-    best, needs = map(float, re.search(r"best ([\d.]+), needs ([\d.]+)\. '", shown).groups())
+    best, needs = map(float, re.search(r"best ([\d.]+), needs ([\d.]+) \(", shown).groups())
     state = first.decision.state
     with Memory(tmp_path / "memory") as memory:
         lived = [(e.number, step) for e in memory.scope(memory.scopes()[0]).episodes() for step in e.steps]
@@ -140,6 +142,38 @@ def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_
 def jaccard(one, other) -> float:
     one, other = set(one), set(other)
     return len(one & other) / len(one | other) if one | other else 1.0
+
+
+def test_candidates_give_empty_rows_to_a_memory_pane_that_scrolls(folder):
+    async def go():
+        async with watching(folder, size=(140, 38)) as (pilot, screen):
+            candidates, memory = screen.query_one(CandidatesPane), screen.query_one(MemoryPane)
+            full = screen.panes._layout.rows(screen.panes._kinds["candidates"])
+            made = [e for _, e in recording.read(folder) if isinstance(e, Decided) and e.decision.update.neighbours]
+            few = min(made, key=lambda e: (len(e.decision.candidates), -len(e.decision.update.neighbours)))
+            screen.source.seek_step(few.episode, few.decision.step)
+            await until(pilot, lambda: screen.run.choice.decision == few.decision)
+            await settled(pilot)
+            assert memory.virtual_size.height > memory.size.height - 2
+            assert candidates.region.height == candidates.virtual_size.height + 2 < full
+
+    asyncio.run(go())
+
+
+def test_only_a_memory_pane_with_the_focus_has_a_cursor(folder):
+    async def go():
+        async with watching(folder) as (pilot, screen):
+            pane = screen.query_one(MemoryPane)
+
+            def reversed_rows():
+                lines = [pane.line(y) for y in range(pane.size.height)]
+                return sum(any(part.style and part.style.reverse for part in line) for line in lines)
+
+            await until(pilot, lambda: reversed_rows() == 1)
+            await pilot.press("1")
+            await until(pilot, lambda: screen.focused is not pane and reversed_rows() == 0)
+
+    asyncio.run(go())
 
 
 def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(folder):

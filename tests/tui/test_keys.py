@@ -21,16 +21,21 @@ from jitrl_tui.panes.registry import kinds
 from jitrl_tui.runs.bench_source import BenchInfo
 from jitrl_tui.runs.follower import FollowSource
 from jitrl_tui.runs.replay import ReplaySource
+from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.bench import BenchScreen
 from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.compare import CompareScreen
+from jitrl_tui.screens.curves import CurvesScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog
+from jitrl_tui.screens.explain import ExplainDialog
 from jitrl_tui.screens.find import places_of
 from jitrl_tui.screens.follow import FollowScreen
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
+from jitrl_tui.screens.settings import SettingsScreen
 from jitrl_tui.screens.watch import WatchScreen
+from jitrl_tui.screens.whatif import Sliders, WhatIfScreen
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.options import Options
@@ -42,7 +47,7 @@ from tests.tui.driving import live_app, settled, until, watch
 
 PARTS: dict[str, list[type[Widget]]] = {
     "watch": [CommandLine], "follow": [], "home": [Options, Picker], "bench": [CellList], "memory": [RowList],
-    "compare": [], "race": [],
+    "compare": [], "race": [], "settings": [Options], "explain": [], "curves": [], "whatif": [Sliders, RowList],
 }  # fmt: skip
 """By screen: what else may have the focus there, besides the panes of the watch screens."""
 SENDS = ("submit",)
@@ -98,7 +103,7 @@ def test_each_command_of_the_tables_is_one_that_its_screen_does(screen):
     assert {one for one in named - {*made(screen).commands} if not one.startswith("app.")} == set()
 
 
-def made(screen: str) -> CommandScreen:
+def made(screen: str) -> CommandScreen[Any]:
     """Return a screen that shows nothing yet."""
     nothing: Any = None
     plan = [bench_stream.cell("one", "jitrl", ("zork1",))]
@@ -111,6 +116,10 @@ def made(screen: str) -> CommandScreen:
         "compare": lambda: CompareScreen(Comparison(nothing, nothing, (), {}, None), ("a", "b")),
         "race": lambda: RaceScreen(nothing, SavedRace("one", (Racer("a", session),)), Path()),
         "memory": lambda: MemoryScreen(nothing, "", Path()),
+        "settings": SettingsScreen,
+        "explain": lambda: ExplainDialog(nothing),
+        "curves": lambda: CurvesScreen(RunView, None),
+        "whatif": lambda: WhatIfScreen(nothing, nothing, (1, 0)),
     }[screen]()
 
 
