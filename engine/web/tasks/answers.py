@@ -149,7 +149,7 @@ class _Question:
             for kind in dict.fromkeys([self._kind, NUMBER, NAME]):
                 for match in _FORMS[kind].finditer(sentence) if kind in _FORMS else ():
                     text = match.group().rstrip(".")
-                    first = kind == NAME and match.start() == 0 and " " not in text
+                    first = kind == NAME and match.start() == 0 and text[0].isupper() and " " not in text
                     if text != whole and not first:  # The first word of a sentence is capitalised in any case.
                         yield text, kind, f"{sentence[: match.start()]} {sentence[match.end() :]}"
 
@@ -179,7 +179,7 @@ class _Question:
         return self._groups[group]
 
     def _counts(self) -> Iterator[tuple[str, float]]:
-        """Yield numbers of rows that have words of the question, one or several at once, and of all entries of a list."""
+        """Yield numbers of rows that have words of the question, one or several, and of all entries of lists."""
         rows = [
             frozenset(stems(self._lines.said(i)[:1000])) & self._words
             for i, line in enumerate(self._lines)
