@@ -32,8 +32,10 @@ _QUOTED = re.compile(r"\"([^\"]{1,80})\"|“([^”]{1,80})”|(?<!\w)'([^']{1,80
 _NUMBER = re.compile(r"(?<![\w.])\$?(\d+(?:[.,/:-]\d+)*)(?![\w])")
 _NAME = r"[A-Z][\w'-]*(?:\s+(?:&\s+)?[A-Z0-9][\w'.-]*)*"
 _NAMED = re.compile(rf"(?<![.?!] )(?<!^)\b(?!I\b)({_NAME})")
-_WHOLE = re.compile(rf"(?<![\w.])(\d+[a-z]? {_NAME}|\d[\d./-]* \d\d?:\d\d(?::\d\d)?)(?!\w)")
-"""A number with the name after it, as in addresses and dates; a date with its time."""
+_WHOLE = re.compile(
+    rf"(?<![\w.])(\d+[a-z]? {_NAME}|\d[\d./-]* \d\d?:\d\d(?::\d\d)?|-?\d+\.\d+, ?-?\d+\.\d+)(?!\w)"
+)
+"""A number with the name after it, as in addresses and dates; a date with its time; a point by its coordinates."""
 _MARKED = re.compile(r"(?<!\S)((?=[^\s,;]*[^\W\d_])[^\s,;]*[_/@][^\s,;]*[\w/])")
 """A word with a sign that ordinary words do not have: a user name, a path, an address."""
 MOST_VALUES = 12

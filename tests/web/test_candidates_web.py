@@ -55,10 +55,11 @@ def test_only_the_field_that_a_text_is_for_gets_it():
     [
         ("Write to greta_garland about /hours/.", ("greta_garland", "/hours/")),
         ("Order 3 of the Quill & Sons Flask.", ("3", "Quill & Sons Flask")),
+        ("What is at 47.25, -30.125?", ("47.25", "47.25, -30.125", "30.125")),
         ("May I see order 10023?", ("10023",)),
     ],
 )
-def test_the_values_of_a_task_have_the_forms_of_user_names_paths_and_firms(intent, values):
+def test_the_values_of_a_task_have_the_forms_of_user_names_paths_firms_and_points(intent, values):
     assert values_of(intent) == values
 
 
