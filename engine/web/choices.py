@@ -36,6 +36,8 @@ _WHOLE = re.compile(
     rf"(?<![\w.])(\d+[a-z]? {_NAME}|\d[\d./-]* \d\d?:\d\d(?::\d\d)?|-?\d+\.\d+, ?-?\d+\.\d+)(?!\w)"
 )
 """A number with the name after it, as in addresses and dates; a date with its time; a point by its coordinates."""
+_JOINED = re.compile(rf"(?<![.?!] )(?<!^)\b(?!I\b)({_NAME}(?:(?: (?:of|at|and|the))+ {_NAME})+)")
+"""Names with small words between them, which may be one name."""
 _MARKED = re.compile(r"(?<!\S)((?=[^\s,;]*[^\W\d_])[^\s,;]*[_/@][^\s,;]*[\w/])")
 """A word with a sign that ordinary words do not have: a user name, a path, an address."""
 MOST_VALUES = 12
@@ -50,7 +52,8 @@ def values_of(intent: str) -> tuple[str, ...]:
         found.append((match.start(), next(filter(None, match.groups()))))
     rest = _QUOTED.sub(lambda m: " " * len(m.group()), intent)
     found += [(m.start(), m.group(1).rstrip(".,")) for m in _NAMED.finditer(rest)]
-    found += [(m.start(), m.group(1).rstrip(".,")) for p in (_NUMBER, _WHOLE, _MARKED) for m in p.finditer(rest)]
+    patterns = (_NUMBER, _WHOLE, _JOINED, _MARKED)
+    found += [(m.start(), m.group(1).rstrip(".,")) for pattern in patterns for m in pattern.finditer(rest)]
     return tuple(dict.fromkeys(value for _, value in sorted(found)))[:MOST_VALUES]
 
 
@@ -172,6 +175,8 @@ def _of(
         secret = is_secret(node)
         more = searched if is_search(node.role, node.name) else labelled(intent, node.name)
         texts = tuple(dict.fromkeys((*values, *_parts(node.name, values), *more)))
+        if node.role == "spinbutton":
+            texts = tuple(text for text in texts if _NUMBER.fullmatch(text))
         if secret:
             texts = tuple(SECRET_VALUE.format(i + 1) for i in range(len(values)))
         typed = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]

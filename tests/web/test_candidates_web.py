@@ -44,6 +44,11 @@ def test_what_is_typed_is_offered_as_the_field_wants_it(intent, typed):
     assert typed in offered(parse(FORM), intent)
 
 
+def test_only_numbers_are_typed_where_a_number_is_asked_for():
+    found = offered(parse('- spinbutton "Quantity" [ref=e1]'), "Order 3 of the Quill Flask.")
+    assert [action for action in found if action.startswith("fill")] == ["fill(<spinbutton[Quantity]>, '3')"]
+
+
 def test_only_the_field_that_a_text_is_for_gets_it():
     found = offered(parse(FORM), "Add the tag tested to the last release, and write to Ivo Holt.")
     assert [action for action in found if "'tested'" in action] == ["fill(<textbox[New tag]>, 'tested')"]
@@ -55,6 +60,7 @@ def test_only_the_field_that_a_text_is_for_gets_it():
     [
         ("Write to greta_garland about /hours/.", ("greta_garland", "/hours/")),
         ("Order 3 of the Quill & Sons Flask.", ("3", "Quill & Sons Flask")),
+        ("Where is Books at the Golden Hare?", ("Books", "Books at the Golden Hare", "Golden Hare")),
         ("What is at 47.25, -30.125?", ("47.25", "47.25, -30.125", "30.125")),
         ("May I see order 10023?", ("10023",)),
     ],
