@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
 from engine.web.drawing.lines import lines_of
-from engine.web.states.words import topics
+from engine.web.states.words import STOP, stems, topics
 from engine.web.tasks.answers import ranked
 
 CLICKED = frozenset({
@@ -30,18 +30,54 @@ SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
 """What stands for a secret in actions."""
 _QUOTED = re.compile(r"\"([^\"]{1,80})\"|“([^”]{1,80})”|(?<!\w)'([^']{1,80})'(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.])\$?(\d+(?:[.,/:-]\d+)*)(?![\w])")
-_NAMED = re.compile(r"(?<![.?!] )(?<!^)\b([A-Z][\w'-]*(?:\s+(?:[A-Z0-9][\w'.-]*))*)")
+_NAME = r"[A-Z][\w'-]*(?:\s+(?:&\s+)?[A-Z0-9][\w'.-]*)*"
+_NAMED = re.compile(rf"(?<![.?!] )(?<!^)\b(?!I\b)({_NAME})")
+_WHOLE = re.compile(
+    rf"(?<![\w.])(\d+[a-z]? {_NAME}|\d[\d./-]* \d\d?:\d\d(?::\d\d)?|-?\d+\.\d+, ?-?\d+\.\d+)(?!\w)"
+)
+"""A number with the name after it, as in addresses and dates; a date with its time; a point by its coordinates."""
+_JOINED = re.compile(rf"(?<![.?!] )(?<!^)\b(?!I\b)({_NAME}(?:(?: (?:of|at|and|the))+ {_NAME})+)")
+"""Names with small words between them, which may be one name."""
+_MARKED = re.compile(r"(?<!\S)((?=[^\s,;]*[^\W\d_])[^\s,;]*[_/@][^\s,;]*[\w/])")
+"""A word with a sign that ordinary words do not have: a user name, a path, an address."""
+MOST_VALUES = 12
+_NAME_PARTS = {0: re.compile(r"(?i)\b(first|given)\b"), -1: re.compile(r"(?i)\b(last|family)\b|surname")}
+"""Fields for a part of a person's name, by the word of the name."""
 
 
 def values_of(intent: str) -> tuple[str, ...]:
-    """Return up to 8 texts of a task that may have to be typed, in order: quotes, capitalised names, numbers."""
+    """Return up to 12 texts of a task that may have to be typed, in order: quotes, capitalised names, numbers."""
     found: list[tuple[int, str]] = []
     for match in _QUOTED.finditer(intent):
         found.append((match.start(), next(filter(None, match.groups()))))
     rest = _QUOTED.sub(lambda m: " " * len(m.group()), intent)
     found += [(m.start(), m.group(1).rstrip(".,")) for m in _NAMED.finditer(rest)]
-    found += [(m.start(), m.group(1)) for m in _NUMBER.finditer(rest)]
-    return tuple(dict.fromkeys(value for _, value in sorted(found)))[:8]
+    patterns = (_NUMBER, _WHOLE, _JOINED, _MARKED)
+    found += [(m.start(), m.group(1).rstrip(".,")) for pattern in patterns for m in pattern.finditer(rest)]
+    return tuple(dict.fromkeys(value for _, value in sorted(found)))[:MOST_VALUES]
+
+
+def labelled(intent: str, field: str) -> tuple[str, ...]:
+    """Return the texts that a task has right after a word of a field's name, as in "the tag tested" for "Tag"."""
+    wanted, words, found = set(stems(field)), intent.split(), []
+    for number, word in enumerate(words[:-1]):
+        if wanted & set(stems(word)) and word[-1].isalnum():
+            after = []
+            for each in words[number + 1 :]:
+                plain = each.strip(".,;:?!\"“”'()")
+                if not plain or plain.casefold() in STOP:
+                    break
+                after.append(plain)
+                if each[-1] in ".,;:?!":
+                    break
+            found += [" ".join(after)] if after else []
+    return tuple(dict.fromkeys(found))
+
+
+def _parts(field: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first or last words of the names among the values, if the field is for such a part of a name."""
+    names = [value.split() for value in values if re.fullmatch(r"[^\W\d]+( [^\W\d]+)+", value)]
+    return tuple(name[at] for at, asked in _NAME_PARTS.items() if asked.search(field) for name in names)
 
 
 def is_search(role: str, name: str) -> bool:
@@ -118,7 +154,7 @@ def offered(
     inner = with_controls(page)
     for index, node in enumerate(page.nodes):
         if node.ref and not node.state("disabled") and not leads_out(page, node, allows):
-            actions += _of(page, index, node, values, searched)
+            actions += _of(page, index, node, intent, values, searched)
             if not inner[index] and is_plain_control(page, index):
                 actions.append(Call("click", _target(node)).text)
     actions = list(dict.fromkeys(actions))[:MOST]
@@ -131,13 +167,18 @@ def offered(
     return tuple(dict.fromkeys(actions))
 
 
-def _of(page: Page, index: int, node: PageNode, values: tuple[str, ...], searched: tuple[str, ...]) -> list[str]:
+def _of(
+    page: Page, index: int, node: PageNode, intent: str, values: tuple[str, ...], searched: tuple[str, ...]
+) -> list[str]:
     target = _target(node)
     if node.role in TYPED:
         secret = is_secret(node)
-        texts = [SECRET_VALUE.format(i + 1) for i in range(len(values))] if secret else values
-        if is_search(node.role, node.name):
-            texts = tuple(dict.fromkeys((*values, *searched)))
+        more = searched if is_search(node.role, node.name) else labelled(intent, node.name)
+        texts = tuple(dict.fromkeys((*values, *_parts(node.name, values), *more)))
+        if node.role == "spinbutton":
+            texts = tuple(text for text in texts if _NUMBER.fullmatch(text))
+        if secret:
+            texts = tuple(SECRET_VALUE.format(i + 1) for i in range(len(values)))
         typed = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
         typed.append(Call("click", target).text)  # A click may open a calendar or a list.
         return [*typed, Call("press", target, ("Enter",)).text] if node.value else typed

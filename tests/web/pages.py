@@ -25,6 +25,8 @@ FADE = """<title>Fade</title><style>.pane { opacity: 1; transition: opacity .25s
 <div class="pane" id="old">Old</div><label id="new" hidden>Note <input></label>
 <button onclick="old.classList.add('gone')">Turn</button>
 <script>old.ontransitionend = () => { old.hidden = true; document.getElementById('new').hidden = false }</script>"""
+LINES = """<title>Lines</title><p>Distance: 1.2 km<br>Time: 15 min</p>
+<div><span>north of</span><br><span>Arlow</span></div><div id="pen" contenteditable>a<br>b</div>"""
 LARGE = "<title>Large</title>" + "".join(
     f"<p>Line {i} <a href='/p/{i}'>more {i}</a></p>" for i in range(2500)
 )
@@ -45,7 +47,7 @@ class _Handler(BaseHTTPRequestHandler):
         if place == "/slow":
             self.server.hold.wait(60)
         self._send(
-            {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE}.get(
+            {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE, "/lines": LINES}.get(
                 place, "<title>Other</title>other"
             )
         )

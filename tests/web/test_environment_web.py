@@ -55,6 +55,14 @@ def opened(browser_path, shared_browser):
         environment.close()
 
 
+def test_the_ends_of_lines_stand_between_words_and_what_is_edited_stays(opened, site):
+    env = opened(site, path="/lines")
+    shown = env.reset(1).description
+    assert "Distance: 1.2 km Time: 15 min" in shown
+    assert "north of Arlow" in shown
+    assert env._driver.evaluate("() => pen.textContent") == "ab"
+
+
 def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened, site):
     env = opened(site)
     first = env.reset(1)

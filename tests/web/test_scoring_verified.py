@@ -52,10 +52,11 @@ def test_right_solutions_score_one_and_wrong_ones_nothing(sites: Sites, scorer: 
     assert tried >= 3
 
 
-def test_nothing_done_is_wrong_not_an_error(scorer: Scorer) -> None:
+def test_nothing_done_is_wrong_not_an_error(sites: Sites, scorer: Scorer) -> None:
+    untouched = EpisodeOutcome("", "", databases=sites.state())
     for task in load("local"):
         if task.sites == ("gitlab",):
-            assert scorer.score(task, EpisodeOutcome("", "")).score == 0.0
+            assert scorer.score(task, untouched).score == 0.0, task.id
 
 
 def test_a_judge_that_died_is_started_anew(sites: Sites, scorer: Scorer) -> None:

@@ -188,6 +188,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         nodes.append(node)
         above.append((indent, index))
     _name_clickable(nodes)
+    _name_links(nodes)
     return Page(tuple(_numbered(nodes)), url, title, cut)
 
 
@@ -206,6 +207,17 @@ def _name_clickable(nodes: list[PageNode]) -> None:
         if len(name) > LONGEST_NAME:
             name = name[: LONGEST_NAME - 1].rstrip() + "…"
         nodes[index] = replace(node, name=name, value="" if name == node.value else node.value)
+
+
+def _name_links(nodes: list[PageNode]) -> None:
+    """Name links without a name, such as those of icons, by the path of their address."""
+    for index, node in enumerate(nodes):
+        if node.role != "link" or node.name or node.value or not node.ref:
+            continue
+        path = node.url.partition("?")[0].partition("#")[0]
+        path = path[path.find("/", path.find("//") + 2) :] if "//" in path else path
+        if ":" not in path and re.search(r"[^\W\d_]", path):
+            nodes[index] = replace(node, name=path if len(path) <= LONGEST_NAME else f"…{path[1 - LONGEST_NAME :]}")
 
 
 def _split(item: str) -> tuple[str, str]:

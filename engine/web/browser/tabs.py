@@ -25,6 +25,15 @@ _AT_REST = """limit => new Promise(done => {
   };
   check();
 })"""
+_LINES_APART = """() => {
+  for (const end of document.querySelectorAll('br')) {
+    const text = end.previousSibling;
+    if (end.isContentEditable) continue;
+    if (text?.nodeType !== Node.TEXT_NODE) end.before(' ');
+    else if (!/\\s$/.test(text.data)) text.data += ' ';
+  }
+}"""
+"""Puts a space before each end of a line: the snapshot leaves such ends out and would join the words around them."""
 MOTION_MS = 600
 """Longest wait for animations, in milliseconds, so that a dialog that slides in is read as part of the page."""
 
@@ -62,6 +71,8 @@ async def snapshot(tab: Tab, limit: float, settle: float) -> str:
     from playwright.async_api import Error
     from playwright.async_api import TimeoutError as Late
 
+    apart = (asyncio.wait_for(frame.evaluate(_LINES_APART), settle) for frame in tab.frames)
+    await asyncio.gather(*apart, return_exceptions=True)
     for _ in range(2):
         # While a page is being replaced, reading it fails, but the next one can be read. A slow page is not retried.
         try:

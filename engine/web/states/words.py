@@ -20,11 +20,12 @@ _ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ors", "or", "ed", "e
 SHORTEST = 3
 """Least number of letters that remain when an ending is removed."""
 
-MONEY, NUMBER, DATE, DURATION, NAME, TEXT = "money", "number", "date", "duration", "name", "text"
+MONEY, NUMBER, DATE, DURATION, ADDRESS, NAME, TEXT = "money", "number", "date", "duration", "address", "name", "text"
 _KINDS = (
     (MONEY, r"\b(price|cost|costs|total|how much|amount|pay|paid|fee|revenue|refund)\b"),
     (DURATION, r"\bhow long\b"),
     (DATE, r"\b(when|what date|which date|what day|which day|what year|which year|date of)\b"),
+    (ADDRESS, r"\b(?<!mail )(?<!\bIP )address\b|\bstreet\b"),
     (NUMBER, r"\b(how many|how (?:far|high|tall|deep|big|large|heavy|old|often)|number|count|percentage|"
              r"rating|quantity|population|age|size)\b"),
     (NAME, r"\b(who|whom|whose|name|names|which (?:person|customer|user|author|city|town|country|product|brand))\b"),
@@ -69,7 +70,7 @@ def may_ask(intent: str) -> bool:
 
 
 def expected(intent: str) -> str:
-    """Return the kind of answer that a question wants: money, number, date, duration, name or text."""
+    """Return the kind of answer that a question wants: money, number, date, duration, address, name or text."""
     low = intent.casefold()
     return next((kind for kind, pattern in _KINDS if re.search(pattern, low)), TEXT)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from engine.web.drawing.lines import Lines, PageLine
 from engine.web.states.words import (
+    ADDRESS,
     DATE,
     DURATION,
     MONEY,
@@ -37,20 +38,35 @@ READ = frozenset({
 COUNTED = frozenset({"row", "listitem", "article"})
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z0-9\"'])")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
-_SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half an|an|a|several"
+_COUNTS = (
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
+    "eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(?:one|two|three|four|five|six|"
+    "seven|eight|nine))?"
+)
+_SPAN = r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|secs?|mins?|hrs?|h|s)"
+_CALLED = r"[A-Z][\w'’-]+"
 _FORMS = {
     MONEY: re.compile(r"[$€£]\s?\d[\d,]*(?:\.\d+)?|\b\d[\d,]*(?:\.\d+)? ?(?:USD|EUR|GBP)\b"),
     DURATION: re.compile(
-        rf"\b(?:\d+(?:\.\d+)?|{_SMALL}) (?:second|minute|hour|day|week|month|year)s?\b", re.IGNORECASE
+        rf"\b(?:\d+(?:\.\d+)?|{_COUNTS}|half an|an|a|several) {_SPAN}\b(?:,? (?:and )?\d+ {_SPAN}\b)*", re.IGNORECASE
     ),
     DATE: re.compile(
         rf"\b\d{{4}}-\d\d-\d\d\b|\b\d\d?[./]\d\d?[./]\d{{2,4}}\b|\b\d\d? {_MONTH}(?: \d{{4}})?\b"
         rf"|\b{_MONTH} \d\d?(?:, \d{{4}})?\b|\b1\d{{3}}\b|\b20\d\d\b"
     ),
-    NUMBER: re.compile(r"(?<![\w.,$€£/:-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w/:-])(?![.,]\d)"),
-    NAME: re.compile(r"\b[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|\d+(?![\w.,])))*"),
+    NUMBER: re.compile(
+        rf"(?<![\w.,$€£/:-])\d+(?:,\d{{3}})*(?:\.\d+)?(?![\w/:-])(?![.,]\d)|(?<![\w-])(?:{_COUNTS})(?![\w-])"
+    ),
+    NAME: re.compile(
+        rf"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b[^\W_]+_\w*\w|\b{_CALLED}(?: (?:[A-Z][\w'’.-]*|\d+(?![\w.,])))*"
+    ),
+    ADDRESS: re.compile(rf"(?<![\w.,-])\d+[a-z]? {_CALLED}(?: {_CALLED})*"),
 }
 """Patterns of answers by kind."""
+_MEASURE = re.compile(
+    r"(?<![\w.,$€£/:-])\d+(?:,\d{3})*(?:\.\d+)? ?(?:km|cm|mm|m|mi|miles?|ft|kg|mg|g|lbs?|ml|l|[kKMGT]B|%|°[CF])(?!\w)"
+)
+"""A number with its unit, which answers the same questions as a number."""
 NEAR, HEADED, TITLED = 1.0, 0.8, 0.7
 """Weight of a word of the question next to the answer, in its column header, in the page's title."""
 FITTING, OTHER, ECHO = 0.5, -0.25, -0.5
@@ -119,17 +135,21 @@ class _Question:
         """Yield (text, kind, rest of its sentence) for the parts of a line that may be an answer."""
         whole = " ".join((line.value or line.name).split())
         if 0 < len(whole) <= LONGEST and any(c.isalnum() for c in whole):
-            form = TEXT if self._kind == TEXT else _form(whole, self._kind)
+            named = self._kind == NAME and line.role == "link"  # What a link leads to is called by its text.
+            form = self._kind if named or self._kind == TEXT else _form(whole, self._kind)
             yield whole, form, line.name if line.value else ""
         for sentence in _SENTENCE.split(whole[:2000]):
             label, colon, rest = sentence.partition(": ")
             if colon and 0 < len(rest) <= LONGEST:
                 rest = rest.rstrip(".")
                 yield rest, TEXT if self._kind == TEXT else _form(rest, self._kind), label
+            if self._kind == NUMBER:
+                for match in _MEASURE.finditer(sentence):
+                    yield match.group(), NUMBER, f"{sentence[: match.start()]} {sentence[match.end() :]}"
             for kind in dict.fromkeys([self._kind, NUMBER, NAME]):
                 for match in _FORMS[kind].finditer(sentence) if kind in _FORMS else ():
                     text = match.group().rstrip(".")
-                    first = kind == NAME and match.start() == 0 and " " not in text
+                    first = kind == NAME and match.start() == 0 and text[0].isupper() and " " not in text
                     if text != whole and not first:  # The first word of a sentence is capitalised in any case.
                         yield text, kind, f"{sentence[: match.start()]} {sentence[match.end() :]}"
 
@@ -159,7 +179,7 @@ class _Question:
         return self._groups[group]
 
     def _counts(self) -> Iterator[tuple[str, float]]:
-        """Yield numbers of rows that contain words of the question, for single words and for words found together."""
+        """Yield numbers of rows that have words of the question, one or several, and of all entries of lists."""
         rows = [
             frozenset(stems(self._lines.said(i)[:1000])) & self._words
             for i, line in enumerate(self._lines)
@@ -170,6 +190,12 @@ class _Question:
             if wanted:
                 covered = sum(self._weight[word] for word in wanted) / self._total
                 yield str(sum(wanted <= row for row in rows)), covered + FITTING
+        entries = Counter(
+            (above, line.role)
+            for i, (above, line) in enumerate(zip(self._lines.parents, self._lines, strict=True))
+            if above >= 0 and any(self._lines.inside(i)) and line.role in (*COUNTED, "generic")
+        )
+        yield from ((str(number), FITTING) for number in entries.values() if number > 1)
 
 
 def _form(text: str, wanted: str) -> str:
