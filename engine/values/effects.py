@@ -209,6 +209,10 @@ class Effects:
         known = self._occasions.get(key, ())
         return sum(o.ended for o in known) / len(known) if known else 0.0
 
+    def similarity(self, key: Key, context: Tokens) -> float:
+        """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""
+        return max((jaccard(context, o.context) for o in self._occasions.get(key, ())), default=0.0)
+
     def died_alike(self, key: Key, context: Tokens) -> int:
         """Return how often one died of an action while the place went by the alias it has in this context."""
         alias = name_in(context)

@@ -18,6 +18,7 @@ from engine.values.model import MOVE, WorldModel
 from engine.values.paths import Paths
 from engine.values.text import (
     EMPTY,
+    Key,
     Situation,
     Tokens,
     concerns,
@@ -166,8 +167,8 @@ class Offers:
         actions, then = (*opened.actions, action), opened.at.context
         if at != self._paths.here:
             promise *= opened.sure
-        if not sought and m.fatal.get(key, 0) and action in m.moves:
-            promise /= 1.0 + m.effects.died_alike(key, then)
+        if not sought:
+            promise *= self._left(key, then)
         promise += sum(m.cost((at.place, one)) for one in actions)
         if promise < self._n.spare:
             return None
@@ -178,3 +179,14 @@ class Offers:
         handles = EMPTY.union(*(names_in(token) for token in at.have if concerns(action, token)))
         names = bool(handles) or not words_of(at.have).isdisjoint(action.split())
         return Offer(promise, actions, max(death, own), names, handles)
+
+    def _left(self, key: Key, then: Tokens) -> float:
+        """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
+        m, deaths = self._m, self._m.fatal.get(key, 0)
+        alike = m.effects.died_alike(key, then) if deaths and key[1] in m.moves else 0
+        share = 1.0 / (1.0 + alike)
+        # Dying elsewise (in the dark, and now there is light) tells nothing of where a move leads.
+        elsewise = 0 if alike else deaths
+        if m.tried.get(key, 0) > elsewise:
+            share *= 1.0 - m.effects.similarity(key, then)
+        return share
