@@ -89,6 +89,7 @@ async def settled(pilot: Pilot, seconds: float = STILL_S) -> str:
 async def still(pilot: Pilot, seconds: float = STILL_S) -> None:
     """Wait until the screen stands still: nothing is to be drawn, or its text stays the same."""
     end = time.monotonic() + seconds
+    await pilot.pause(FRAME_S)
     text = ""
     while time.monotonic() < end:
         frames = _unseen_frames
