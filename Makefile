@@ -47,8 +47,7 @@ test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 1)) --dist worksteal --ignore tests/journeys
-	$(BIN)/python -m pytest -m "not soak" -n $$(nproc) --dist worksteal tests/journeys
+	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 2)) --dist worksteal
 
 docs: setup  ## Build the docs as a site, in the folder site
 	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install --quiet --python $(BIN)/python --group docs

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
 
 from engine.games.catalogue import shipped
 from engine.games.env import GameEnvironment
+from engine.games.zmachine import worker
 from engine.games.zmachine.commands import Controls
 from tests.games import faults
 
@@ -56,6 +59,7 @@ def test_odd_input_is_odd():
 
 def test_a_command_that_never_ends_costs_one_answer_and_is_never_tried_again(tmp_path, monkeypatch):
     monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr("engine.games.env.STEP_SECONDS", 120.0)  # so long half a second may take on a busy machine
     source = STORIES["pantry"].path
     (tmp_path / "tw-loop.json").write_bytes(source.with_suffix(".json").read_bytes())
     story = faults.looping_story(source, tmp_path / "tw-loop.z8", "jump")
@@ -71,6 +75,24 @@ def test_a_command_that_never_ends_costs_one_answer_and_is_never_tried_again(tmp
         assert [game.step(command).text for command in way[1:]] == [o.text for o in expected[2:]]
     finally:
         game.close()
+
+
+def test_the_time_of_a_command_begins_anew_with_each_and_stands_still_between_them():
+    note = os.memfd_create("note")
+    os.ftruncate(note, worker.NOTE_SIZE)
+    guard = worker._Guard(note)
+    guard.seconds = 60.0
+    try:
+        for command in (b"look", b"jump"):
+            signal.setitimer(signal.ITIMER_VIRTUAL, 30.0)
+            guard(command)
+            assert 30.0 < signal.getitimer(signal.ITIMER_VIRTUAL)[0] <= 60.5
+            assert os.pread(note, 5, 0) == command + b"\0"
+        guard.rest()
+        assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        os.close(note)
 
 
 def test_a_worker_killed_before_any_step_is_made_good(told):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from contextlib import closing, redirect_stdout
 
 import pytest
 
+from engine.games.actions.limits import REFUSED
+from engine.games.actions.names import CommandParts, Thing
+from engine.games.actions.templates import TemplateFinder
 from engine.games.catalogue import known_solution, read_story, shipped, walkthrough_of
 from engine.games.env import GameEnvironment
+from engine.games.zmachine.story import StoryFile
 from jitrl_tui.cli import main
 
 STEPS = 60
@@ -120,3 +125,28 @@ def test_a_foreign_file_beside_a_story_is_not_taken_for_its_metadata(games_folde
     story = unlisted(games_folder / "zork1.z5", tmp_path / "zork1.z5")
     story.path.with_suffix(".json").write_text('{"max_score": 3}')
     assert read_story(story.path).metadata is None
+
+
+class Listener:
+    """Takes commands as a trial does, and understands those that begin so."""
+
+    def __init__(self, understood):
+        self.tried, self.answer, self.by_score, self._understood = [], b"", True, understood
+
+    def asked(self, command):
+        return command.encode() if self._understood and command.startswith(self._understood) else b"What?"
+
+    def __call__(self, command, things=0):
+        self.tried.append(command)
+        self.answer = self.asked(command)
+
+
+def test_a_wording_for_two_things_is_given_up_once_it_was_refused_several_times():
+    story = StoryFile(shipped()[0].path.read_bytes())
+    finder = TemplateFinder(story, ["put OBJ in OBJ", "insert OBJ in OBJ"], player=0)
+    things = tuple(Thing(f"thing{n}", 0, False, frozenset()) for n in range(5))
+    trial = Listener("insert")
+    for _ in finder.attempts(trial, CommandParts(things), None):
+        pass
+    begun = Counter(command.split()[0] for command in trial.tried if " in " in command)
+    assert begun == {"put": REFUSED, "insert": 5 * 4}

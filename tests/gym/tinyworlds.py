@@ -133,9 +133,11 @@ class Guess(gymnasium.Env):
 class Trouble(Corridor):
     """A corridor in which single actions break everything."""
 
+    offered = ("hang", "raise", "exit", "quit")
+
     def _info(self, won=False):
         info = super()._info(won)
-        return {**info, "admissible_commands": [*info["admissible_commands"], "hang", "raise", "exit", "quit"]}
+        return {**info, "admissible_commands": [*info["admissible_commands"], *self.offered]}
 
     def step(self, action):
         match action:
@@ -152,6 +154,12 @@ class Trouble(Corridor):
             case "eat":
                 self.eaten = bytearray(6 * 2**30)
         return super().step(action)
+
+
+class Breaking(Trouble):
+    """The same without what takes long."""
+
+    offered = ("raise", "exit", "quit")
 
 
 class Raising(Corridor):
@@ -243,7 +251,9 @@ class Batch(Older):
         return (text,), (0.0,), (done,), {key: [value] for key, value in info.items()}
 
 
-for one in (Corridor, Grid, Numbered, Guess, Trouble, Raising, Older, Alone, Batch, Whim, Blind, Silent, Broken):
+for one in (
+    Corridor, Grid, Numbered, Guess, Trouble, Breaking, Raising, Older, Alone, Batch, Whim, Blind, Silent, Broken,
+):  # fmt: skip
     gymnasium.register(f"tiny/{one.__name__}-v0", entry_point=f"tinyworlds:{one.__name__}")
 gymnasium.register("tiny/Short-v0", entry_point="tinyworlds:Corridor", max_episode_steps=2)
 gymnasium.register("tiny/OlderShort-v0", entry_point="tinyworlds:Older", max_episode_steps=2)

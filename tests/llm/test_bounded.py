@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
+import os
 import sys
 import threading
 from pathlib import Path
@@ -17,6 +17,7 @@ from engine.llm.language import LanguageModel
 from engine.llm.model import Question
 from engine.llm.model_factory import open_remote
 from engine.settings import Settings
+from tests import commands
 from tests.llm import server as fake
 from tests.llm.server import Server
 
@@ -180,8 +181,9 @@ def test_twenty_megabytes_do_not_fill_the_memory(server: Server):
     told = {"index": 0, "message": {"role": "assistant", "content": "1"}, "logprobs": tokens}
     huge = [fake.reply("x " * (10 * MB)), fake.raw(json.dumps({"choices": [told]})), fake.raw("[" * 20 * MB)]
     server.script = [fake.reply("fine"), *(behaviour for behaviour in huge for _ in range(2))]
-    done = subprocess.run(
-        [sys.executable, "-c", GROWTH, server.base], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = commands.run(
+        [sys.executable, "-c", GROWTH, server.base], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "OPENAI_API_BASE": server.base},
+    )  # fmt: skip
     assert done.stderr == ""
     assert int(done.stdout) < 150  # 700 before there was a limit

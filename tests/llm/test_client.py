@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -287,31 +285,3 @@ def test_a_clock_that_is_set_back_makes_nobody_wait_longer_than_the_limit_says(t
     assert pace.reserve("other") == pytest.approx(7)
     now = 26.0
     assert pace.reserve("other") == pytest.approx(31)
-
-
-# --------------------------------------------------------------------------------------------- silence
-
-SILENT = """
-import sys, numpy as np
-from engine.llm.model_factory import open_remote
-from engine.records import ActionRequest
-from engine.settings import Settings
-assert "litellm" not in sys.modules
-for turn in range(2):
-    model = open_remote("openai/test", Settings(logits="verbalized"), None, {"OPENAI_API_BASE": sys.argv[1]})
-    model.propose(ActionRequest("", "", "", "x", ("a", "b", "c"), 2), np.random.default_rng(turn))
-    model.close()
-try:
-    model = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1] + "/404"})
-    model.complete(Question("history", [{"role": "user", "content": "x"}]))
-except Exception:
-    pass
-"""
-
-
-def test_nothing_is_printed(server: Server):
-    server.script = [fake.good, fake.good, fake.status(404)]
-    done = subprocess.run(
-        [sys.executable, "-c", SILENT, server.base], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -20,6 +20,7 @@ from engine.llm.calls.gateway import Gateway
 from engine.llm.model import Question
 from engine.records import ActionRequest
 from engine.settings import Settings
+from tests.llm import server as fake
 
 pytestmark = pytest.mark.model
 
@@ -216,6 +217,8 @@ sys.addaudithook(watch)
 import pathlib
 import numpy as np
 from engine.llm import open_model
+from engine.errors import ModelError
+from engine.llm.model import Question
 from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest
 from engine.settings import Settings
@@ -228,14 +231,21 @@ assert not [t for t in threading.enumerate() if t.name == "litellm"]
 local._gateway.prepare()
 local.propose(other, np.random.default_rng(1))
 local.close()
-remote = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1]})
-assert remote.propose(request, np.random.default_rng(1)).candidates
-remote.close()
+for settings in (Settings(), Settings(logits="verbalized")):
+    remote = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": sys.argv[1]})
+    assert remote.propose(request, np.random.default_rng(1)).candidates
+    remote.close()
+remote = open_remote("openai/test", Settings(), None, {"OPENAI_API_BASE": sys.argv[1] + "/404"})
+try:
+    remote.complete(Question("history", [{"role": "user", "content": "x"}]))
+except ModelError:
+    print("refused")
 print(reached)
 """
 
 
 def test_nobody_but_the_server_is_called_and_nothing_is_printed(server, prefixes: Path):
+    server.default = lambda handler, body: (fake.status(404) if "/404" in handler.path else fake.good)(handler, body)
     done = subprocess.run(
         [sys.executable, "-c", ALONE, server.base, str(prefixes)],
         capture_output=True,
@@ -243,4 +253,4 @@ def test_nobody_but_the_server_is_called_and_nothing_is_printed(server, prefixes
         timeout=240,
         check=False,
     )
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n[]\n", "")

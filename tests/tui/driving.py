@@ -21,6 +21,8 @@ PATIENCE_S = 60.0
 """Seconds after which a test stops waiting."""
 STILL_S = 5.0
 """Seconds after which a screen that never stands still, because a session plays without delay, is taken as it is."""
+FRAME_S = 0.02
+"""Seconds in which Textual draws what there is to be drawn, 60 times a second."""
 CHAIN = 10
 """Messages, each sent by the one before, that a key leads to at most."""
 
@@ -30,7 +32,7 @@ async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long; the screen shows:\n" + screen_text(pilot.app)
-        await pilot.pause(0.01)
+        await asyncio.sleep(0.01)
     await still(pilot)
 
 
@@ -70,6 +72,14 @@ async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
         await asyncio.sleep(0)
 
 
+async def no_idle(*_: object) -> None:
+    """Give way once. Textual waits in its place until the process has computed nothing for 20 ms, for up to a second.
+
+    `tests/conftest.py` puts it there: `press` and `until` wait for what was sent, and not for a processor that rests.
+    """
+    await asyncio.sleep(0)
+
+
 async def settled(pilot: Pilot, seconds: float = STILL_S) -> str:
     """Wait until the screen stands still, and return its text."""
     await still(pilot, seconds)
@@ -79,11 +89,11 @@ async def settled(pilot: Pilot, seconds: float = STILL_S) -> str:
 async def still(pilot: Pilot, seconds: float = STILL_S) -> None:
     """Wait until the screen stands still: nothing is to be drawn, or its text stays the same."""
     end = time.monotonic() + seconds
-    await pilot.pause(0.04)
+    await pilot.pause(FRAME_S)
     text = ""
     while time.monotonic() < end:
         frames = _unseen_frames
-        await pilot.pause(0.04)
+        await pilot.pause(FRAME_S)
         if Compositor.render_update is draw_nothing and _unseen_frames == frames:
             return
         before, text = text, screen_text(pilot.app)

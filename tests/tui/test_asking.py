@@ -217,8 +217,7 @@ def test_a_breakpoint_pauses_a_fast_forward_and_the_banner_says_why(tmp_path):
             assert "until a breakpoint stops it" in text
             assert "10 steps, then wait for me" in text
             await pilot.press("down", "down", "enter")
-            await until(pilot, asked(screen, 0))
-            assert screen.view.episode == 2
+            await until(pilot, lambda: screen.view.episode == 2 and asked(screen, 0)())
             assert "Breakpoint episode=2: episode 2 begins." in screen_text(app)
             # An earlier step is shown without what the session waits for now.
             await pilot.press("left")

@@ -113,9 +113,10 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
         source = RecordedRace(race, delay=0.0, paused=True)
         app = RaceApp(RaceScreen(source, race, saves, delay=0.0, paused=True))
         async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: source._moments)
-            for _ in range(3):
+            await until(pilot, lambda: source.progress[1] > 3)
+            for step in (2, 3, 4):
                 await pilot.press(".")
+                await until(pilot, lambda step=step: source.progress[0] == step)
             await until(pilot, lambda: [racer.view.step for racer in app.screen.view.racers] == [2, 2, 2])
             await pilot.press("left")
             await until(pilot, lambda: [racer.view.step for racer in app.screen.view.racers] == [1, 1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -126,7 +127,8 @@ class OnSite(Session):
         form = SignIn(f"{self.where.url}/login", {"Name": "ana", "Password": PASSWORD}, "In")
         job = Assignment("t-1", "test", "Find 'Ana'", (f"{self.where.url}/",), {"shop": self.where.url},
                          sign_in=(form,))  # fmt: skip
-        return Links(job, self.executable, scope="web/shop", limits=self.limits)
+        self.where.environment = Links(job, self.executable, scope="web/shop", limits=self.limits)
+        return self.where.environment
 
 
 @pytest.fixture
@@ -205,10 +207,12 @@ def test_a_site_that_does_not_answer_in_time_is_told_and_the_episode_goes_on(pla
         if isinstance(event, Stepped):
             if event.step == 0:
                 site.hold = threading.Event()
+                driver = site.environment._driver
+                driver.limits = dataclasses.replace(driver.limits, load=0.5, settle=0.2, snapshot=0.5)
             elif "still loading" in event.observation.text:
                 site.hold.set()
 
-    events, ended = play(listen, episodes=1)
+    events, ended = play(listen, episodes=1, limits=dataclasses.replace(OnSite.limits, action=2.0))
     assert len(ended) == 1
     assert any("still loading" in e.observation.text for e in events if isinstance(e, Stepped))
 
