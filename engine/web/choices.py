@@ -190,6 +190,6 @@ def _of(
                 for c in options
                 if c.name and not c.state("selected")
             ]
-        texts = [SECRET_VALUE.format(i + 1) for i in range(len(values))] if node.secret else values
+        texts = tuple(SECRET_VALUE.format(i + 1) for i in range(len(values))) if node.secret else tuple(values)
         return [Call("click", target).text, *(Call("fill", target, (text,)).text for text in texts)]
     return [Call("click", target).text] if node.role in CLICKED else []
