@@ -108,7 +108,7 @@ def test_everything_on_the_screen_is_as_a_replay_has_it_at_that_step():
             await until(pilot, lambda: screen.view.activity == "paused")
             for place in PLACES:
                 screen.player.go_to_step(*place)
-                await until(pilot, lambda place=place: screen.choice is not None
+                await until(pilot, lambda place=place: screen.choice is not None and screen.view.activity == "paused"
                             and (screen.choice.episode, screen.choice.decision.step) == place)  # fmt: skip
                 shown["replay"][place] = told(screen)
 
