@@ -78,24 +78,21 @@ class Explorer:
 
     def detours(self) -> list[Detour]:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
-        queue: list[tuple[float, Key, _Visit, Detour]] = []
-
-        def look(visit: _Visit, steps: float) -> None:
-            detour = self._detour(visit, steps)
-            if detour is not None:  # goals differ, so two visits are never compared
-                heapq.heappush(queue, (-detour.rate, detour.goal, visit, detour))
-
+        queue: list[tuple[float, bool, Key, _Visit, Detour | None]] = []
+        """By the highest rate possible: what is not worked out yet before what is, the places and goals all differ."""
         for promised in self._offers.promises:
             visit = self._visit(promised)
             if visit is not None:
-                look(visit, self._route.left)
+                heapq.heappush(queue, (-visit.bound, False, (promised.place, ""), visit, None))
         taken, slack, least = list[Detour](), self._route.left, 0.0
         while queue and slack >= 1.0:
-            *_, visit, detour = heapq.heappop(queue)
-            if detour.rate < least:
+            rate, _, _, visit, detour = heapq.heappop(queue)
+            if -rate < least:
                 break  # much poorer than the best: the steps are kept, and all is looked at again farther on
-            if detour.cost > slack:
-                look(visit, slack)  # less may be tried there
+            if detour is None or detour.cost > slack:  # less may be tried there than with more steps
+                detour = self._detour(visit, slack)
+                if detour is not None:
+                    heapq.heappush(queue, (-detour.rate, True, detour.goal, visit, detour))
                 continue
             taken.append(detour)
             slack -= detour.cost

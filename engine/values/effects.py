@@ -102,6 +102,7 @@ class Effects:
         self._usual: dict[Key, dict[tuple[str, bool | None], _Usual]] = {}
         self._leading: dict[Key, _Leading | None] = {}
         self._gains: dict[Key, float] = {}
+        self._endings: dict[Key, float] = {}
 
     def __contains__(self, key: Key) -> bool:
         return key in self._occasions
@@ -130,6 +131,7 @@ class Effects:
         self._usual.pop(key, None)
         self._leading.pop(key, None)
         self._gains.pop(key, None)
+        self._endings.pop(key, None)
         return occasion
 
     def outcome(self, key: Key, context: Tokens, hazard: float) -> ExpectedOutcome | None:
@@ -206,8 +208,10 @@ class Effects:
 
     def ending(self, key: Key) -> float:
         """Return how often the episode ended with an action, deaths apart, as a share of its latest occasions."""
-        known = self._occasions.get(key, ())
-        return sum(o.ended for o in known) / len(known) if known else 0.0
+        if key not in self._endings:
+            known = self._occasions.get(key, ())
+            self._endings[key] = sum(o.ended for o in known) / len(known) if known else 0.0
+        return self._endings[key]
 
     def similarity(self, key: Key, context: Tokens) -> float:
         """Return how similar to a context the most similar one is that the action was taken in, 0 to 1."""

@@ -71,6 +71,7 @@ class Hazards:
         """By place, the name it went by, and whether steps were moves."""
         self._aliases: dict[str, _Alias] = {}
         self._known_lights: dict[str, Tokens] | None = None
+        self._light = EMPTY
 
     def add(self, now: Situation, *, moving: bool, died: bool) -> None:
         """Count a step.
@@ -107,13 +108,14 @@ class Hazards:
     @property
     def light(self) -> Tokens:
         """All that lifts the danger of a deadly alias, however seldom a place goes by it to those who have it."""
-        return EMPTY.union(*self._lights.values())
+        return self._light if self._lights else EMPTY
 
     @property
     def _lights(self) -> dict[str, Tokens]:
         """By alias, what lifts its danger: nothing if it is not deadly, or if no light is known."""
         if self._known_lights is None:
             self._known_lights = {name: self._lifting(alias) for name, alias in self._aliases.items()}
+            self._light = EMPTY.union(*self._known_lights.values())
         return self._known_lights
 
     def _lifting(self, alias: _Alias) -> Tokens:

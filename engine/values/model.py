@@ -255,8 +255,14 @@ class WorldModel:
             curiosity: Factor on what discoveries are worth.
             liked: By action, a factor from a model's opinion; 1 if absent.
         """
-        action = key[1]
-        promise = self.yields.rate(self.kind(action)) * curiosity * liked.get(action, 1.0) / self.staleness(action)
+        return self.undiscovered(key, self.promise(key[1], curiosity) * liked.get(key[1], 1.0))
+
+    def promise(self, action: str, curiosity: float) -> float:
+        """Return what an action promises to discover, in points, at a place where it was never taken."""
+        return self.yields.rate(self.kind(action)) * curiosity / self.staleness(action)
+
+    def undiscovered(self, key: Key, promise: float) -> float:
+        """Return what is left of an action's promise after the times that it was taken at a place."""
         if key not in self.effects:
             return promise
         promise *= 1.0 - self.effects.ending(key)  # nothing is discovered after the end
@@ -264,7 +270,7 @@ class WorldModel:
         survived = self.tried.get(key, 0) - self.fatal.get(key, 0)
         if survived == 0:
             return promise
-        return promise * self._n.again / (survived**2 if action in self.moves else survived)
+        return promise * self._n.again / (survived**2 if key[1] in self.moves else survived)
 
     def darkening(self, have: Tokens, action: str) -> float:
         """Return the probability of dying of what an action does to the light in hand."""

@@ -7,7 +7,6 @@ the danger of it. Which lights are worth fetching is decided here, too.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -87,6 +86,8 @@ class Offers:
         self._curiosity = paths.task.curiosity
         self._light_worth = self._curiosity * model.yields.rate(MOVE)
         """Points that fetching a light is worth: as many as a move never taken."""
+        self._untried: dict[str, float] = {}
+        """By action, what it promises where it was never taken."""
         self._fetchable = self._find_fetchable()
         self.promises = self._place_promises()
 
@@ -106,15 +107,22 @@ class Offers:
     def _most_promising(self, name: str) -> _Promising:
         """Return the most promising actions of a place that were not tried yet in this episode."""
         m, progress, liked = self._m, self._paths.task.progress, self._paths.task.liking.get(name, {})
-        rated = list[tuple[float, str]]()
+        rated, least, untried = list[tuple[float, str]](), self._n.spare, self._untried
         for action in m.places[name].preconditions:
+            if action not in untried:
+                untried[action] = m.promise(action, self._curiosity)
+            promise = untried[action] * liked.get(action, 1.0)
+            if promise < least:
+                continue  # it promises no more where it was taken already
             key = (name, action)
-            is_new = key not in progress.tried and key not in progress.failed
-            if is_new and (m.tried.get(key, 0) < self._n.patience or action in m.moves):
-                promise = m.novelty(key, self._curiosity, liked)
-                if promise >= self._n.spare:
-                    rated.append((promise, action))
-        return tuple(heapq.nsmallest(2 * self._n.breadth, rated, key=lambda one: (-one[0], one[1])))
+            if key in progress.tried or key in progress.failed:
+                continue
+            if m.tried.get(key, 0) < self._n.patience or action in m.moves:
+                promise = m.undiscovered(key, promise)
+                if promise >= least:
+                    rated.append((-promise, action))
+        rated.sort()
+        return tuple((-promise, action) for promise, action in rated[: 2 * self._n.breadth])
 
     def _find_fetchable(self) -> dict[str, list[tuple[str, str]]]:
         """Return by place the actions that bring in hand what lifts a danger, each with that."""
@@ -161,7 +169,7 @@ class Offers:
             sought: Whether it is done for what it is known to bring about, and not for what it may show.
         """
         m, key = self._m, (at.place, action)
-        opened = self._paths.possible(at, action) or self._paths.enable(at, action, self._n.levels)
+        opened = self._paths.enable(at, action, self._n.levels, to_try=True)
         if opened is None:
             return None
         actions, then = (*opened.actions, action), opened.at.context

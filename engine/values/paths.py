@@ -188,36 +188,36 @@ class Paths:
 
     # ----------------------------------------------------------------------------------------- actions
 
-    def possible(self, at: Situation, action: str) -> Enabled | None:
-        """Return that an action can be tried as things are, whether or not a move leads on; None if it cannot."""
-        place = self._m.places[at.place].preconditions
-        if at == self.here:
-            chance = float(action in self.task.valid)
-        else:
-            chance = 0.0 if place.missing(action, at.context) else place.chance(action, at.context)
-        return Enabled((), at, chance) if chance else None
-
-    def enable(self, at: Situation, action: str, depth: int) -> Enabled | None:
+    def enable(self, at: Situation, action: str, depth: int, *, to_try: bool = False) -> Enabled | None:
         """Return how `action` becomes possible in a situation, and leads on if it is a move; None if it does not.
 
         Only known actions at the same place are considered: nothing is fetched from elsewhere.
 
         Args:
             depth: Levels of actions that may come first: 0 for none, 1 for one action, 2 for one that needs another.
+            to_try: Whether a move that is possible will do, wherever it leads.
         """
-        m, place, key = self._m, self._m.places[at.place], (at.place, action)
-        possible, needed = self.possible(at, action), m.effects.lacks(key, at.context)
-        if possible is not None and not needed:
-            sure = possible.sure * m.effects.leads(key, at.context)
-            return possible._replace(sure=sure) if sure else None
-        if possible is None:
-            needed |= place.preconditions.missing(action, at.context)
-        if depth <= 0 or not needed:
-            return None
         # The same is asked thousands of times between two changes at a place.
         valid = self.task.valid if at.place == self.here.place else None
-        version, asked = (place.version, len(m.moves)), (valid, action, depth, at)
-        return self._memo.find(at.place, version, asked, lambda: self._helped(at, action, depth, needed))
+        version, asked = (self._m.places[at.place].version, len(self._m.moves)), (valid, action, depth, to_try, at)
+        return self._memo.find(at.place, version, asked, lambda: self._enabled(at, action, depth, to_try))
+
+    def _enabled(self, at: Situation, action: str, depth: int, to_try: bool) -> Enabled | None:
+        m, key, preconditions = self._m, (at.place, action), self._m.places[at.place].preconditions
+        missing = preconditions.missing(action, at.context)
+        if at == self.here:
+            chance = float(action in self.task.valid)
+        else:
+            chance = 0.0 if missing else preconditions.chance(action, at.context)
+        if chance and to_try:
+            return Enabled((), at, chance)
+        needed = m.effects.lacks(key, at.context)
+        if chance and not needed:
+            sure = chance * m.effects.leads(key, at.context)
+            return Enabled((), at, sure) if sure else None
+        if not chance:
+            needed |= missing
+        return self._helped(at, action, depth, needed) if depth > 0 and needed else None
 
     def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
         """Return how an action becomes possible by actions that make what it needs; None if it does not."""
