@@ -169,7 +169,8 @@ class Panes(Container):
             for pane, share, rows, own in zip(panes, shares, full, fixed, strict=True)
         ]
         spare = [rows - need for rows, need in zip(self._rows, needed, strict=False)]
-        if self._shares != shares or min(spare) < 0 < max(spare):
+        given = [rows < min(share, need) for rows, share, need in zip(self._rows, shares, needed, strict=False)]
+        if self._shares != shares or any(given) or min(spare) < 0 < max(spare):
             self._shares, self._rows = shares, shared_rows(shares, needed)
         for pane, rows in zip(panes, self._rows, strict=True):
             now = pane.styles.height

@@ -61,6 +61,9 @@ def test_no_pane_scrolls_beside_one_with_empty_rows(size, front):
                 panes = [pane for pane in screen.query("#others Pane").results(Pane) if pane.display]
                 empty = {pane.id: pane.scrollable_content_region.height - pane.virtual_size.height for pane in panes}
                 assert not min(empty.values()) < 0 < max(empty.values()), (step, empty)
+                candidates, why = screen.query_one("#candidates"), screen.query_one("#why")
+                for pane, share in ((candidates, 10 if size == NORMAL else 14), (why, 5 if size == NORMAL else 6)):
+                    assert pane.scrollable_content_region.height >= min(share, pane.virtual_size.height), (step, empty)
                 assert sum(pane.outer_size.height for pane in panes) == screen.query_one("#others").size.height - (
                     1 if size != VAST else 0
                 )
