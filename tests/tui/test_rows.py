@@ -10,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.records import Decided
+from jitrl_tui.app import JitrlApp
 from jitrl_tui.panes.curve import CurvePane
+from jitrl_tui.screens.home import HomeScreen
+from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.widgets.layout import shared_rows
 from jitrl_tui.widgets.pane import Pane
 from tests.tui import driving, stream
 from tests.tui.driving import replay_app, until, watch
+from tests.tui.screen_text import screen_text
 
 NORMAL, LARGE, VAST = (100, 30), (140, 45), (200, 60)
 
@@ -106,5 +110,22 @@ def test_a_command_leads_to_a_single_drawing():
                 await driving.still(pilot)
                 if number > 1:  # a pane that is shown for the first time has no lines before that
                     assert driving._unseen_frames - before == 1, (number, key)
+
+    drive(go())
+
+
+def test_what_a_command_asks_for_after_the_drawing_finds_the_new_layout(tmp_path):
+    """The list of games is as narrow as the form beside it leaves it, also where the section before had none."""
+
+    async def go():
+        app = JitrlApp(lambda: HomeScreen(StoredHome(tmp_path, lambda saved: None)))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "The Pantry" in screen_text(app))
+            before = screen_text(app).splitlines()
+            await pilot.press("4", "2")
+            await until(pilot, lambda: "The Pantry" in screen_text(app))
+            row = next(line for line in screen_text(app).splitlines() if "The Pantry" in line)
+            assert "shipped" in row  # it is not wrapped
+            assert row in before
 
     drive(go())
