@@ -17,7 +17,7 @@ from jitrl_tui.panes.tabs import TabLine, stage_title
 from jitrl_tui.panes.transcript import Transcript
 from jitrl_tui.runs.places import RememberedMap
 from jitrl_tui.runs.view import Choice, RunView
-from jitrl_tui.widgets.layout import Layout, layout_for
+from jitrl_tui.widgets.layout import Layout, layout_for, shared_rows
 from jitrl_tui.widgets.lines import ACCENT
 from jitrl_tui.widgets.pane import How, Pane, PaneKind
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LEAST_ROWS = 5
-"""Rows that a pane keeps of its share, the frame included, however little it shows."""
+"""Rows that a pane with an equal share keeps, the frame included, however little it shows."""
 
 
 class Panes(Container):
@@ -45,10 +45,12 @@ class Panes(Container):
         self._stage = next(kind.name for kind in self._stages if not kind.web)
         self._front = next(kind.name for kind in kinds if kind.place != "stage")
         self._zoomed: str | None = None
-        self._needed: dict[str, int] = {}
+        self._shares: list[int] = []
+        self._rows: list[int] = []
+        """Rows of the visible panes beside the stage: if none gives any away, and as they are shared now."""
         self._layout = Layout("", (), ())
         self._shared: tuple[Layout, str | None] | None = None
-        """The layout and the zoom by which rows are shared."""
+        """The layout and the zoom for which the rows were reset."""
         self._front_before = self._front
         self._web = False
         self._wanted = "auto"
@@ -143,36 +145,41 @@ class Panes(Container):
             most = max(0, (rows or 0) - pane.gutter.height)
             how = How(back=back, alone=alone, whole=self._zoomed == name, most=most, pages=pages, remembered=known)
             pane.update(present if isinstance(pane, Transcript) else view, choice, how)
-        self._give_away()
+        self.share_rows()
 
-    def _give_away(self) -> None:
-        """Give rows that panes with equal shares do not fill to the last of them. What a pane once had, it keeps.
-        A pane with only a sentence gives its own away, too. One with a number of rows gives away those that it
-        leaves empty while others have too few.
+    def share_rows(self) -> None:
+        """Give rows that panes beside the stage leave empty to those that have too few, so that none scrolls beside
+        an empty one. Rows stay where they are until one has too few: borders that move at each step are restless.
         """
-        for pane in self._panes.values():
-            pane.set_class(pane.bare, "-bare")
-        if self._zoomed:
+        layout, total = self._layout, self.query_one("#others").size.height - bool(self._layout.tabs)
+        if self._zoomed or not layout.shown or total <= 0:
             return
-        for name in [name for name in self._layout.shown if self._layout.rows(self._kinds[name]) is None][:-1]:
-            pane = self._panes[name]
-            needed = max(self._needed.get(name, 0), pane.virtual_size.height + 2, LEAST_ROWS)
-            if needed != self._needed.get(name) or pane.styles.max_height is None:
-                self._needed[name] = needed
-                pane.styles.max_height = needed
-        short = any(
-            pane.display and pane.virtual_size.height > pane.scrollable_content_region.height > 0
-            for name, pane in self._panes.items()
-            if name in self._layout.shown + self._layout.tabs and self._layout.rows(self._kinds[name]) is None
-        )
-        for name in self._layout.shown:
-            pane, most = self._panes[name], self._layout.rows(self._kinds[name])
-            if most is None or pane.fills:
-                continue
-            needed, now = min(most, pane.virtual_size.height + pane.gutter.height), pane.styles.height
-            given = most if now is None or now.cells is None else now.cells
-            if needed > given or (short and needed < given):
-                pane.styles.height = needed
+        names = [*layout.shown, *([self._front] if layout.tabs else ())]
+        panes = [self._panes[name] for name in names]
+        full = [max(1, pane.virtual_size.height) + pane.gutter.height for pane in panes]
+        fixed = [
+            rows if pane.bare else layout.rows(self._kinds[name])
+            for name, pane, rows in zip(names, panes, full, strict=True)
+        ]
+        rest, equal = max(0, total - sum(filter(None, fixed))), fixed.count(None)
+        parts = iter([(rest + at) // equal for at in range(equal)])
+        shares = [next(parts) if rows is None else rows for rows in fixed]
+        needed = [
+            share if not pane.bare and (pane.fills or not pane.virtual_size) else max(rows, LEAST_ROWS * (own is None))
+            for pane, share, rows, own in zip(panes, shares, full, fixed, strict=True)
+        ]
+        spare = [rows - need for rows, need in zip(self._rows, needed, strict=False)]
+        given = [rows < min(share, need) for rows, share, need in zip(self._rows, shares, needed, strict=False)]
+        if self._shares != shares or any(given) or min(spare) < 0 < max(spare):
+            self._shares, self._rows = shares, shared_rows(shares, needed)
+        for pane, rows in zip(panes, self._rows, strict=True):
+            now = pane.styles.height
+            if now is None or now.cells != rows:  # a style that is set costs a layout, also if it stays the same
+                pane.styles.height = rows
+
+    def on_resize(self) -> None:
+        """Share the rows that there are now."""
+        self.share_rows()
 
     def fit_to(self, window: Size) -> str:
         """Hide and show panes by the window's size, the tab in front, and the zoom; return the layout's name."""
@@ -189,7 +196,6 @@ class Panes(Container):
         anew = self._shared != (layout, self._zoomed)  # a style that is set costs a layout, also if it stays the same
         self._shared = layout, self._zoomed
         for name in (*layout.shown, *layout.tabs) if anew else ():
-            self._panes[name].styles.max_height = None
             self._panes[name].styles.height = None if self._zoomed else layout.rows(self._kinds[name])
         self.query_one("#others").display = self._zoomed not in [kind.name for kind in self._stages]
         sharing = [kind for kind in self._stages if kind in present]
@@ -243,6 +249,7 @@ class Panes(Container):
         self._panes[name].display = True
         self._focus(name)
         self.fit_to(window)
+        self.call_after_refresh(self.share_rows)  # a pane that is shown for the first time has its lines only then
 
     def front(self, name: str) -> None:
         """Bring a pane to the front where it is one of several tabs. The focus stays."""

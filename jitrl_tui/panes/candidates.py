@@ -52,7 +52,7 @@ class CandidatesPane(LinePane):
             return [Content.styled("No decision yet.", MUTED)]
         decision = self.choice.decision
         lines = [_headline(self.choice, width)]
-        room = max(height, self._most) - 1 - (4 if self.with_why else 0)
+        room = (self._most or height) - 1 - (4 if self.with_why else 0)
         names, chains = _names(decision, width), _chains(decision, width)
         used = sum(map(len, (*names, *chains)))
         bars = 2 if used + 2 * len(names) <= room else 1

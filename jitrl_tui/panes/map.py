@@ -23,6 +23,8 @@ LEGEND = f"[here]   mean of the points that followed, × steps remembered; pale:
 class MapPane(LinePane):
     """The map around the present place. Below a name: the points that followed on average, and the remembered steps."""
 
+    fills = False
+
     def __init__(self, id: str) -> None:
         super().__init__(id)
         self._marks: tuple[Mark, ...] = ()

@@ -47,6 +47,7 @@ class MemoryPane(LinePane):
     action, episode and step, who acted, and the state.
     """
 
+    fills = False
     BINDINGS: ClassVar = [
         Binding("down,j", "move(1)", show=False),
         Binding("up,k", "move(-1)", show=False),

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.binding import Binding
 from textual.cache import LRUCache
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -123,7 +123,7 @@ class Transcript(Pane):
         if len(self._paragraphs) > PARAGRAPHS + PARAGRAPHS // 4:
             self._drop(len(self._paragraphs) - PARAGRAPHS)
             first = 0
-        self.virtual_size = Size(self._wrapped_at, len(self._lines))
+        self.set_extent(self._wrapped_at, len(self._lines))
         if self._follow:
             self._unread = 0
             self._go_end()
@@ -147,7 +147,7 @@ class Transcript(Pane):
         self._cache.clear()
         for paragraph in self._paragraphs:
             self._add_lines(paragraph)
-        self.virtual_size = Size(self._wrapped_at, len(self._lines))
+        self.set_extent(self._wrapped_at, len(self._lines))
         self.refresh()
 
     def _add_lines(self, paragraph: Paragraph) -> None:
@@ -246,12 +246,6 @@ class Transcript(Pane):
     def _go_end(self) -> None:
         self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
         self._follow = True
-        self.call_after_refresh(self._sync_bar)
-
-    def _sync_bar(self) -> None:
-        # A scroll bar that appears only now does not know the present position.
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = self.scroll_y
 
     def _tell_unread(self) -> None:
         note = f" {self._unread} new lines below, End to follow " if self._unread and not self._follow else ""

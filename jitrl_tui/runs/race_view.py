@@ -125,7 +125,7 @@ def racer_facts(racer: RacerView) -> list[str]:
         f"score {points(view.seen.score) if view.seen is not None else 0}{limit}",
         average,
         *best,
-        f"{amount(view.tokens)} tokens",
+        *([f"{amount(view.tokens)} tokens"] if view.counted else []),
         *cost,
     ]
 

@@ -253,6 +253,11 @@ class RunView:
         return "" if number in (None, self.episode) else f" (no. {number} in memory)"
 
     @property
+    def counted(self) -> bool:
+        """Whether a language model is asked, so that tokens and cost are counted."""
+        return bool((self.started is not None and self.started.reading) or self.tokens or self.cost_usd)
+
+    @property
     def max_score(self) -> float | None:
         """Highest reachable score, None if unknown."""
         if self.seen is not None and self.seen.max_score is not None:

@@ -43,6 +43,14 @@ class CommandScreen(Screen[Result]):
         self.key_table = self.keys_of_screen()
         self._bindings = keymap.bound(self._bindings, self.key_table, self.screen_name)
 
+    async def _invoke_and_clear_callbacks(self) -> None:
+        """Call what was to be called after a drawing.
+
+        Textual does so in the middle of a batch, too. Then what a command asks for after the layout finds the old one.
+        """
+        if not self.app._batch_count:
+            await super()._invoke_and_clear_callbacks()
+
     def keys_of_screen(self) -> tuple[Key, ...]:
         """Return its keys, as the user has chosen them."""
         return keymap.of(self.screen_name)

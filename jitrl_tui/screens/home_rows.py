@@ -78,14 +78,15 @@ def played(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
 
 
 def game_line(game: GameRow, width: int, sessions: Sequence[SessionRow] = ()) -> Content:
-    """Return the row of a game: its points, and what was played of it, the session played last first."""
+    """Return the row of a game: its points, and scores and best of the session with the highest score."""
     note = f"{points(game.max_score)} points" if game.max_score else ""
     mark = "shipped" if game.shipped else "yours"
     played = ""
     if width >= _WITH_CURVE // 2:
-        best = max((row.facts.best for row in sessions if row.facts.best is not None), default=None)
-        bars = sparkline(sessions[0].facts.scores, CURVE) if sessions else ""
-        played = f"{bars:>{CURVE}}  {'best ' + points(best) if best is not None else '':<9}"
+        scored = [row.facts for row in sessions if row.facts.best is not None]
+        best = max(scored, key=lambda facts: facts.best or 0.0, default=None)
+        bars = sparkline(best.scores, CURVE) if best is not None else ""
+        played = f"{bars:>{CURVE}}  {'best ' + points(best.best or 0.0) if best is not None else '':<9}"
     room = max(8, width - 24 - len(played))
     return Content.assemble((fit(game.title or game.name, room), STRONG), (f"{note:>12}", ""), f"  {mark:<8}", played)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.records import SessionStarted
 from engine.session.levers import levers
 from engine.settings import known
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
@@ -39,10 +40,15 @@ class Levers(Service):
         self._at = 0
         self._used = False
         self._asked: dict[str, float] = {}
+        self._found: tuple[str, ...] = ()
+        self._names_for: SessionStarted | None = None
 
     def _names(self) -> tuple[str, ...]:
         started = self._run.view.started
-        return levers(known(started.settings)) if started and started.agent == "jitrl" else ()
+        if started is not self._names_for:  # the footer asks at each drawing
+            self._names_for = started
+            self._found = levers(known(started.settings)) if started and started.agent == "jitrl" else ()
+        return self._found
 
     def symbol(self) -> str:
         """Return the symbol of the setting that the keys change, "" if there is none."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -19,6 +20,7 @@ from engine.memory.search import Correction
 from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
 from engine.session import whatif
 from jitrl_tui import keymap
+from jitrl_tui.command_table import Key
 from jitrl_tui.runs.view import gained, signed
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.command_screen import CommandScreen
@@ -95,6 +97,8 @@ class MemoryScreen(CommandScreen[int]):
         self._filter = Filter()
         self._found: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
         self._counts: UseCounts | None = None
+        self._longest = 0
+        """Cells of the longest action."""
 
     # ------------------------------------------------------------------------------------ composing
 
@@ -155,6 +159,7 @@ class MemoryScreen(CommandScreen[int]):
         """Read the columns again."""
         scope, at = self._scope, self.entry
         self.table = scope.table(self._gamma, self._zero_rewards) if scope is not None else None
+        self._longest = max(map(cell_len, self.table.actions), default=0) if self.table is not None else 0
         self._list(at)
 
     def _list(self, at: int | None = None) -> None:
@@ -202,6 +207,13 @@ class MemoryScreen(CommandScreen[int]):
         self._draw_state()
         self.list.refresh()
 
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something now."""
+        useless = set() if self.edits else {"keep"}
+        if not self.changes.undoable:
+            useless.add("undo")
+        return [key for key in self.key_table if key.action not in useless]
+
     def _draw_state(self) -> None:
         entry, width = self.entry, max(10, self.size.width - 2)
         text = self._state(entry) if entry is not None else ""
@@ -225,8 +237,8 @@ class MemoryScreen(CommandScreen[int]):
 
     def _widths(self, width: int) -> tuple[int, int]:
         """Return the columns of an action and of the text of its state, 0 if there is no room for it."""
-        rest = width - 41 - (11 if width >= _WITH_COUNTS else 0)
-        action = max(8, min(_ACTION, rest))
+        rest = width - 41 - (11 if width >= _WITH_COUNTS and self._counts is not None else 0)
+        action = max(8, min(_ACTION, self._longest, rest))
         return action, rest - action - 2 if rest - action >= _LEAST_STATE else 0
 
     def _row(self, at: int, width: int) -> Content:

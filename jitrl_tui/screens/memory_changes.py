@@ -162,6 +162,11 @@ class MemoryChanges:
 
         self._ask_for_other("merge", "Take what another memory knows and this one does not.", given)
 
+    @property
+    def undoable(self) -> bool:
+        """Whether a change that is not kept, or a merge, can be undone."""
+        return self.edits.last is not None or bool(self._merged)
+
     def undo_merge(self) -> bool:
         """Forget the episodes that were merged last; return whether there are any."""
         taken, memory = self._merged, self._memory

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from engine.session.race import RacerEvent, SavedRace
 from jitrl_tui import keymap
+from jitrl_tui.command_table import Key
 from jitrl_tui.runs.bench_view import ArmCurve
 from jitrl_tui.runs.plot import running_average
 from jitrl_tui.runs.race_source import LiveRace, RecordedRace
@@ -74,9 +75,7 @@ class RaceScreen(RunningScreen):
         self._delay, self._paused = delay, paused
         self._told = ""
         self.feed = Feed(self, self.take_in)
-        self.ending = Ending(
-            source, self, self._draw_lines, lambda: any(racer.state == "running" for racer in self.view.racers)
-        )
+        self.ending = Ending(source, self, self._draw_lines, self._goes_on)
 
     def compose(self) -> ComposeResult:
         """Make all widgets once."""
@@ -154,17 +153,26 @@ class RaceScreen(RunningScreen):
         if len(parted) > _PARTED:
             parted[_PARTED - 1 :] = [fit(" ".join(parted[_PARTED - 1 :]), max(1, width - 2))]
         self.query_one("#parted", Static).update(Content.assemble((mark, ACCENT), "\n  ".join(parted)))
-        keys = keymap.footer(self.keys_now())
-        if self._paused:
-            keys[0] = (keys[0][0], "go on", *keys[0][2:])
-        self.query_one(KeyBar).show(keys)
+        labels = {"toggle_pause": "go on"} if self._paused else {}
+        self.query_one(KeyBar).show(keymap.footer(self.keys_now(), labels=labels))
+
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something now."""
+        useless = {"step_back"} if self.source.live else set()
+        if not self._goes_on():
+            useless |= {"toggle_pause", "step_once", "faster", "slower"}
+        return [key for key in self.key_table if key.action not in useless]
+
+    def _goes_on(self) -> bool:
+        """Return whether a racer has steps before it."""
+        return any(racer.state == "running" for racer in self.view.racers)
 
     def _state(self) -> Content:
         states = [racer.state for racer in self.view.racers]
         failed = f"✗ {states.count('failed')} failed  " if "failed" in states else ""
         if self.ending.told:
             return Content.styled(self.ending.told, HUMAN)
-        if "running" not in states:
+        if not self._goes_on():
             text, style = "■ over", STRONG
         elif self._paused:
             text, style = "‖ paused", HUMAN

@@ -43,6 +43,26 @@ class Layout:
         return lines + (0 if kind.name in self.tabs else _FRAME) if lines else None
 
 
+def shared_rows(shares: Sequence[int], needed: Sequence[int]) -> list[int]:
+    """Return the rows of panes. Rows that some leave empty go to those that need more than their share.
+
+    The smallest lack is filled first. The rows come from where the most are empty.
+
+    Args:
+        shares: Rows of each pane if none gives any away.
+        needed: Rows that each pane can fill.
+    """
+    rows = list(shares)
+    for taker in sorted(range(len(rows)), key=lambda at: needed[at] - shares[at]):
+        while rows[taker] < needed[taker]:
+            giver = max(range(len(rows)), key=lambda at: rows[at] - needed[at])
+            if rows[giver] <= needed[giver]:
+                return rows
+            rows[giver] -= 1
+            rows[taker] += 1
+    return rows
+
+
 def layout_for(width: int, height: int, kinds: Sequence[PaneKind], wanted: str = "auto") -> Layout:
     """Return the arrangement of panes for a window of this size.
 

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from textual.binding import Binding
 from textual.content import Content
 from textual.events import Click
-from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
@@ -119,7 +118,8 @@ class LinePane(Pane):
 
     def rebuild(self) -> None:
         """Build the lines if they are stale and the pane is on screen."""
-        width, height = self.scrollable_content_region.size
+        # The size of the last layout, which a pane that is shown again mostly keeps: then it is drawn only once.
+        width, height = self.outer_size.region.shrink(self.styles.gutter).shrink(self.scrollbar_gutter).size
         if width <= 0 or height <= 0 or not self.display or (not self._stale and self._built == (width, height)):
             return
         self._stale, self._built = False, (width, height)
@@ -132,7 +132,7 @@ class LinePane(Pane):
             self.fail(error)
             return
         self.failure = ""
-        self.virtual_size = Size(width, len(self._strips))
+        self.set_extent(width, len(self._strips))
         self.redraw()
 
     def redraw(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from textual.binding import Binding
 from textual.content import Content
 from textual.events import Event
+from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -71,7 +72,8 @@ class Pane(ScrollView, can_focus=True):
 
     ALLOW_SELECT = True
     fills: ClassVar[bool] = True
-    """Whether it uses all the rows that it has. If not, those that it leaves empty may be given to others."""
+    """Whether it draws for the rows that it has, as a plot does. If not, those that its lines leave empty are given to
+    panes that need them."""
     BINDINGS: ClassVar = [
         Binding("j", "scroll_down", show=False),
         Binding("k", "scroll_up", show=False),
@@ -81,10 +83,31 @@ class Pane(ScrollView, can_focus=True):
         super().__init__(id=id, classes="pane")
         self.failure = ""
         """The error in a sentence, "" if there is none."""
+        self._bar_fits: tuple[Size, Size, bool] | None = None
+
+    def set_extent(self, width: int, height: int) -> None:
+        """Say how many columns and lines there are to scroll over.
+
+        Textual lays out the whole screen when `virtual_size` changes, but only the pane's scroll bar follows from it.
+        """
+        extent = Size(width, height)
+        if extent != self.virtual_size:
+            self.set_reactive(Pane.virtual_size, extent)
+            self._scroll_update(extent)
+
+    def _scroll_update(self, virtual_size: Size) -> None:
+        """Bring the scroll bar up to date. Textual would draw it anew after each layout, also if it stays the same."""
+        fits = (self.virtual_size, self.container_size, self.show_vertical_scrollbar)
+        if fits == self._bar_fits:
+            return
+        super()._scroll_update(virtual_size)
+        if self.show_vertical_scrollbar:  # a bar that appears only now does not know the position
+            self.vertical_scrollbar.position = self.scroll_y
+        self._bar_fits = self.virtual_size, self.container_size, self.show_vertical_scrollbar
 
     @property
     def bare(self) -> bool:
-        """Whether it has only a sentence to show. It gives its rows away then, where others stand above it."""
+        """Whether it has only a sentence to show. It has the rows of the sentence then, and others have the rest."""
         return False
 
     @property

@@ -137,7 +137,6 @@ class StatusBar(Widget):
             model = model.rpartition("/")[2]
         task = view.pages[-1].task if view.pages else ""
         tally, average = view.tally, view.average
-        counted = bool(started.reading or view.tokens or view.cost_usd)  # otherwise there is no language model
         missing = f"{tally.missing} of {tally.asked} answers missing" if tally.missing else ""
         room = max(16, self.size.width // 2 - len(missing) - 3) if missing else max(20, self.size.width // 2)
         parts = [
@@ -150,8 +149,8 @@ class StatusBar(Widget):
             (0, self._mode.lever, HUMAN),
             (0, missing, BAD),
             (0, self._at_random(), BAD),
-            (4, f"{amount(view.tokens)} tokens" if counted else "", MUTED),
-            (3, dollars(view.cost_usd) if counted else "", MUTED),
+            (4, f"{amount(view.tokens)} tokens" if view.counted else "", MUTED),
+            (3, dollars(view.cost_usd) if view.counted else "", MUTED),
             (int(bool(missing)), f"{view.memory_entries:,} remembered", MUTED),
             (3, neighbours_found(tally), MUTED),
             (4, "" if average is None

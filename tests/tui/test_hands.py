@@ -358,7 +358,9 @@ def test_the_memory_screen_filters_sorts_edits_and_undoes(folder):
             await typed(pilot, "hits>2", "enter")
             assert 0 < len(window.rows) < total
             gone = window.entry
+            assert not {"undo", "keep"} & set(screen_text(pilot.app).splitlines()[-1].split())
             await pressed(pilot, "delete")
+            assert {"undo", "keep"} <= set(screen_text(pilot.app).splitlines()[-1].split())
             edited = window.entry
             await pressed(pilot, "equals_sign")
             await typed(pilot, "3.5", "enter")

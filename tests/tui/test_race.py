@@ -122,10 +122,13 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
             await until(pilot, lambda: [racer.view.step for racer in app.screen.view.racers] == [1, 1, 1])
             text = await settled(pilot)
             assert "‖ paused" in text
-            for words in ("A a", "B static", "C k", "score ", "avg ", "tokens", "episode 1/1"):
+            for words in ("A a", "B static", "C k", "score ", "avg ", "episode 1/1"):
                 assert words in text
+            assert " tokens" not in text  # no language model was asked
+            assert "go on" in text.splitlines()[-1]
             await pilot.press("space")
             await until(pilot, lambda: "■ over" in screen_text(app))
+            assert not {"pause", "go on", "step", "faster"} & set(screen_text(app).splitlines()[-1].split())
             assert "≠ They parted at episode 1" in screen_text(app)
             assert "average of each arm" in screen_text(app)
             await pilot.press("z")

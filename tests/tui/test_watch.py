@@ -11,7 +11,6 @@ import pytest
 
 from engine.errors import GameError
 from engine.records import Decided, Notice, Observation, Paused, Stepped
-from jitrl_tui.panes.curve import CurvePane
 from jitrl_tui.screens.dialogs import OverruleDialog
 from jitrl_tui.widgets.command import CommandLine
 from tests.tui import stream
@@ -72,23 +71,6 @@ def test_the_large_size_shows_all_panes_and_the_numbers_of_the_decision():
             for neighbour in decision.update.neighbours[:3]:
                 assert f"{neighbour.similarity:.2f}" in text
             assert decision.update.equation[:20] in text
-
-    drive(go())
-
-
-@pytest.mark.parametrize("size", [LARGE, (200, 60)])
-def test_a_curve_without_scores_gives_its_rows_to_what_stands_above_it(size):
-    async def go():
-        app, source = replay_app(paused=True)
-        async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: watch(pilot).view.activity == "paused")
-            source.seek_step(1, 2)
-            await until(pilot, lambda: watch(pilot).view.choice)
-            curve = app.screen.query_one(CurvePane)
-            await until(pilot, lambda: curve.bare and curve.outer_size.height <= 5)
-            source.seek_step(2, 2)
-            await until(pilot, lambda: not curve.bare and curve.size.height >= 7)
-            assert "best" in curve.plain_text()
 
     drive(go())
 
