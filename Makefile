@@ -25,7 +25,8 @@ $(DEV): requirements-dev.lock pyproject.toml hatch_build.py engine/interpreter_c
 	@$(call install,requirements-dev.lock)
 	@touch $(PLAY) $@
 
-# Makes .venv, and puts the packages of a lock and jitrl itself into it.
+# Makes .venv, and puts the packages of a lock and jitrl itself into it. The setting is for uv: what it built before with
+# another compiler is not used again.
 define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jitrl needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 3; }; \
 for tool in gcc make; do command -v $$tool >/dev/null || { echo "jitrl builds Jericho's game interpreter and needs $$tool; try: apt install gcc make" >&2; exit 3; }; done; \
@@ -35,7 +36,7 @@ if [ ! -x $(BIN)/python ]; then \
 command -v uv >/dev/null || [ -x $(BIN)/uv ] || $(BIN)/python -m pip install --quiet uv || exit 3; \
 echo "Installing into $(VENV) (a minute or two the first time: the game interpreter is compiled) ..." >&2; \
 UV=$$(command -v uv || echo $(BIN)/uv); LOG=$(VENV)/install.log; export CC="$$($(PYTHON) engine/interpreter_compiler.py)"; { \
-  $$UV pip install --python $(BIN)/python --no-deps --require-hashes -r $(1) && \
+  $$UV pip install --python $(BIN)/python --no-deps --require-hashes --config-setting "compiler=$$CC" -r $(1) && \
   $$UV pip install --python $(BIN)/python --no-deps --no-build-isolation -e . ; } >$$LOG 2>&1 || \
   { tail -n 30 $$LOG >&2; echo "Installing failed; the whole log is $$LOG. Is the package index reachable?" >&2; exit 3; }
 endef

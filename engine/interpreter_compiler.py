@@ -1,7 +1,9 @@
-"""Names the compiler for Jericho's game interpreter, with options that make it about a third faster.
+"""Names the compiler for Jericho's game interpreter, with options that make it up to twice as fast.
 
 Jericho's own build compiles each file alone, and every variable and function may be replaced when the library is
-loaded. These options compile the files together, and nothing is replaced. Jericho's Makefile has its own `-O3`.
+loaded. These options compile the files together, nothing is replaced, and small functions are copied to where they are
+called. Jericho's Makefile has its own `-O3`.
+
 Run as a script, this prints the command. It needs nothing but Python: it runs before anything is installed.
 """
 
@@ -12,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-_OPTIONS = "-flto=auto -fno-semantic-interposition -fno-plt -fvisibility=protected"
+_OPTIONS = (
+    "-flto=auto -fno-semantic-interposition -fno-plt -fvisibility=protected"
+    " --param max-inline-insns-auto=400 --param inline-unit-growth=300 --param large-function-growth=1000"
+)
 _PROGRAM = "int value = 1; int called(void) { return value; }"
 
 
