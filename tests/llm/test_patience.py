@@ -243,6 +243,7 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
 def test_a_held_slot_is_told_too(server: Server):
     server.default = bad.reply("done")
     model = opened(server)
+    begun(model, server)
     told: list[Waiting] = []
     model.on_event(told.append)
     model._client._pace.hold("openai/test", 3.0)
