@@ -62,6 +62,28 @@ def test_an_override_passes_even_while_paused_and_only_once():
     gate.until(lambda g: g.stopped)
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_an_action_to_go_on_with_resumes_and_is_for_one_decision(asked):
+    control = Control(paused=True, delay=3600)
+
+    def told(event) -> None:
+        if isinstance(event, Paused) and asked:
+            assert control.answer(event.question, PersonSaid.INSTEAD, "xyzzy", go_on=True)
+        elif isinstance(event, Paused):
+            control.override("xyzzy", go_on=True)
+
+    assert control.gate(1, told) == Answer(PersonSaid.INSTEAD, "xyzzy")
+    assert not control.paused
+    gate = Gate(control)
+    control.pause()
+    gate.until(lambda g: g.waiting)
+    assert gate.passed == []
+    assert not control.answer(1, PersonSaid.INSTEAD, "too late", go_on=True)
+    assert control.paused
+    control.stop()
+    gate.until(lambda g: g.stopped)
+
+
 def test_a_fast_forward_passes_its_episodes_and_then_the_pause_holds_again():
     control = Control(paused=True, delay=3600)
     control.fast_forward(2)

@@ -31,7 +31,7 @@ PERSON = {"overrules": [(2, 3)], "backs": [(1, 4), (3, 6)]}
 @pytest.mark.parametrize(
     ("trial", "kills"),
     [
-        (Trial(episodes=3, steps=12, script=PERSON), 2),
+        (Trial(episodes=3, steps=12, script=PERSON), 1),
         (Trial(episodes=2, steps=12, changes={"estimator": "knn"}), 1),
     ],
     ids=["graph", "knn"],

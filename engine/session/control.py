@@ -123,17 +123,23 @@ class Control:
                 self._single_steps = steps + 1
             self._changed.notify_all()
 
-    def override(self, action: str) -> None:
+    def override(self, action: str, *, go_on: bool = False) -> None:
         """Replace the decision that is shown, or the next one if none is shown, with `action`.
 
         Actions that are given before the decision before was replaced are for the decisions after it.
+
+        Args:
+            action: The action.
+            go_on: Whether to resume with it. A `resume` after it could come when the next decision waits already, which
+                would be carried out at once then.
         """
         with self._changed:
+            self._paused = self._paused and not go_on
             self._overrides.append(action)
             self._changed.notify_all()
 
-    def answer(self, question: int, said: PersonSaid, action: str = "") -> bool:
-        """Answer a question of the session (`Paused.question`).
+    def answer(self, question: int, said: PersonSaid, action: str = "", *, go_on: bool = False) -> bool:
+        """Answer a question of the session (`Paused.question`), and resume with it if `go_on` is true.
 
         Returns:
             Whether it is still asked. If not, the answer has no effect.
@@ -141,6 +147,7 @@ class Control:
         with self._changed:
             asked = self._held is not None and question == self._held.question
             if asked:
+                self._paused = self._paused and not go_on
                 self._answer = Answer(said, action)
                 self._changed.notify_all()
             return asked

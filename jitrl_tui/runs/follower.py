@@ -102,9 +102,11 @@ class FollowSource(Source):
         """Let one step be taken."""
         self._command(lambda hand: hand.step())
 
-    def overrule(self, question: int, action: str) -> bool:
+    def overrule(self, question: int, action: str, *, go_on: bool = False) -> bool:
         """Take `action` in place of the decision with the number of this question. Whether it is too late is told."""
         self._command(lambda hand: hand.overrule(question, action))
+        if go_on:
+            self.resume()
         return True
 
     def stop_session(self) -> None:

@@ -141,8 +141,10 @@ class Source(InThread):
     def step_once(self) -> None:
         """Carry out one action, then wait."""
 
-    def overrule(self, question: int, action: str) -> bool:
+    def overrule(self, question: int, action: str, *, go_on: bool = False) -> bool:
         """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next.
+
+        With `go_on` a run that is paused continues.
 
         Returns:
             False if it is known at once to be too late: that decision does not wait any more.
@@ -220,13 +222,13 @@ class LiveSource(Source):
         """Go on without delay: 0 to the end of this episode, N for N episodes after it."""
         self._session.fast_forward(episodes)
 
-    def overrule(self, question: int, action: str) -> bool:
+    def overrule(self, question: int, action: str, *, go_on: bool = False) -> bool:
         """Take `action` in place of the decision that a question is about; 0: of the one that waits or comes next."""
         from engine.session.control import PersonSaid
 
         if question:
-            return self.control.answer(question, PersonSaid.INSTEAD, action)
-        self.control.override(action)
+            return self.control.answer(question, PersonSaid.INSTEAD, action, go_on=go_on)
+        self.control.override(action, go_on=go_on)
         return True
 
     def stop(self) -> None:

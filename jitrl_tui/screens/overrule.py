@@ -55,12 +55,11 @@ class Overruling(Service):
 
     def _answered(self, goes_on: bool, action: str | None) -> None:
         self._dialog = None
-        run, late = self._run, ""
+        run = self._run
         if action and run.over:
-            late = "the session is over"
-        elif action and not run.source.overrule(run.view.question, self._meant(action)):
-            late, goes_on = "the decision does not wait any more", False
-        if late:
-            self._warn(f"It is too late for '{action}': {late}.")
-        if goes_on:
+            self._warn(f"It is too late for '{action}': the session is over.")
+        elif action:
+            if not run.source.overrule(run.view.question, self._meant(action), go_on=goes_on):
+                self._warn(f"It is too late for '{action}': the decision does not wait any more.")
+        elif goes_on:
             run.source.resume()

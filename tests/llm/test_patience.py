@@ -225,15 +225,17 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
             caught.append(error)
 
     thread = threading.Thread(target=run)
+    began = time.monotonic()
     thread.start()
     assert twice.wait(60)
     model.cancel()
     thread.join(60)
     assert [str(e) for e in caught] == ["cancelled"]
     assert [w.reason for w in told] == ["rate limit"] * 2
-    assert told[0].seconds == pytest.approx(200, abs=1)  # no longer than the patience
-    assert told[0].seconds - told[1].seconds == pytest.approx(at[1] - at[0], abs=0.5)
-    assert told[0].left_s - told[1].left_s == pytest.approx(at[1] - at[0], abs=0.5)
+    assert 140 < told[0].seconds <= 200  # no longer than the patience
+    passed = told[0].seconds - told[1].seconds
+    assert 0.9 < passed < at[1] - began
+    assert told[0].left_s - told[1].left_s == pytest.approx(passed, rel=0.1)
     assert len(server.requests) == 1
     model.close()
 
@@ -241,11 +243,12 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
 def test_a_held_slot_is_told_too(server: Server):
     server.default = bad.reply("done")
     model = opened(server)
+    begun(model, server)
     told: list[Waiting] = []
     model.on_event(told.append)
-    model._client._pace.hold("openai/test", 1.3)
+    model._client._pace.hold("openai/test", 3.0)
     model.complete(Question("history", QUESTION))
-    assert [w.reason for w in told] == ["pace of calls"] * 2
+    assert {w.reason for w in told} == {"pace of calls"}
     model.close()
 
 

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -93,11 +94,16 @@ class Cluster:
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server: SIGINT asks it to, SIGQUIT does not let it put anything in order, SIGKILL nothing at all."""
         if self._server is not None:
+            pid = self._server.pid
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            ends = [os.pidfd_open(int(child)) for child in children if how == signal.SIGKILL]
             self._server.send_signal(how)
             self._server.wait(60)
             self._server = None
-            if how == signal.SIGKILL:  # its children end by themselves
-                time.sleep(0.3)
+            for end in ends:  # its children end by themselves
+                assert select.select([end], [], [], 60)[0], "a child of the killed server has not ended"
+                os.close(end)
+            if how == signal.SIGKILL:
                 (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
     def database(self, encoding: str = "UTF8") -> str:

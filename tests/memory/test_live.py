@@ -151,6 +151,30 @@ def test_commands_arrive_once_and_those_for_an_earlier_life_are_none(address, tm
     followed.close()
 
 
+def test_a_new_life_is_seen_when_the_commands_for_the_earlier_one_are_gone(address, tmp_path, monkeypatch):
+    """What a follower sends who sees the new life is for it, and must not be removed with the others."""
+    import psycopg
+
+    seen: list[bool] = []
+    execute = psycopg.Connection.execute
+
+    def watched(connection, query, *rest, **named):
+        if str(query).startswith("DELETE FROM jitrl.live_commands"):
+            with psycopg.connect(address) as other:
+                seen.extend(over for (over,) in execute(other, "SELECT over FROM jitrl.live").fetchall())
+        return execute(connection, query, *rest, **named)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", watched)
+    followed = RelayedLines(address, "a session")
+    for _ in range(2):
+        relay = Relay(address, "a session", tmp_path / "events.jsonl")
+        relay.start()
+        soon(lambda: followed.look() and not followed.over)
+        relay.close()
+    followed.close()
+    assert seen == [True]
+
+
 def test_a_relay_rides_out_a_lost_connection(relay, address, tmp_path, cluster):
     append(tmp_path / "events.jsonl", b"1\n")
     relay.start()

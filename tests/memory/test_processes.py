@@ -62,13 +62,13 @@ def test_updates_do_not_overwrite_each_other(tmp_path: Path) -> None:
 
 def test_killed_writers_lose_nothing() -> None:
     done = run(
-        [sys.executable, "-m", "tests.memory.killing", "60"], capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "tests.memory.killing", "15"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.search(r"(\d+) survived, 0 lost \((\d+) episodes acknowledged", done.stdout)
     assert counts is not None
-    assert int(counts[1]) == 60
-    assert int(counts[2]) > 15  # else nothing was tried
+    assert int(counts[1]) == 15
+    assert int(counts[2]) > 3  # else nothing was tried
 
 
 def test_a_lock_that_nobody_gives_back_is_an_error_that_says_so(

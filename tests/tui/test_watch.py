@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import GameError
 from engine.records import Decided, Notice, Observation, Paused, Stepped
+from engine.session.control import Control
 from jitrl_tui.screens.dialogs import OverruleDialog
 from jitrl_tui.widgets.command import CommandLine
 from tests.tui import stream
@@ -147,6 +148,32 @@ def test_o_overrules_with_a_picked_candidate_and_with_a_typed_command():
             await pilot.press("o", *"go e", "enter")
             await until(pilot, lambda: len(session.carried_out) == 3)
             assert session.carried_out[2] == ("human", "go east")
+
+    drive(go())
+
+
+def test_an_overruled_step_lets_the_run_go_on_and_the_next_decision_keeps_its_delay(monkeypatch):
+    """A session that is still paused when its action is given comes to the next decision before the call returns."""
+    answer = Control.answer
+
+    def slowly(control, question, *given, **named):
+        told = answer(control, question, *given, **named)
+        while control.paused and (control.held is None or control.held.question == question):
+            time.sleep(0.001)
+        return told
+
+    async def go():
+        app, session = live_app(delay=600.0)
+        monkeypatch.setattr(Control, "answer", slowly)
+        async with app.run_test(size=LARGE) as pilot:
+            screen = watch(pilot)
+            await until(pilot, lambda: screen.view.pending)
+            await pilot.press("o")
+            await until(pilot, lambda: screen.view.question)
+            await pilot.press("down", "enter")
+            await until(pilot, lambda: screen.view.step == 1 and screen.view.pending)
+            assert not session.control.paused
+            assert len(session.carried_out) == 1
 
     drive(go())
 

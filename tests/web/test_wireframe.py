@@ -136,7 +136,7 @@ def _anything(rng: random.Random) -> Page:
 
 def test_no_page_and_no_size_breaks_it_and_it_always_fits():
     rng = random.Random(7)
-    for _ in range(250):
+    for _ in range(80):
         page = _anything(rng)
         width, height = rng.choice((1, 2, 7, 40, 78, 140, 300)), rng.choice((0, 1, 9, 22, 45))
         drawn = draw(page, width, height, rng.choice(((1280, 720), (1, 1), (0, 0), (320, 9000))))

@@ -140,21 +140,22 @@ class Relay:
             self._line.close()
 
     def _begin(self, connection: Connection[Any]) -> None:
-        """Make the row, and remove those that nobody plays any more."""
-        connection.execute(
-            "DELETE FROM jitrl.live WHERE seen < now() - %s * interval '1 second'", [KEPT_S]
-        )
-        row = connection.execute(
-            "INSERT INTO jitrl.live (name, origin, head, sign, stream, over, seen, wanted) "
-            "VALUES (%s, %s, %s, %s, '', false, now(), '-infinity') "
-            "ON CONFLICT (name, origin) DO UPDATE SET head = EXCLUDED.head, sign = EXCLUDED.sign, stream = '', "
-            "over = false, seen = now() RETURNING id",
-            [self._name, self._origin, self._head, self._sign],
-        ).fetchone()
-        assert row is not None
-        if self._id == 0:  # Commands for an earlier life are none.
-            connection.execute("DELETE FROM jitrl.live_commands WHERE live = %s", [row[0]])
-        connection.execute("DELETE FROM jitrl.live_lines WHERE live = %s", [row[0]])
+        """Make the row, and remove those that nobody plays any more: all that at once for those who look."""
+        with connection.transaction():
+            connection.execute(
+                "DELETE FROM jitrl.live WHERE seen < now() - %s * interval '1 second'", [KEPT_S]
+            )
+            row = connection.execute(
+                "INSERT INTO jitrl.live (name, origin, head, sign, stream, over, seen, wanted) "
+                "VALUES (%s, %s, %s, %s, '', false, now(), '-infinity') "
+                "ON CONFLICT (name, origin) DO UPDATE SET head = EXCLUDED.head, sign = EXCLUDED.sign, stream = '', "
+                "over = false, seen = now() RETURNING id",
+                [self._name, self._origin, self._head, self._sign],
+            ).fetchone()
+            assert row is not None
+            if self._id == 0:  # Commands for an earlier life are none. Who sees this one may send some.
+                connection.execute("DELETE FROM jitrl.live_commands WHERE live = %s", [row[0]])
+            connection.execute("DELETE FROM jitrl.live_lines WHERE live = %s", [row[0]])
         self._id, self._lines = int(row[0]), None
 
     def _turn(self, connection: Connection[Any]) -> bool:
