@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,20 @@ from tests.commands import Popen, run
 from tests.memory.crowd import NAME, STEPS
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    return Popen(
-        [sys.executable, "-m", "tests.memory.crowd", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a process of `tests.memory.crowd`. Those that still run when the test ends are killed."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def started(*arguments: object) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "tests.memory.crowd", *map(str, arguments)]
+        processes.append(Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return processes[-1]
+
+    yield started
+    for process in processes:
+        process.kill()
+        process.communicate()
 
 
 def finished(process: subprocess.Popen[str]) -> str:
@@ -34,7 +44,9 @@ def finished(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("compacting", ["no", "yes"])
-def test_four_writers_and_two_readers(tmp_path: Path, compacting: str) -> None:
+def test_four_writers_and_two_readers(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]], compacting: str
+) -> None:
     writers = [start("write", tmp_path, f"w{i}", 12, compacting) for i in range(4)]
     readers = [start("watch", tmp_path, 48) for _ in range(2)]
     for writer in writers:
@@ -52,7 +64,9 @@ def test_four_writers_and_two_readers(tmp_path: Path, compacting: str) -> None:
         assert verify(scope.path).sound
 
 
-def test_updates_do_not_overwrite_each_other(tmp_path: Path) -> None:
+def test_updates_do_not_overwrite_each_other(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
     db = JournalDB(tmp_path / "a.jnl")
     db.insert({"n": 0})
     for process in [start("count", tmp_path / "a.jnl", 25) for _ in range(3)]:
