@@ -129,6 +129,8 @@ class Popen(subprocess.Popen[Any]):
     def _try_wait(self, flags: int) -> tuple[int, int]:
         if self._asked is None:
             return super()._try_wait(flags)  # type: ignore[misc,no-any-return]
+        if self._asked.fileno() < 0:  # it was collected with others, and nobody knows how it ended
+            return self.pid, signal.SIGKILL
         try:
             told = self._asked.recv(warm.NUMBER.size, socket.MSG_DONTWAIT if flags & os.WNOHANG else 0)
         except BlockingIOError:

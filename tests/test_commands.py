@@ -59,3 +59,14 @@ def test_what_an_interpreter_reads_at_its_start_gets_an_interpreter():
     assert int(commands.run(parent, capture_output=True).stdout) != os.getpid()
     fixed = {**os.environ, "PYTHONHASHSEED": "1"}
     assert int(commands.run(parent, capture_output=True, env=fixed).stdout) == os.getpid()
+
+
+def test_a_fork_whose_connection_is_gone_counts_as_killed():
+    process = commands.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        assert process._asked is not None
+        process._asked.close()
+        assert process.poll() == -signal.SIGKILL
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()

@@ -38,7 +38,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 def finished(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return out
 
