@@ -118,7 +118,7 @@ class WebEnvironment:
         title = f"{a.id}: {a.intent}" if a.intent else a.id
         start = without_credentials(a.start_urls[0])
         return EnvironmentInfo(
-            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable
+            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable, task=a.id
         )
 
     @property
