@@ -22,6 +22,7 @@ class EnvironmentInfo:
         source: Its origin: a path, or a URL.
         digest: md5 of the story file.
         repeatable: Whether an episode's actions may be repeated from its beginning, to resume it or to undo a step.
+        task: Name of the task, if random draws depend on it: the tasks of a site begin alike. "" for games.
     """
 
     name: str
@@ -31,6 +32,7 @@ class EnvironmentInfo:
     source: str = ""
     digest: str = ""
     repeatable: bool = True
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from engine.records import (
     Decision,
     Episode,
     EpisodeEnded,
+    Event,
     Observation,
     SessionEnded,
     SessionStarted,
@@ -236,12 +237,19 @@ class Parts:
         self.memory.close()
 
 
-def session_started(saved: SavedSession, parts: Parts, *, resumed: bool) -> SessionStarted:
-    """Return the first event of a session, which says what is played, how, and from which memory."""
-    config = saved.config
+def session_started(saved: SavedSession, parts: Parts, first: Event | None) -> SessionStarted:
+    """Return the first event of a session, which says what is played, how, and from which memory.
+
+    Args:
+        first: The first event of its recording if it is resumed. Draws go on as they began, also if that was with an
+            earlier version.
+    """
+    config, info = saved.config, parts.environment.info
+    if isinstance(first, SessionStarted):
+        info = dataclasses.replace(info, task=first.environment.task)
     return SessionStarted(
         session=saved.name,
-        environment=parts.environment.info,
+        environment=info,
         agent=config.agent,
         model=config.model,
         seed=config.seed,
@@ -250,7 +258,7 @@ def session_started(saved: SavedSession, parts: Parts, *, resumed: bool) -> Sess
         steps=parts.settings.step_limit,
         settings=to_plain(parts.settings),
         memory_entries=len(parts.scope),
-        resumed=resumed,
+        resumed=first is not None,
         reading=parts.model.reading,
         replaced=parts.replaced,
         format=FORMAT,

@@ -52,6 +52,8 @@ from engine.session.shared import place
 from engine.session.steer import Steering
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from engine.environment import Environment
     from engine.llm.model import Model
 
@@ -103,6 +105,8 @@ class Session:
         self._changes: levers.Changes
         self._uids: set[str] = set()
         """Those of its episodes."""
+        self._task = ""
+        """The task that draws depend on, "" for none."""
         self._replay: Replay
 
     def fast_forward(self, episodes: int) -> None:
@@ -184,14 +188,9 @@ class Session:
         """Return an empty record with scope, session, episode and time filled in."""
         account = self._accounts.running
         return Kept(
-            "",
-            "",
-            model=self._config.model,
-            session=self._saved.name,
-            episode=account.episode if account else 0,
-            episode_uid=account.uid if account else "",
-            at=self._clock(),
-        )
+            "", "", model=self._config.model, session=self._saved.name, episode=account.episode if account else 0,
+            episode_uid=account.uid if account else "", at=self._clock(),
+        )  # fmt: skip
 
     def _watch_over(self, model: Model) -> None:
         """Let the person cancel the model's calls, and see when it has to wait."""
@@ -205,13 +204,17 @@ class Session:
     def _environment(self) -> Environment:
         return open_environment(self._config, self._saves)
 
+    def _draws(self, episode: int, step: int) -> np.random.Generator:
+        """Return the generator of a decision."""
+        return draws(self._config.seed, self._task, place(self._config, episode)[0], step)
+
     def _steered(self, past: list[tuple[float, Event]]) -> Steering:
         """Return what lets a person steer this session."""
         return Steering(
             self.control,
             self._events,
             self._saved.folder,
-            self._config,
+            self._draws,
             self._settings.selection != "sample",
             (event for _, event in past),
         )
@@ -223,7 +226,8 @@ class Session:
 
     def _take_up(self, parts: Parts, past: list[tuple[float, Event]]) -> Live | None:
         """Show what the recording holds, and bring the environment to where it ends."""
-        started = session_started(self._saved, parts, resumed=bool(past))
+        started = session_started(self._saved, parts, past[0][1] if past else None)
+        self._task = started.environment.task
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
         told = [event for _, event in past]
         in_force = levers.InForce(levers.began_with(parts.settings, told), told) if past else None
@@ -389,7 +393,7 @@ class Session:
         self._follow_changes(parts, live)
         while True:
             try:
-                rng = draws(self._config.seed, number, step)
+                rng = self._draws(live.number, step)
                 self._emit(Thinking("thinking"))
                 decision = parts.agent.decide(turn, rng)
                 break

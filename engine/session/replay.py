@@ -6,6 +6,7 @@ model is asked.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -22,9 +23,13 @@ from engine.session.recorded_steps import Past, Take
 from engine.session.shared import place
 
 
-def draws(seed: int, episode: int, step: int) -> np.random.Generator:
-    """Return the generator of a decision. Its seed is the place in the run, so it needs no state of earlier draws."""
-    return np.random.default_rng([seed, episode, step])
+def draws(seed: int, task: str, episode: int, step: int) -> np.random.Generator:
+    """Return the generator of a decision. Its seed is the place in the run, so it needs no state of earlier draws.
+
+    Args:
+        task: `EnvironmentInfo.task` as it was when the session began. "" adds nothing to the seed.
+    """
+    return np.random.default_rng([seed, episode, step, *([zlib.crc32(task.encode())] if task else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +191,8 @@ class Replay:
             episode=number,
             episodes=episodes,
         )
-        return ReplayedDecision(turn, decision, draws(self._started.seed, number, decision.step), carried_out, stands)
+        rng = draws(self._started.seed, self._started.environment.task, number, decision.step)
+        return ReplayedDecision(turn, decision, rng, carried_out, stands)
 
 
 def _lacks(episode: Episode) -> bool:

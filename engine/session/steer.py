@@ -33,14 +33,11 @@ from engine.records import (
 )
 from engine.session import orders, rules
 from engine.session.control import Answer, Control, EndEpisode, PersonSaid, Reread, TakeBack
-from engine.session.replay import draws
-from engine.session.shared import place
 
 if TYPE_CHECKING:
     from engine.session.emitter import EventWriter
     from engine.session.live import Live
     from engine.session.lookahead import Lookahead
-    from engine.settings import SessionConfig
 
 
 class Vetoes:
@@ -144,7 +141,7 @@ class Steering:
         control: Commands of the person.
         events: Tells events, and records them.
         folder: Folder of the session; the orders are kept there.
-        config: Configuration of the session.
+        draws: Returns the generator of a decision for the number of its episode in the session and its step.
         greedy: Whether the most probable candidate is taken after a veto, instead of a drawn one.
         past: Events of the session so far.
     """
@@ -154,13 +151,13 @@ class Steering:
         control: Control,
         events: EventWriter,
         folder: Path,
-        config: SessionConfig,
+        draws: Callable[[int, int], np.random.Generator],
         greedy: bool,
         past: Iterable[Event],
     ) -> None:
         self._control = control
         self._events = events
-        self._config = config
+        self._draws = draws
         self._greedy = greedy
         past = list(past)
         self._vetoes = Vetoes(past)
@@ -314,8 +311,7 @@ class Steering:
 
     def _without(self, live: Live, decision: Decision, vetoed: tuple[str, ...]) -> Decision | None:
         """Return the choice without the vetoed actions, with the draw that the agent's own choice was made with."""
-        number, _ = place(self._config, live.number)
-        _, _, sampling = draws(self._config.seed, number, decision.step).spawn(3)
+        _, _, sampling = self._draws(live.number, decision.step).spawn(3)
         return without(decision, vetoed, greedy=self._greedy, draw=float(sampling.random()))
 
     def _again(self, step: int) -> Decision | None:

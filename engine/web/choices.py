@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
 from engine.web.drawing.lines import lines_of
-from engine.web.states.words import STOP, stems, topics
+from engine.web.states.words import STOP, label_stems, tokens, topics
 from engine.web.tasks.answers import ranked
 
 CLICKED = frozenset({
@@ -54,14 +54,15 @@ def values_of(intent: str) -> tuple[str, ...]:
     found += [(m.start(), m.group(1).rstrip(".,")) for m in _NAMED.finditer(rest)]
     patterns = (_NUMBER, _WHOLE, _JOINED, _MARKED)
     found += [(m.start(), m.group(1).rstrip(".,")) for pattern in patterns for m in pattern.finditer(rest)]
-    return tuple(dict.fromkeys(value for _, value in sorted(found)))[:MOST_VALUES]
+    found.sort(key=lambda each: (each[0], -len(each[1])))  # the whole before its parts
+    return tuple(dict.fromkeys(value for _, value in found))[:MOST_VALUES]
 
 
 def labelled(intent: str, field: str) -> tuple[str, ...]:
     """Return the texts that a task has right after a word of a field's name, as in "the tag tested" for "Tag"."""
-    wanted, words, found = set(stems(field)), intent.split(), []
+    wanted, words, found = label_stems(field), intent.split(), []
     for number, word in enumerate(words[:-1]):
-        if wanted & set(stems(word)) and word[-1].isalnum():
+        if wanted & set(tokens(word)) and word[-1].isalnum():
             after = []
             for each in words[number + 1 :]:
                 plain = each.strip(".,;:?!\"“”'()")

@@ -21,7 +21,7 @@ from engine.web.browser.pages import secret_handles, written
 from engine.web.browser.signing_in import sign_in
 from engine.web.browser.snapshot import Page, PageNode, Seen
 from engine.web.browser.url import pattern, query_values
-from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, offered, values_of
+from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, labelled, offered, values_of
 from engine.web.drawing import text as texts
 from engine.web.records import Assignment
 from engine.web.states.state import WebAbstractor
@@ -118,7 +118,7 @@ class WebEnvironment:
         title = f"{a.id}: {a.intent}" if a.intent else a.id
         start = without_credentials(a.start_urls[0])
         return EnvironmentInfo(
-            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable
+            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable, task=a.id
         )
 
     @property
@@ -246,13 +246,13 @@ class WebEnvironment:
             node = resolve(call.target, self._seen.page) if call.target is not None else None
             if node is not None and node.state("disabled"):
                 return None
-            if self._types_secret(call, node):
+            if (box := self._secret_box(call, node)) is not None:
                 given = str(call.arguments[0])
                 if given not in self._known_secrets():
                     if SECRET_LIKE.fullmatch(given):
                         return None  # Typed in another episode, so it is not known here.
                     self._typed[given := f"[typed secret {len(self._typed) + 1}]"] = str(call.arguments[0])
-                    self._secrets.add(str(call.arguments[0]))
+                    self._hide(str(call.arguments[0]), box)
                 call = Call(call.name, call.target, (given,))
             elif self._has_secret(call) or not self._reachable(call):
                 return None
@@ -264,15 +264,25 @@ class WebEnvironment:
         """Return what was typed into boxes for secrets, or was seen in them: it is told, recorded and kept nowhere."""
         return frozenset(self._secrets)
 
-    def _types_secret(self, call: Call, node: PageNode | None) -> bool:
-        """Return whether a call writes into a box for secrets: its element, or else the one that has the focus."""
+    def _secret_box(self, call: Call, node: PageNode | None) -> PageNode | None:
+        """Return the box for secrets that a call writes into: its element, or else the one that has the focus."""
         if node is None and call.name in ("keyboard_type", "keyboard_press"):
             node = next((each for each in self._seen.page.nodes if each.state("active") and each.ref), None)
         if node is None or not is_secret(node):
-            return False
+            return None
+        writes = call.name in ("fill", "keyboard_type")
         if call.name in ("press", "keyboard_press"):  # A key with a name, such as Enter, is none of the text.
-            return len(given := str(call.arguments[0])) == 1 or bool(SECRET_LIKE.fullmatch(given))
-        return call.name in ("fill", "keyboard_type")
+            writes = len(given := str(call.arguments[0])) == 1 or bool(SECRET_LIKE.fullmatch(given))
+        return node if writes else None
+
+    def _hide(self, typed: str, box: PageNode) -> None:
+        """Keep a text secret from now on. A word of the task is none, unless the task says it is for this box."""
+        if not self._is_told(typed) or any(typed in given for given in labelled(self._intent, box.name)):
+            self._secrets.add(typed)
+
+    def _is_told(self, text: str) -> bool:
+        """Return whether the task shows a text."""
+        return hidden(self._intent, (text,)) != self._intent
 
     def _has_secret(self, call: Call) -> bool:
         """Return whether a call has a secret among its texts."""
@@ -437,7 +447,7 @@ class WebEnvironment:
         if any(REDACTED in str(argument) for argument in call.arguments):
             raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
         node = resolve(call.target, self._seen.page) if call.target is not None else None
-        if not self._types_secret(call, node):
+        if (box := self._secret_box(call, node)) is None:
             if self._has_secret(call):
                 raise UsageError("this text is a secret: it is typed into password boxes and told nobody else")
             return call
@@ -445,10 +455,10 @@ class WebEnvironment:
         if given not in known and SECRET_LIKE.fullmatch(given):
             raise UsageError("this text was a secret and is not remembered; it cannot be typed again")
         typed = known.get(given, given)
-        self._secrets.add(typed)
+        self._hide(typed, box)
         return Call(call.name, call.target, (typed,))
 
     def _take(self, seen: Seen) -> None:
         """Take in what the browser shows now."""
         self._seen = seen
-        self._secrets |= seen.secrets
+        self._secrets |= {value for value in seen.secrets if not self._is_told(value)}

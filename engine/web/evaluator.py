@@ -1,7 +1,8 @@
 """The evaluator of web tasks: a model's scores from -3 to +3 (App. F), the environment's verdict, or both.
 
 With `rewards=llm`, only the model judges, as in the paper. It is not told the environment's verdict, and the rules that
-judge a step it left out do not use it. With `hybrid`, the last step of an episode has the
+judge a step it left out do not use it. As in the paper's trajectory (s_1, a_1, ..., s_T, a_T), the last action has no
+result: the environment says there whether the task was done. With `hybrid`, the last step of an episode has the
 environment's verdict, if there is one. With `llm_or_score`, it has the verdict only if the model's score is 0.
 
 If no model can judge in words, rules do. A step that changed nothing is useless. In an episode with a verified
@@ -12,7 +13,7 @@ way to the page, because advantages are normalised no matter how small they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from engine import texts
 from engine.errors import JitrlError, UsageError
@@ -61,9 +62,7 @@ class WebEvaluator:
         )
         prompt = PAGES.render(
             "rewards",
-            trajectory=fenced(
-                "\n\n".join([*(_line(t, trajectory) for t in range(len(steps))), _ending(trajectory)])
-            ),
+            trajectory=fenced("\n\n".join([*_lines(trajectory, last=self._how != "llm"), _ending(trajectory)])),
             total=str(len(steps)),
             verdict=verdict,
             steps=", ".join(map(str, range(len(steps)))),
@@ -142,14 +141,18 @@ def _capped(rewards: Sequence[float], outcome: str) -> tuple[float, ...]:
     return (*rewards[:-1], BEST if outcome == "won" else WORST)
 
 
-def _line(t: int, trajectory: Trajectory) -> str:
-    """Return one step as a paragraph: the kind of page, the action, and the result."""
-    step = trajectory.steps[t]
-    changed = "" if step.changed else " (nothing changed)"
-    return (
-        f"Step {t}: {step.state.text}\n-> Action: {step.action}{changed}\n"
-        f"-> Result: {texts.clipped(' '.join(trajectory.texts[t + 1].split()), RESULT)}"
-    )
+def _lines(trajectory: Trajectory, *, last: bool) -> Iterator[str]:
+    """Yield each step as a paragraph: the kind of page, the action, and the result.
+
+    Args:
+        last: Whether the last step has its result.
+    """
+    for t, step in enumerate(trajectory.steps):
+        changed = "" if step.changed else " (nothing changed)"
+        told = f"Step {t}: {step.state.text}\n-> Action: {step.action}{changed}"
+        if last or t + 1 < len(trajectory.steps):
+            told += f"\n-> Result: {texts.clipped(' '.join(trajectory.texts[t + 1].split()), RESULT)}"
+        yield told
 
 
 def _ending(trajectory: Trajectory) -> str:

@@ -19,7 +19,7 @@ from engine.web.actions import Call, parse
 from engine.web.choices import DONE, SECRET, SECRET_LIKE, TYPED, is_search, values_of
 from engine.web.drawing.lines import read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
-from engine.web.states.words import asks, stems, tokens
+from engine.web.states.words import asks, label_stems, stems, tokens
 from engine.web.tasks.answers import ranked
 
 SUBMITS = frozenset({
@@ -276,7 +276,7 @@ class _Page:
 
     def _cue(self, value: str, field: str) -> float:
         """Return how closely the task mentions the field before or after the value, from 1 (next to it) to 0 (not)."""
-        wanted = set(stems(field))
+        wanted = label_stems(field)
         # A secret is written as its position among the values of the task.
         place = re.fullmatch(r"\[secret (\d+)\]", value)
         if place and int(place[1]) <= len(self._values):

@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import sys
-import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -82,10 +81,8 @@ def main() -> int:
         results += given
         for arm in ARMS[bool(given) :]:
             owner = owners.get(arm)
-            # One for each task: draws belong to seed, episode and step, and would be the same in all of them.
-            seed = args.seed * 10_000 + zlib.crc32(name.encode()) % 10_000
             config = SessionConfig(
-                name, arm, args.model, args.episodes, seed, "web", settings,
+                name, arm, args.model, args.episodes, args.seed, "web", settings,
                 memory=f"own:{owner}" if owner else "own",
             )  # fmt: skip
             saved = sessions.create(saves, config, "run")

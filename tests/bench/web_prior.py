@@ -127,7 +127,7 @@ def episode(
         else:
             recent = abstractor.recent(settings.recent_steps)
             asked = ActionRequest("", "", recent, abstractor.situation(seen), valid, settings.candidates)
-            taken = chosen(asked, seed, len(way), variants)
+            taken = chosen(asked, seed, environment.info.task, len(way), variants)
             action, *further = taken
             others += [([*way, each], taken[each]) for each in further]
             variants = taken[action]
@@ -138,7 +138,7 @@ def episode(
 
 
 def chosen(
-    request: ActionRequest, seed: int, step: int, variants: dict[str, tuple[str, ...]]
+    request: ActionRequest, seed: int, task: str, step: int, variants: dict[str, tuple[str, ...]]
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return which variants take which action with these draws, that of the first variant first."""
     taken: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -147,7 +147,7 @@ def chosen(
             for rule in rules:
                 off.enter_context(mock.patch.object(prior, rule, 0.0))
             z = np.array(prior.logits(request))
-        proposing, _, _ = draws(seed, 1, step).spawn(3)
+        proposing, _, _ = draws(seed, task, 1, step).spawn(3)
         drawn = gumbel_top(z, request.candidates, proposing)
         action = request.valid_actions[max(drawn, key=lambda index: z[index])]
         taken.setdefault(action, {})[variant] = rules

@@ -5,8 +5,8 @@
 serves it as an OpenAI-compatible server; `OPENAI_API_BASE=http://127.0.0.1:8052/v1 jitrl run web:local-27 --profile
 paper --model openai/scripted` plays with it. Its proposals are three draws without replacement from the odds of
 `prior/verbs`, read from the prompt. The n-th answer to one prompt always has the same draws. It judges steps by the
-verdict that it is told, or by what the last result says of it: what changed nothing is useless, after a success steps
-were useful, after a failure the last one was harmful.
+verdict, if it is told one: after a success steps were useful, after a failure the last one was harmful. What changed
+nothing is useless.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def page_of(lines: Lines, title: str) -> Page:
 
 
 def rewards(user: str) -> str:
-    """Return scores by the verdict that the prompt tells, or the result of the last step."""
+    """Return scores by the verdict that the prompt tells."""
     wanted = [int(n) for n in user.rpartition("each exactly once:")[2].split(",")]
-    told = re.search(r"(?:steps; |is over: )the task was (not )?done", user, re.I)
+    told = re.search(r"steps; the task was (not )?done", user, re.I)
     verdict = 0.0 if told is None else -1.0 if told[1] else 1.0
     last = int(re.findall(r"the whole episode has (\d+) steps", user)[0]) - 1
     rows = []

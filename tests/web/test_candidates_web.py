@@ -12,6 +12,7 @@ FORM = """- textbox "First name" [ref=e1]
 - textbox "Street" [ref=e3]
 - textbox "New tag" [ref=e4]
 - textbox "Begins" [ref=e5]
+- textbox "From" [ref=e7]
 - textbox "Password" [ref=e6]"""
 PLACE = """- heading "Gull Theatre" [level=1] [ref=e1]
 - table [ref=e2]:
@@ -38,6 +39,7 @@ PLACE = """- heading "Gull Theatre" [level=1] [ref=e1]
         ("Add the address of Ivo Holt, 12 Mill Lane, Arlow.", "fill(<textbox[Last name]>, 'Holt')"),
         ("Begin it on 2026-12-01 09:30 at the latest.", "fill(<textbox[Begins]>, '2026-12-01 09:30')"),
         ("Add the tag tested to the last release.", "fill(<textbox[New tag]>, 'tested')"),
+        ("Show the trains from arlow to norrick.", "fill(<textbox[From]>, 'arlow')"),
     ],
 )
 def test_what_is_typed_is_offered_as_the_field_wants_it(intent, typed):
@@ -60,8 +62,8 @@ def test_only_the_field_that_a_text_is_for_gets_it():
     [
         ("Write to greta_garland about /hours/.", ("greta_garland", "/hours/")),
         ("Order 3 of the Quill & Sons Flask.", ("3", "Quill & Sons Flask")),
-        ("Where is Books at the Golden Hare?", ("Books", "Books at the Golden Hare", "Golden Hare")),
-        ("What is at 47.25, -30.125?", ("47.25", "47.25, -30.125", "30.125")),
+        ("Where is Books at the Golden Hare?", ("Books at the Golden Hare", "Books", "Golden Hare")),
+        ("What is at 47.25, -30.125?", ("47.25, -30.125", "47.25", "30.125")),
         ("May I see order 10023?", ("10023",)),
     ],
 )

@@ -84,13 +84,13 @@ def test_a_model_may_write_any_action_of_the_grammar_and_confidences_are_logits_
     assert "dropped 1" in proposal.note
 
 
-def judged(server, model, rows, *, outcome="", changed=(True, True), rewards="hybrid"):
+def judged(server, model, rows, *, outcome="", changed=(True, True), rewards="hybrid", last="c"):
     actions = ("click(<link[A]>)", "send_msg_to_user('b')")
     steps = [Step(State(f"[shop: {t}] Find Ana", ("x",)), a, 0.0, changed=c)
              for t, (a, c) in enumerate(zip(actions, changed, strict=True))]  # fmt: skip
     server.default = fake.reply(json.dumps({"step_analysis": rows, "overall_assessment": "x"}))
     final = State("[shop: end]", ("x",))
-    seen = Trajectory(tuple(steps), final, ("a", "b", "c"), terminated=True, outcome=outcome)
+    seen = Trajectory(tuple(steps), final, ("a", "b", last), terminated=True, outcome=outcome)
     return WebEvaluator(profile("default", "web", rewards=rewards), model).rewards(seen)
 
 
@@ -124,6 +124,20 @@ def test_the_papers_evaluator_has_the_last_word_where_it_is_asked_for(server, mo
     nothing = [rows[0], row(1, "send_msg_to_user('b')", 0)]
     assert judged(server, model, nothing, outcome="lost", rewards="llm_or_score").rewards == (2, -3)
     assert judged(server, model, nothing, outcome="lost", rewards="llm").rewards == (2, 0)
+
+
+@pytest.mark.parametrize(("rewards", "same"), [("llm", True), ("hybrid", False)])
+def test_the_papers_evaluator_sees_the_same_after_a_success_and_a_failure(server, model, rewards, same):
+    rows = [row(0, "click(<link[A]>)", 2), row(1, "send_msg_to_user('b')", 1)]
+    asked = []
+    for outcome, last in (("won", "The episode is over: the task was done."),
+                          ("won", "the page gave the reward 1.00."),
+                          ("lost", "The episode is over: the task was not done: not 'b'."), ("", "Home")):  # fmt: skip
+        server.requests.clear()
+        judged(server, model, rows, outcome=outcome, rewards=rewards, last=last)
+        asked.append(server.requests[0]["messages"])
+    assert (asked == [asked[0]] * 4) is same
+    assert "-> Result: b" in asked[0][1]["content"]
 
 
 def test_scores_off_the_scale_are_not_taken_and_rules_stand_in_with_a_note(server, model):

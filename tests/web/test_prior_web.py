@@ -153,6 +153,18 @@ def test_a_form_is_filled_in_field_by_field_then_sent_and_then_it_is_said_to_be_
     assert best(LIBRARY, intent, recent) == "send_msg_to_user('done')"
 
 
+def test_a_field_that_is_called_by_a_small_word_gets_what_follows_the_word_in_the_task():
+    page = """- searchbox "Search" [ref=e1]
+- textbox "From" [ref=e2]
+- textbox "To" [ref=e3]
+- button "Get directions" [ref=e4]
+"""
+    intent = "How long does it take from Mill Station to Harbour Station?"
+    first = best(page, intent)
+    then = best(page, intent, f"{first}\n  -> Directions http://x/d\n")
+    assert {first, then} == {"fill(<textbox[From]>, 'Mill Station')", "fill(<textbox[To]>, 'Harbour Station')"}
+
+
 def test_a_page_that_is_called_what_was_to_be_opened_is_the_end_and_one_that_says_the_answer_too():
     came = "click(<link[Persuasion]>)\n  -> Persuasion | Library http://x/b/7\n"
     title = "Persuasion | Library"

@@ -144,6 +144,17 @@ def test_pages_of_miniwob_are_called_what_they_are_and_things_for_sale_are_not()
     assert pattern("http://127.0.0.1:8/blue-enamel-kettle.html", sites) == "shopping/SLUG.html"
 
 
+def test_a_page_with_a_random_key_in_its_address_is_the_same_kind_of_page_in_each_episode():
+    sites = {"shopping": "http://127.0.0.1:8"}
+
+    def kinds(*parts):
+        return {pattern(f"http://127.0.0.1:8/lists/{part}/", sites) for part in parts}
+
+    assert kinds("0fk3s1", "fs6gl2", "80wt6r") == {"shopping/lists/HASH"}  # three wish lists of the shop
+    words = ("reports", "iphone15", "24hours", "mp3", "2fa")
+    assert kinds(*words) == {f"shopping/lists/{word}" for word in words}
+
+
 def test_the_query_of_a_page_counts_or_is_dropped():
     def reached(**settings):
         made = WebAbstractor(lambda: "Find it", lambda: ("page=2",)).written(writing(None, [], **settings))

@@ -102,16 +102,3 @@ def test_it_judges_by_the_verdict_that_it_is_told(writer, server, model, outcome
     assert not judged.note
     written = json.loads(writer.answer(server.requests[-1]))["step_analysis"]
     assert [row["score"] for row in written] == list(rewards)
-
-
-@pytest.mark.parametrize(("verdict", "rewards"), [("done", (1.0, 3.0)), ("not done: a wrong answer", (0.0, -3.0))])
-def test_it_reads_the_verdict_where_only_the_last_result_says_it(writer, server, model, verdict, rewards):
-    steps = tuple(
-        Step(State(f"[library: {n}] {INTENT}", ("x",)), action, 0.0)
-        for n, action in enumerate(["click(<link[Books]>)", "send_msg_to_user('done')"])
-    )
-    texts = ("a", "b", f"The episode is over: the task was {verdict}.")
-    seen = Trajectory(steps, State("[library: end]", ("x",)), texts, terminated=True, outcome="won")
-    WebEvaluator(profile("paper", "web"), model).rewards(seen)
-    written = json.loads(writer.answer(server.requests[-1]))["step_analysis"]
-    assert [row["score"] for row in written] == list(rewards)

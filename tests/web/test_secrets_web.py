@@ -154,6 +154,34 @@ def test_typed_secrets_are_on_no_later_page_in_no_action_and_in_no_traffic(brows
     assert told(sent[0], TYPED.values()) == []  # The short one, too, by the name of its field.
 
 
+def test_a_word_of_the_task_that_was_typed_as_a_password_can_still_be_read_and_typed_elsewhere(browser_path, site):
+    env = opened(browser_path, site, task="Finde die Akte 'Hafenkante' mit dem Mot de passe Seerosenteich")
+    try:
+        abstractor = env.abstractor()
+        abstractor.begin(env.reset(1))
+        typed = (("Kennwort", "Hafenkante"), ("Mot de passe", "Seerosenteich"), ("Contraseña", "geheim-eins9"))
+        for number, (box, word) in enumerate(typed, 1):
+            action = env.resolve(f"fill(<textbox[{box}]>, {word!r})")
+            assert word not in action
+            filled = env.step(action)
+            state = abstractor.advance(action, filled)
+            page = filled.description.partition("BEGIN PAGE")[2]
+            assert (page.count("[redacted]"), word in page) == (number, False)
+            assert "geheim" not in repr((filled, state, env.sight()))
+        assert "Seerosenteich" not in filled.description  # The task says what it is for.
+        elsewhere = "fill(<textbox[Benutzer]>, 'Hafenkante')"
+        assert elsewhere in env.valid_actions()
+        assert env.resolve(elsewhere) == elsewhere
+        assert "Finde die Akte 'Hafenkante'" in filled.description
+        assert "hafenkante" in state.text.casefold()
+        env.step(elsewhere)
+        seen = env.step("click(<button[Los]>)")
+        assert "Danke: Hafenkante und Hafenkante und [redacted] und [redacted]" in seen.description
+    finally:
+        env.close()
+    assert env.secrets() == {"Seerosenteich", "geheim-eins9"}
+
+
 def test_a_secret_too_short_to_look_for_stays_hidden_in_its_box_when_the_page_shows_it(browser_path, site):
     env = opened(browser_path, site)
     try:

@@ -6,11 +6,13 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from engine.web.browser.limits import BrowserLimits
 from engine.web.browsergym import adapter as browsergym
 from engine.web.environment import WebEnvironment
 from engine.web.environment_factory import open_web
@@ -38,11 +40,18 @@ POPUP = """<title>Popup</title><h1>Opener</h1><a href="/redirect" target="_blank
 <a href="/redirect">Leave</a>"""
 
 
+SILENT = """<title>Silent</title><h1>Silent</h1><button onclick="this.textContent='pressed'">press</button>
+<iframe src="/redirect-on"></iframe><iframe src="/silent"></iframe><iframe src="/inner"></iframe>"""
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        if self.path == "/redirect":
+        if self.path == "/silent":
+            self.server.hold.wait(300)
+            return
+        if self.path.startswith("/redirect"):
             self.send_response(302)
-            self.send_header("Location", self.server.away)
+            self.send_header("Location", "/silent" if self.path == "/redirect-on" else self.server.away)
             self.end_headers()
             return
         data = self.server.pages[self.path].encode() if self.path in self.server.pages else b""
@@ -93,12 +102,14 @@ def site():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     call = CALL.replace("@UDP", str(listeners[0].port)).replace("@TCP", str(listeners[1].port))
-    server.pages = {"/call": call, "/frames": FRAMES, "/inner": INNER, "/popup": POPUP}
+    server.pages = {"/call": call, "/frames": FRAMES, "/inner": INNER, "/popup": POPUP, "/silent-frames": SILENT}
+    server.hold = threading.Event()
     server.away = f"http://127.0.0.1:{listeners[1].port}/away"
     server.udp, server.tcp = listeners
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
+    server.hold.set()
     server.shutdown()
     server.server_close()
     for each in listeners:
@@ -160,6 +171,18 @@ def test_a_frame_that_is_redirected_elsewhere_is_blocked_and_the_page_stays(brow
         seen = env.step("click(<button[press]>)")
         assert "button[pressed]" in seen.description
     assert site.tcp.got == 0
+
+
+@pytest.mark.usefixtures("shared_browser")
+def test_a_frame_that_waits_for_a_server_is_left_out_and_costs_its_limit_once(browser_path, site):
+    with opened(browser_path, site, "/silent-frames") as (env, seen):
+        assert "2 frame(s) did not answer and were emptied" in seen.text
+        began = time.monotonic()
+        seen = env.step("click(<button[press]>)")
+        assert time.monotonic() - began < BrowserLimits().snapshot
+        assert "emptied" not in seen.text
+        assert "button[pressed]" in seen.description
+        assert "inner text" in seen.description
 
 
 @pytest.mark.usefixtures("shared_browser")

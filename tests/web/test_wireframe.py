@@ -99,6 +99,19 @@ def test_a_counter_that_actions_leave_out_is_drawn():
     assert "like (2)" in draw(parse('- link "like (2)" [ref=e1] [box=0,0,80,20]'), 78, 22).text
 
 
+def test_a_text_that_needs_more_lines_than_on_the_page_is_not_cut():
+    text = "Search for a name, an address, a sort of place (cafes in Harwick), or what is near something"
+    page = f"""\
+- region "Results" [ref=e1] [box=0,50,380,750]:
+  - paragraph [ref=e2] [box=14,100,352,57]: {text}
+  - paragraph [ref=e3] [box=14,165,352,19]: Next
+- region "Map" [ref=e4] [box=380,50,900,750]:
+  - button "Zoom" [ref=e5] [box=1240,100,30,30]
+"""
+    lines = [line.partition("│")[2].partition("│")[0] for line in draw(parse(page), 80, 40).text.split("\n")]
+    assert " ".join(" ".join(lines).split()) == f"{text} Next"
+
+
 def test_numbers_do_not_depend_on_the_size_and_can_be_spoken():
     page = parse(SHOP)
     assert [i.number for i in draw(page, 20, 5).items] == [i.number for i in draw(page, 200, 60).items]

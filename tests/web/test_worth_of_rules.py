@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from engine.errors import UsageError
+from engine.records import EnvironmentInfo
 from engine.web import prior
 from engine.web.browser.snapshot import parse
 from engine.web.choices import offered
@@ -28,6 +29,7 @@ PAGES = {
 class Shelf:
     """A library of six pages without a browser; done on the page of Emma."""
 
+    info = EnvironmentInfo("shelf", "Shelf", "web/shelf", task="shelf")
     here: str = "Home"
     said: bool = False
     past: list[str] = field(default_factory=list)

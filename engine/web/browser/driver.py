@@ -393,6 +393,8 @@ class Driver:
         text, title = "", ""
         try:
             tab = await self._loaded(tab, self.limits.settle if waited else self.limits.load)
+            if silent := await tabs.without_silent_frames(tab, self.limits.settle):
+                self._note(f"{silent} frame(s) did not answer and were emptied")
             text = await tabs.snapshot(tab, self.limits.snapshot, self.limits.settle)
             title = await asyncio.wait_for(tab.title(), self.limits.settle)
             self._unread = 0

@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from playwright.async_api import Frame
     from playwright.async_api import Page as Tab
 
     from engine.web.actions import Call
@@ -66,13 +67,35 @@ async def on_element(tab: Tab, call: Call, ref: str) -> None:
         await element.select_option(labels)
 
 
+async def without_silent_frames(tab: Tab, settle: float) -> int:
+    """Prepare a page for its snapshot, and empty the frames in it that do not answer within `settle` seconds.
+
+    Such a frame waits for a server that it was sent to. The snapshot would wait for it until its own limit.
+
+    Returns:
+        The number of these frames.
+    """
+    frames = tab.frames
+    apart = (asyncio.wait_for(frame.evaluate(_LINES_APART), settle) for frame in frames)
+    answers = await asyncio.gather(*apart, return_exceptions=True)
+    silent = [frame for frame, answer in zip(frames, answers, strict=True) if isinstance(answer, TimeoutError)]
+    if tab.main_frame in silent:
+        return 0  # The page itself hangs.
+    await asyncio.gather(*(asyncio.wait_for(_empty(frame), settle) for frame in silent), return_exceptions=True)
+    return len(silent)
+
+
+async def _empty(frame: Frame) -> None:
+    """Put an empty page into a frame. The page around it does that, since the frame itself does not answer."""
+    element = await frame.frame_element()
+    await element.evaluate("e => { e.removeAttribute('srcdoc'); e.src = 'about:blank'; }")
+
+
 async def snapshot(tab: Tab, limit: float, settle: float) -> str:
     """Return the page's accessibility snapshot with handles and boxes; `limit` and `settle` are in seconds."""
     from playwright.async_api import Error
     from playwright.async_api import TimeoutError as Late
 
-    apart = (asyncio.wait_for(frame.evaluate(_LINES_APART), settle) for frame in tab.frames)
-    await asyncio.gather(*apart, return_exceptions=True)
     for _ in range(2):
         # While a page is being replaced, reading it fails, but the next one can be read. A slow page is not retried.
         try:

@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _HEX = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}", re.IGNORECASE)
 _LONG = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+=-]{16,}|[A-Za-z0-9+_-]{18,}={1,2}")
+_MIXED = re.compile(r"(?=[a-z]*\d+[a-z])(?=\d*[a-z]+\d)[a-z\d]{6,}", re.IGNORECASE)
+"""Letters and digits in turns, as in short random keys: `80wt6r`. Words with a number at one end are none."""
 _NUMBERED = re.compile(r"[^/]*[^\d/][_-]\d+")
 _WORDS = re.compile(r"[^\W\d_]+(?:-[\w.]+){2,}")
 _PAGE = re.compile(r"(.+)\.(html?|php|aspx?|do)", re.IGNORECASE)
@@ -77,7 +79,7 @@ def query_values(url: str) -> tuple[str, ...]:
 def _shape(part: str) -> str:
     if part.isdigit():
         return "ID"
-    if _UUID.fullmatch(part) or _HEX.fullmatch(part) or _LONG.fullmatch(part):
+    if any(kind.fullmatch(part) for kind in (_UUID, _HEX, _LONG, _MIXED)):
         return "HASH"
     page = _PAGE.fullmatch(part)
     if page and ("-" in page.group(1) or any(c.isdigit() for c in page.group(1))):

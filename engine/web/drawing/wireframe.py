@@ -203,11 +203,13 @@ def _pieces(
         text = f"▨ {text}"
     kind = "heading" if node.role in ("heading", "columnheader") else "text"
     room = min(6, max(1, round(height / LINE))) if height >= 1.6 * LINE else 1
-    lines = wrapped(text, cells) if room > 1 else [text]
-    if len(lines) > room:
-        lines = [*lines[: room - 1], " ".join(lines[room - 1 :])]
+    lines, apart = wrapped(text, cells - 1) if room > 1 else [text], LINE
+    if len(lines) > room:  # Letters are narrower on the page: its lines move closer, as far as they stay lines.
+        room = max(room, int(height / (SAME_LINE + 1)))
+        lines = lines if len(lines) <= room else [*lines[: room - 1], " ".join(lines[room - 1 :])]
+        apart = height / len(lines)
     for at, line in enumerate(lines):
-        yield _Piece(number, x, middle + at * LINE, line, kind)
+        yield _Piece(number, x, middle + at * apart, line, kind)
 
 
 def _control(

@@ -59,6 +59,11 @@ def tokens(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text)]
 
 
+def label_stems(label: str) -> set[str]:
+    """Return the stems of a label's content words, or those of all its words if it has no other, as "From" and "To"."""
+    return set(stems(label) or tokens(label))
+
+
 def asks(intent: str) -> bool:
     """Whether the task asks for an answer."""
     return bool(_ASKS.search(intent))

@@ -58,16 +58,20 @@ function draw(pen, tile, at) {
   pen.setLineDash([]);
   for (const spot of tile.spots) if (spot[2] && at.z >= 16) house(pen, spot, 12 * metre, at.z);
   const taken = [];
-  if (at.z >= 15) for (const each of named) along(pen, each.name, each.line);
-  if (at.z === 14 || at.z < 12) for (const each of named) {
-    if (["river", "motorway", "primary"].includes(each.kind)) along(pen, each.name, each.line);
-  }
   if (at.z >= 17) for (const [kind, name, , x, y] of tile.spots) {
     if (name && kind !== "City" && kind !== "Town") label(pen, name, x, y - 9, "10px sans-serif", "#734a08", taken);
   }
   if (at.z < 16) for (const [kind, name, , x, y] of tile.spots) if (kind === "City" || kind === "Town") {
     label(pen, name, x, y, `${kind === "City" ? "bold " : ""}${at.z < 8 ? 11 : 14}px sans-serif`, "#222", taken);
   }
+  if (at.z >= 15) for (const each of named) along(pen, each.name, each.line, taken);
+  if (at.z === 14 || at.z < 12) for (const each of named) {
+    if (["river", "motorway", "primary"].includes(each.kind)) along(pen, each.name, each.line, taken);
+  }
+}
+
+function covered([left, top, right, bottom], taken) {
+  return taken.some(([l, t, r, b]) => left < r && right > l && top < b && bottom > t);
 }
 
 function closed(line) {
@@ -102,16 +106,14 @@ function write(pen, text, x, y, font, colour) {
 function label(pen, text, x, y, font, colour, taken) {
   pen.font = font;
   const half = pen.measureText(text).width / 2;
-  const free = [y, y - 15, y + 15].find((at) => !taken.some(
-    ([l, t, r, b]) => x - half < r && x + half > l && at - 7 < b && at + 7 > t,
-  ));
+  const free = [y, y - 15, y + 15].find((at) => !covered([x - half, at - 7, x + half, at + 7], taken));
   if (free === undefined) return;
   taken.push([x - half, free - 7, x + half, free + 7]);
   write(pen, text, x, free, font, colour);
 }
 
-// Writes a name along the longest straight part of a line, if it fits there.
-function along(pen, text, line) {
+// Writes a name along the longest straight part of a line, if it fits there and no name of a place is there.
+function along(pen, text, line, taken) {
   let best = null;
   for (let i = 0; i + 3 < line.length; i += 2) {
     const long = Math.hypot(line[i + 2] - line[i], line[i + 3] - line[i + 1]);
@@ -126,8 +128,12 @@ function along(pen, text, line) {
   if (straight.length < 4 || Math.hypot(straight[2] - straight[0], straight[3] - straight[1]) < pen.measureText(text).width + 8) return;
   let angle = Math.atan2(straight[3] - straight[1], straight[2] - straight[0]);
   if (Math.abs(angle) > Math.PI / 2) angle += Math.PI;
+  const [x, y, half] = [(straight[0] + straight[2]) / 2, (straight[1] + straight[3]) / 2, pen.measureText(text).width / 2];
+  const [across, down] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
+  const [wide, high] = [half * across + 6 * down, half * down + 6 * across];
+  if (covered([x - wide, y - high, x + wide, y + high], taken)) return;
   pen.save();
-  pen.translate((straight[0] + straight[2]) / 2, (straight[1] + straight[3]) / 2);
+  pen.translate(x, y);
   pen.rotate(angle);
   write(pen, text, 0, 0, "11px sans-serif", "#333");
   pen.restore();
