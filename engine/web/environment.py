@@ -277,10 +277,10 @@ class WebEnvironment:
 
     def _hide(self, typed: str, box: PageNode) -> None:
         """Keep a text secret from now on. A word of the task is none, unless the task says it is for this box."""
-        if not self._is_told(typed) or any(typed in given for given in labelled(self._intent, box.name)):
+        if not self._is_in_task(typed) or any(typed in given for given in labelled(self._intent, box.name)):
             self._secrets.add(typed)
 
-    def _is_told(self, text: str) -> bool:
+    def _is_in_task(self, text: str) -> bool:
         """Return whether the task shows a text."""
         return hidden(self._intent, (text,)) != self._intent
 
@@ -461,4 +461,4 @@ class WebEnvironment:
     def _take(self, seen: Seen) -> None:
         """Take in what the browser shows now."""
         self._seen = seen
-        self._secrets |= {value for value in seen.secrets if not self._is_told(value)}
+        self._secrets |= {value for value in seen.secrets if not self._is_in_task(value)}
