@@ -76,6 +76,7 @@ class Terminal:
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.execve(command[0], [*command, *args], child_env)
+        os.set_inheritable(self._fd, False)  # a terminal closes only when nobody else has it
         self._set_size(columns, rows)
 
     def __enter__(self) -> Terminal:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.arena.running import SMALL
 from tests.journeys.terminal import COMMAND, Terminal
-from tests.journeys.test_closed_terminal import family, gone
+from tests.journeys.test_closed_terminal import family, left_over
 
 
 def state(saves: Path) -> list[str]:
@@ -49,4 +49,4 @@ def test_a_terminal_that_closes_ends_the_run_and_its_workers(tmp_path):
         assert len(everybody) > 1
         terminal.hang_up()
         terminal.reap(60)
-        assert gone(everybody, 20)
+        assert not left_over(everybody, 20)

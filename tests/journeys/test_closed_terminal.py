@@ -45,15 +45,26 @@ def running(pids: set[int]) -> set[int]:
     return left
 
 
-def gone(pids: set[int], seconds: float = SECONDS) -> bool:
-    """Wait for processes to end, and return whether all have; kill those that have not."""
+def left_over(pids: set[int], seconds: float = SECONDS) -> list[str]:
+    """Wait for processes to end; kill those that have not, and return what they are and wait for."""
     end = time.monotonic() + seconds
     while running(pids) and time.monotonic() < end:
         time.sleep(0.05)
     left = running(pids)
+    told = [f"{pid} {described(pid)}" for pid in sorted(left)]
     for pid in left:
         os.kill(pid, signal.SIGKILL)
-    return not left
+    return told
+
+
+def described(pid: int) -> str:
+    """Return the command line of a process, and where each of its threads waits in the kernel."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        waits = [task.read_text() for task in folder.glob("task/*/wchan")]
+        return f"{(folder / 'cmdline').read_text().replace(chr(0), ' ')} {waits}"
+    except OSError:
+        return "has just ended"
 
 
 def steps(saves: Path) -> list[Stepped]:
@@ -72,7 +83,7 @@ def closed(terminal: Terminal, workers: int) -> None:
     pids = {terminal.pid} | family(terminal.pid)
     assert len(pids) >= 2 + workers
     terminal.hang_up()
-    assert gone(pids), "something still runs after the terminal has closed"
+    assert not left_over(pids), "something still runs after the terminal has closed"
 
 
 def nothing_lost(saves: Path) -> None:
@@ -174,7 +185,7 @@ def test_a_run_under_nohup_goes_on_when_its_terminal_closes(tmp_path):
             time.sleep(0.05)
         pids = family(terminal.pid)
         terminal.hang_up()
-        assert gone(pids, 60)
+        assert not left_over(pids, 60)
     assert "episode 8/8" in out.read_text()
 
 
@@ -193,6 +204,6 @@ def test_a_signal_ends_play_and_its_dialogs_with_the_terminal_as_it_was(tmp_path
         pids = {terminal.pid} | family(terminal.pid)
         os.kill(terminal.pid, number)
         terminal.wait_for_exit(SECONDS)
-        assert gone(pids)
+        assert not left_over(pids)
         assert terminal.modes() == before
     assert verified(tmp_path)
