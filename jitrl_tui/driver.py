@@ -130,11 +130,11 @@ class SturdyDriver(LinuxDriver):
             text += decoder.decode(typed)
             waiting += [*(parser.feed(text) if text else ()), *parser.tick()]
             text = ""
-            later = [one for one in waiting if not self._app.takes_keys and _is_typed(one)]
+            takes_keys = self._app.takes_keys  # asked once, so that keys keep their order
             for message in waiting:
-                if message not in later:
+                if takes_keys or not _is_typed(message):
                     self.process_message(message)
-            waiting = later
+            waiting = [] if takes_keys else [one for one in waiting if _is_typed(one)]
 
     def _typed(self) -> bytes | None:
         """Return what was typed, b"" if nothing was for a moment, and None if the terminal has closed."""

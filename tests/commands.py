@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -125,6 +126,17 @@ class Popen(subprocess.Popen[Any]):
             if getattr(self, "_devnull", None) is not None:
                 os.close(self._devnull)
         self._child_created = True
+
+    def stacks(self) -> str:
+        """Return what the threads of a fork are doing; "" for other processes."""
+        if self._asked is None or self.poll() is not None:
+            return ""
+        path = Path(warm.stacks_file(_place.split(":")[0], self.pid))
+        os.kill(self.pid, warm.STACKS)
+        end = time.monotonic() + 5
+        while not (text := path.read_text(encoding="utf-8")).endswith("\n") and time.monotonic() < end:
+            time.sleep(0.02)
+        return text
 
     def _try_wait(self, flags: int) -> tuple[int, int]:
         if self._asked is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import fcntl
 import gc
 import importlib
@@ -41,6 +42,13 @@ PACKAGES = (
 """Modules, and packages with all their modules, that are imported before the first command."""
 COMMAND = "jitrl_tui.cli"
 """The module that `jitrl` runs."""
+STACKS = signal.SIGUSR1
+"""The signal at which a fork writes what its threads are doing."""
+
+
+def stacks_file(folder: str, pid: int) -> str:
+    """Return the file in which a fork writes what its threads are doing."""
+    return os.path.join(folder, f"stacks-{pid}")
 
 
 def names_jitrl(program: str) -> bool:
@@ -65,7 +73,7 @@ def main(address: str, program: int) -> None:
     os.rename(address + ".new", address)
     if os.fork():
         os._exit(0)  # The other one is nobody's child: tests look at theirs.
-    job = _serve(listening, os.pidfd_open(program))
+    job = _serve(listening, os.pidfd_open(program), os.path.dirname(address))
     if job is not None:
         from engine import children
         from tests import commands
@@ -90,7 +98,7 @@ def _end(code: int) -> None:
     os._exit(code & 0xFF)
 
 
-def _serve(listening: socket.socket, program: int) -> dict[str, Any] | None:
+def _serve(listening: socket.socket, program: int, folder: str) -> dict[str, Any] | None:
     """Fork; return the job in a fork, None in the end."""
     awake, waker = os.pipe()
     os.set_blocking(awake, False)
@@ -128,6 +136,7 @@ def _serve(listening: socket.socket, program: int) -> dict[str, Any] | None:
             for number in (awake, waker, program):
                 os.close(number)
             _become(job, descriptors)
+            faulthandler.register(STACKS, open(stacks_file(folder, os.getpid()), "w"))  # noqa: SIM115
             return job
         for number in descriptors:
             os.close(number)
@@ -162,7 +171,7 @@ def _become(job: dict[str, Any], descriptors: list[int]) -> None:
     os.umask(job["umask"])
     os.environ.clear()
     os.environ.update(job["env"])
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, STACKS}:
         if number not in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             with contextlib.suppress(OSError):
                 signal.signal(number, signal.SIG_DFL)

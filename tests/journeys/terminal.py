@@ -110,7 +110,7 @@ class Terminal:
         while not shown(self.text):
             left = end - time.monotonic()
             assert wanted == FAILED or FAILED not in self.text, f"it failed; the screen shows:\n{self.text}"
-            assert left > 0, f"waited in vain for {wanted!r}; the screen shows:\n{self.text}"
+            assert left > 0, f"waited in vain for {wanted!r}; the screen shows:\n{self.text}\n{self._hung()}"
             if not self._pump(left):
                 assert shown(self.text), f"it ended without {wanted!r}; the screen shows:\n{self.text}"
         return self.text
@@ -154,6 +154,11 @@ class Terminal:
             self._whole, fed = self._now(), end
         self._stream.feed(self.raw[fed:])
         return bool(data)
+
+    def _hung(self) -> str:
+        """Return what is on its way to the screen, and what the program is doing."""
+        doing = self._fork.stacks() if self._fork is not None else ""
+        return f"last output: {self.raw[-300:]!r}\n{doing}"
 
     def _now(self) -> str:
         return "\n".join(line.rstrip() for line in self._screen.display)
