@@ -104,9 +104,7 @@ class FollowSource(Source):
 
     def overrule(self, question: int, action: str, *, go_on: bool = False) -> bool:
         """Take `action` in place of the decision with the number of this question. Whether it is too late is told."""
-        self._command(lambda hand: hand.overrule(question, action))
-        if go_on:
-            self.resume()
+        self._command(lambda hand: hand.overrule(question, action, go_on=go_on))
         return True
 
     def stop_session(self) -> None:
@@ -188,7 +186,8 @@ class FollowSource(Source):
         self._read = self._read or bool(events)
         changed = (sign, lives) != (self.sign, self.lives)
         self.sign, self.lives = sign, lives
-        self._pass_on(sign if lives else None)
+        if not session.more:  # the sign is of the end of the recording
+            self._pass_on(sign if lives else None)
         if changed:
             self._hear(sign)
             self.changed()
@@ -221,7 +220,7 @@ class FollowSource(Source):
             return
         for reply in self._hand.answered(sign):
             self._asked_at = None
-            self._mine = self._mine and sign.holder in ("", self._by)
+            self._mine = self.held
             self.told(f"{reply.message[:1].upper()}{reply.message[1:]}.", reply.accepted)
 
     def _renew(self) -> None:

@@ -314,7 +314,7 @@ def drive(folder: Path, steps, size=(140, 45), **more) -> None:
 
     async def go():
         async with app.run_test(size=size, notifications=True) as pilot:
-            await until(pilot, lambda: screen.source.loaded)
+            await until(pilot, lambda: screen.source.loaded and "… reading" not in screen_text(app))
             await steps(pilot, app, screen)
 
     asyncio.run(asyncio.wait_for(go(), 120))

@@ -94,6 +94,18 @@ def test_an_action_for_a_decision_that_does_not_wait_any_more_is_refused(played)
     assert played.control._answer == Answer(PersonSaid.INSTEAD, "wave")
 
 
+def test_an_action_can_hand_the_session_back_with_the_same_command(played):
+    played.give(HOLD, lease_s=60)
+    played.wait_at(7)
+    assert not played.give(OVERRULE, action="wave", question=6, go_on=True)[0]
+    assert played.control.paused
+    assert played.sign.holder == "ann"
+    assert played.give(OVERRULE, action="wave", question=7, go_on=True)[0]
+    assert played.control._answer == Answer(PersonSaid.INSTEAD, "wave")
+    assert not played.control.paused
+    assert played.sign.holder == ""
+
+
 def test_a_session_goes_on_by_itself_when_its_holder_gives_no_sign_of_life(played):
     played.give(HOLD, lease_s=10)
     played.clock.now += 9

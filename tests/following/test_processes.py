@@ -134,7 +134,7 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
             refused = {"The session is held by the tests."}
             await until(pilot, lambda: {notice.message for notice in app._notifications} == refused)
             resting.hand.hand_back()
-            await until(pilot, lambda: screen.source.sign.holder == "")
+            await until(pilot, lambda: screen.source.sign.holder == "" and screen.view.activity != "paused")
             await pilot.press("space")
             await until(pilot, lambda: screen.source.held and screen.view.activity == "paused" and screen.view.pending)
             assert "The session is in your hand" in screen_text(app)

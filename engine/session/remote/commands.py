@@ -46,6 +46,7 @@ class RemoteCommand:
         by: Who gives it: user, machine and process.
         question: Number of the question that it answers (`Paused.question`), for `OVERRULE`.
         action: The action to take instead, for `OVERRULE`.
+        go_on: Whether to hand the session back with it, for `OVERRULE`.
         lease_s: Seconds for which the session waits for the next sign of life of who holds it, for `HOLD` and `RENEW`.
         id: Unique id.
     """
@@ -54,6 +55,7 @@ class RemoteCommand:
     by: str
     question: int = 0
     action: str = ""
+    go_on: bool = False
     lease_s: float = SHORTEST_LEASE_S
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 

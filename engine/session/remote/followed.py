@@ -126,9 +126,12 @@ class RemoteControl:
         """Let one step be taken. Raises as `Followed.send` does."""
         self._give(RemoteCommand(commands.STEP, self.by))
 
-    def overrule(self, question: int, action: str) -> None:
-        """Take an action in place of the decision that waits. Raises as `Followed.send` does."""
-        self._give(RemoteCommand(commands.OVERRULE, self.by, question, action))
+    def overrule(self, question: int, action: str, *, go_on: bool = False) -> None:
+        """Take an action in place of the decision that waits; hand the session back with it if `go_on` is true.
+
+        Raises as `Followed.send` does.
+        """
+        self._give(RemoteCommand(commands.OVERRULE, self.by, question, action, go_on))
 
     def hand_back(self) -> None:
         """Let the session go on by itself. Raises as `Followed.send` does."""

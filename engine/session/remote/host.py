@@ -233,7 +233,8 @@ class SessionHost:
             self._control.step_once()
             return f"one step is taken for {command.by}"
         if command.kind == OVERRULE:
-            self._control.answer(command.question, PersonSaid.INSTEAD, command.action)
+            self._control.answer(command.question, PersonSaid.INSTEAD, command.action, go_on=command.go_on)
+            self._holder = "" if command.go_on else self._holder
             return f"'{command.action}' is taken instead, by {command.by}"
         self._holder = ""
         if command.kind == STOP:
