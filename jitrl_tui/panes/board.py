@@ -193,6 +193,7 @@ class Panes(Container):
         for name, pane in self._panes.items():
             pane.display = name in visible
             pane.set_class(name in layout.tabs, "-tab")
+        self.set_class(layout.name in ("normal", "wide") and not layout.shown, "-one-beside")
         anew = self._shared != (layout, self._zoomed)  # a style that is set costs a layout, also if it stays the same
         self._shared = layout, self._zoomed
         for name in (*layout.shown, *layout.tabs) if anew else ():
