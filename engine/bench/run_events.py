@@ -23,7 +23,7 @@ from engine.bench.worker import to_line
 from engine.codec import from_plain, to_plain
 from engine.disk import FILE_MODE, read_bytes, write_private
 from engine.errors import BadFile, JitrlError
-from engine.session.remote.presence import BEAT_S, PlayedAt
+from engine.session.remote.presence import BEAT_S, Liveness, PlayedAt
 from engine.session.remote.relay import Relay, wanted
 from engine.settings.address import is_address
 
@@ -172,6 +172,12 @@ def read_now(folder: Path) -> Now | None:
         return now_of(read_bytes(folder / NOW, 4 << 20))
     except OSError:
         return None
+
+
+def is_played(folder: Path) -> bool:
+    """Return whether a run is being played, as far as one look at its folder can tell."""
+    now = read_now(folder)
+    return now is not None and Liveness().lives(now.place, now.at)
 
 
 def now_of(text: bytes | str) -> Now | None:

@@ -1,4 +1,4 @@
-"""Benchmarks that are shown: one that is being run, and one whose folder is read."""
+"""Benchmarks that are shown: one that is being run, here or by another process, and one whose folder is read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bench import folder as folders
-from engine.bench.follower import FollowedRun, News, playing
+from engine.bench.follower import FollowedRun, News, RunFolder, playing
 from engine.bench.manifest import read_manifest
 from engine.bench.progress import RunLimits
 from engine.bench.reader import messages
 from engine.bench.records import Cell, Message
-from engine.bench.run_events import RunBegan, RunOver
+from engine.bench.run_events import RunBegan, RunOver, is_played
 from engine.session.remote.followed import FolderSession
 from jitrl_tui.runs.follower import Reach
 from jitrl_tui.runs.source import InThread
@@ -23,7 +23,7 @@ from jitrl_tui.runs.source import InThread
 if TYPE_CHECKING:
     from engine.bench.runner import Runner
 
-__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "RunOver", "StoredBench"]
+__all__ = ["BenchInfo", "BenchSource", "FollowedBench", "LiveBench", "RunOver", "StoredBench", "source_of"]
 
 POLL_S = 0.5
 """Seconds between two looks at the folder of a run that is followed."""
@@ -201,3 +201,19 @@ class FollowedBench(BenchSource):
             self.info = BenchInfo(before.name, before.title, before.cells, item.jobs, item.limits, before.folder)
         self._over = isinstance(item, RunOver)
         self.put(item)
+
+
+def source_of(folder: Path) -> BenchSource:
+    """Return the source of a run that is not played by this process. If another one plays it, it is followed.
+
+    Args:
+        folder: The run's folder.
+
+    Raises:
+        UsageError: Its suite cannot be played by this version.
+        BadFile: Its manifest is damaged, or of a newer version.
+    """
+    if is_played(folder):
+        return FollowedBench(FollowedRun(RunFolder(folder)))
+    plan = folders.planned(folder)
+    return StoredBench(BenchInfo(folder.name, plan.suite.title, plan.cells, folder=folder))

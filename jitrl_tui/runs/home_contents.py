@@ -72,6 +72,7 @@ class BenchRow:
         finished: Number of its cells that are finished.
         cells: Number of its cells.
         changed: Unix time of its last change.
+        played: Whether it is being played.
     """
 
     folder: Path
@@ -79,6 +80,7 @@ class BenchRow:
     finished: int
     cells: int
     changed: float = 0.0
+    played: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ def find_benches(saves: Path) -> list[BenchRow]:
     """Return the runs of benchmarks, the newest first."""
     from engine.bench import folder as folders
     from engine.bench.manifest import MANIFEST, read_manifest
+    from engine.bench.run_events import is_played
 
     rows = []
     for folder in folders.runs(saves):
@@ -185,7 +188,8 @@ def find_benches(saves: Path) -> list[BenchRow]:
             continue
         states = [cell["state"] for cell in manifest["cells"].values()]
         changed = os.stat(folder / MANIFEST).st_mtime
-        rows.append(BenchRow(folder, str(manifest.get("title", "")), states.count("finished"), len(states), changed))
+        title, played = str(manifest.get("title", "")), is_played(folder)
+        rows.append(BenchRow(folder, title, states.count("finished"), len(states), changed, played))
     return rows
 
 

@@ -148,10 +148,7 @@ class StoredHome:
 
     def bench(self, row: BenchRow) -> BenchScreen:
         """Return a screen with a run of a benchmark. Leaving it goes back."""
-        from engine.bench import folder as folders
-        from jitrl_tui.runs.bench_source import BenchInfo, StoredBench
+        from jitrl_tui.runs.bench_source import source_of
         from jitrl_tui.screens.bench import BenchScreen
 
-        plan = folders.planned(row.folder)
-        info = BenchInfo(row.folder.name, plan.suite.title, plan.cells, folder=row.folder)
-        return BenchScreen(StoredBench(info), over=True)
+        return BenchScreen(source_of(row.folder), over=True)

@@ -218,7 +218,7 @@ def bench_line(row: BenchRow, width: int) -> Content:
     """Return the row of a benchmark's run."""
     room = max(20, width - 32)
     name = room * 3 // 5
-    state = "finished" if row.finished == row.cells else f"{row.finished}/{row.cells} cells"
+    state = "finished" if row.finished == row.cells else f"{'▸ ' * row.played}{row.finished}/{row.cells} cells"
     return Content.assemble(
         (fit(row.folder.name, name), STRONG), " " + fit(row.title, room - name), " ",
         f"{state:>14}", "  ", when(row.changed),

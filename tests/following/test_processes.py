@@ -23,7 +23,8 @@ from engine.session.remote import commands, presence
 from engine.session.remote.followed import FolderSession, RemoteControl
 from jitrl_tui.bench_app import BenchApp
 from jitrl_tui.cli import main
-from jitrl_tui.runs.bench_source import FollowedBench
+from jitrl_tui.runs.bench_source import FollowedBench, StoredBench, source_of
+from jitrl_tui.runs.home_contents import find_benches
 from jitrl_tui.screens.follow import FollowScreen
 from tests.commands import JITRL, Popen
 from tests.tui.driving import until
@@ -181,6 +182,16 @@ def test_a_session_goes_on_by_itself_after_its_follower_was_killed(bench):
         steps = steps_of(session)
         soon(lambda: steps_of(session) > steps)
     assert [e.command for e in events(session, Steered) if e.by == held.holder] == ["hold", "lapse"]
+
+
+def test_home_follows_a_run_that_another_process_plays_and_reads_one_that_nobody_plays(bench):
+    process, run, *_ = bench
+    soon(lambda: [row.played for row in find_benches(run.parents[1])] == [True])
+    assert isinstance(source_of(run), FollowedBench)
+    process.kill()
+    process.wait()
+    assert [row.played for row in find_benches(run.parents[1])] == [False]
+    assert isinstance(source_of(run), StoredBench)
 
 
 def test_rubbish_among_the_commands_does_no_harm_to_the_session_that_is_played(bench):

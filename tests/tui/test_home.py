@@ -278,7 +278,7 @@ def test_recordings_and_benches_are_opened_and_left_for_the_home_screen(tmp_path
     for at, event in stream.recorded(stream.run(1, 2)):
         recorder.write(event, at)
     recorder.close()
-    bench = BenchRow(rows[2].saved.folder, "Four agents", 3, 8, 1.8e9)
+    bench = BenchRow(rows[2].saved.folder, "Four agents", 3, 8, 1.8e9, played=True)
 
     async def go(pilot, app):
         for key, shown, done in (("4", "manor", "look"), ("5", "Four agents", "bench")):
@@ -289,7 +289,7 @@ def test_recordings_and_benches_are_opened_and_left_for_the_home_screen(tmp_path
             assert opened.done[-1] == (done, rows[2].saved.name)
             await pilot.press("q")
             await until(pilot, lambda: isinstance(app.screen, HomeScreen))
-        assert "3/8 cells" in screen_text(app)
+        assert "▸ 3/8 cells" in screen_text(app)
 
     at_home(opened, lambda: HomeContents(GAMES, rows, benches=[bench]), go)
 

@@ -150,13 +150,11 @@ def _tell_retired(plan: BenchPlan, option: str = "") -> None:
 
 
 def watch_stored(folder: Path) -> int:
-    """Show a run that is not being played on the screen."""
-    from engine.bench import folder as folders
+    """Show a stored run on the screen."""
     from jitrl_tui.bench_app import run_bench_app
-    from jitrl_tui.runs.bench_source import BenchInfo, StoredBench
+    from jitrl_tui.runs.bench_source import source_of
 
-    plan = folders.planned(folder)
-    return run_bench_app(StoredBench(BenchInfo(folder.name, plan.suite.title, plan.cells, folder=folder)))
+    return run_bench_app(source_of(folder))
 
 
 def _on(text: str) -> str:
