@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from engine.bench.progress import CellProgress
@@ -87,11 +89,15 @@ class ArmCurves(LinePane):
         if not curves:
             return [Content.styled(fit("No episode has ended yet.", width), MUTED)]
         most = max(1, height // 3)
-        legend = _flowing([_entry(curve, whole=True) for curve in curves], width)
-        if len(legend) > most:
-            legend = _flowing([_entry(curve, whole=False) for curve in curves], width)[:most]
-        longest = max(len(curve.values) for curve in curves)
-        count = max(self._planned if self._planned <= MOST_PLANNED else 0, longest, 2)
+        longest = max(cell_len(curve.name) for curve in curves)
+        whole = [_flowing([_entry(curve, longest, seeds=True) for curve in curves], width)]
+        shorter = (_flowing([_entry(curve, name) for curve in curves], width) for name in range(longest, 0, -1))
+        for legend in itertools.chain(whole, shorter):
+            if len(legend) <= most:
+                break
+        legend = legend[:most]
+        played = max(len(curve.values) for curve in curves)
+        count = max(self._planned if self._planned <= MOST_PLANNED else 0, played, 2)
         values = [value for curve in curves for value in curve.values]
         canvas = canvas_for(width, height - len(legend), values, count)
         for curve in reversed(curves):
@@ -105,11 +111,12 @@ class ArmCurves(LinePane):
         return [*framed(canvas, f"episode {count}", width), *legend]
 
 
-def _entry(curve: ArmCurve, *, whole: bool) -> Content:
-    """Return an arm's entry in the legend, with its seeds if it is `whole`."""
-    seeds = f" ({curve.seeds} seed{'' if curve.seeds == 1 else 's'})" if whole and curve.seeds else ""
-    average = points(round(curve.values[-1], 1))
-    return Content.assemble((f"{curve.letter} ", _colour(curve)), f"{curve.name} {average}", (f"{seeds}  ", MUTED))
+def _entry(curve: ArmCurve, room: int, *, seeds: bool = False) -> Content:
+    """Return an arm's entry in the legend, with at most `room` characters of its name."""
+    played = f" ({curve.seeds} seed{'' if curve.seeds == 1 else 's'})" if seeds and curve.seeds else ""
+    name = fit(curve.name, min(room, cell_len(curve.name)))
+    text = f"{name} {points(round(curve.values[-1], 1))}".lstrip()
+    return Content.assemble((f"{curve.letter} ", _colour(curve)), text, (f"{played}  ", MUTED))
 
 
 def _colour(curve: ArmCurve) -> str:

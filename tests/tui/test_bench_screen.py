@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from textual.app import App
 
 from engine.bench.progress import RunLimits
 from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said
@@ -16,10 +17,12 @@ from engine.errors import MissingError, UsageError
 from jitrl_tui import bench_app, keymap
 from jitrl_tui.bench_app import BenchApp, run_bench_app
 from jitrl_tui.runs.bench_source import BenchInfo
+from jitrl_tui.runs.bench_view import ArmCurve
 from jitrl_tui.screens.bench import FRAME_S, BenchScreen
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.recordings import RecordingScreen
+from jitrl_tui.widgets.curves import ArmCurves
 from tests.arena import bench_stream as bench
 from tests.tui import stream
 from tests.tui.bench_driving import ScriptedBench
@@ -440,3 +443,24 @@ def test_a_terminal_that_cannot_draw_is_refused(monkeypatch):
     monkeypatch.setattr(bench_app, "wants_plain", lambda: True)
     with pytest.raises(UsageError, match="needs a terminal"):
         run_bench_app(scripted())
+
+
+def test_every_arm_is_in_the_legend_where_there_is_little_room_for_names():
+    names = ("JitRL with plans", "Static, the model alone", "Reflexion with notes")
+    arms = [ArmCurve(letter, name, (1.0, 2.0), 3) for letter, name in zip("ABC", names, strict=True)]
+
+    class Shown(App[None]):
+        def compose(self):
+            yield ArmCurves("arms")
+
+    async def legend(width: int, height: int) -> str:
+        app = Shown()
+        async with app.run_test(size=(width, height)):
+            pane = app.query_one(ArmCurves)
+            pane.show(arms, 2, "a game")
+            return "\n".join(line.plain for line in pane.build(width, height))
+
+    for width, height, names_are_whole in ((120, 20, True), (70, 20, True), (44, 5, False), (24, 9, False)):
+        text = asyncio.run(legend(width, height)).split("episode 2")[1]
+        assert all(f"{letter} {name[0]}" in text for letter, name in zip("ABC", names, strict=True))
+        assert all(name in text for name in names) == names_are_whole
