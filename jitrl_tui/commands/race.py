@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from engine.session.race import SavedRace
 
 
+_ARMS = ("static", "jitrl")
+
+
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
@@ -34,7 +37,8 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         metavar="[NAME=]AGENT[:KEY=VALUE,...]",
         dest="arms",
         help="a racer: an agent, with settings, model or profile of its own: --arm static --arm "
-        "'jitrl:estimator=knn,beta=1' --arm 'big=jitrl:model=openai/gpt-4o'; two to four times",
+        "'jitrl:estimator=knn,beta=1' --arm 'big=jitrl:model=openai/gpt-4o'; two to four times; "
+        f"without it {' and '.join(_ARMS)}",
     )
     parser.add_argument("--model", default="local/smollm2", help="model of arms that name none (default: %(default)s)")
     parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (default: %(default)s)")
@@ -69,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
         race = races.load(saves, named)
     elif not args.game:
         there = ", ".join(races.saved(saves))
-        raise UsageError(f"which game? jitrl race GAME --arm static --arm jitrl{f'; races: {there}' if there else ''}")
+        raise UsageError(f"which game? jitrl race GAME{f'; races: {there}' if there else ''}")
     else:
-        arms = [arm(text, args) for text in args.arms]
+        arms = [arm(text, args) for text in args.arms or _ARMS]
         for _, config in arms:
             one_game(config, saves)
         race = races.create(saves, arms)
