@@ -164,10 +164,12 @@ class Panes(Container):
         rest, equal = max(0, total - sum(filter(None, fixed))), fixed.count(None)
         parts = iter([(rest + at) // equal for at in range(equal)])
         shares = [next(parts) if rows is None else rows for rows in fixed]
-        needed = [
-            share if not pane.bare and (pane.fills or not pane.virtual_size) else max(rows, LEAST_ROWS * (own is None))
-            for pane, share, rows, own in zip(panes, shares, full, fixed, strict=True)
-        ]
+        needed = []
+        for pane, share, rows, own in zip(panes, shares, full, fixed, strict=True):
+            if not pane.bare and (pane.fills or not pane.virtual_size):  # it fills what it has, or has no lines yet
+                needed.append(share)
+            else:
+                needed.append(rows if own is not None else max(rows, LEAST_ROWS))
         spare = [rows - need for rows, need in zip(self._rows, needed, strict=False)]
         given = [rows < min(share, need) for rows, share, need in zip(self._rows, shares, needed, strict=False)]
         if self._shares != shares or any(given) or min(spare) < 0 < max(spare):
