@@ -29,6 +29,7 @@ from jitrl_tui.widgets.curves import ArmCurves, CellCurve
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, STRONG, fit
+from jitrl_tui.widgets.options import Entry
 
 FRAME_S = 1 / 5
 """Shortest time between two drawings, in seconds."""
@@ -82,14 +83,14 @@ class BenchScreen(RunningScreen):
             with Vertical(id="curves"):
                 yield CellCurve("cell")
                 yield ArmCurves("arms")
-        yield Input(id="filter", placeholder="words that a cell must have; Enter keeps them, Esc shows all cells")
+        words = "words that a cell must have; Enter keeps them, Esc shows all cells"
+        yield Entry(id="filter", placeholder=words, select_on_focus=True)
         yield Static(id="said", markup=False)
         yield Static(id="totals", markup=False)
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
         """Start the run."""
-        self.query_one("#filter", Input).cursor_blink = False
         self.cells.focus()
         self.set_interval(1.0, self._draw_lines)
         self._arrange()

@@ -83,14 +83,13 @@ class PickDialog(Dialog[str]):
             box.border_subtitle = Content(f"Enter takes the marked line · {OWN} {self.free} · Esc closes")
         with box:
             yield Static(Content(self._hint), classes="hint")
-            yield Entry(self._typed, placeholder=self._placeholder, select_on_focus=False)
+            yield Entry(self._typed, placeholder=self._placeholder)
             yield Options(markup=False)
 
     def on_mount(self) -> None:
         """Show all options, and the hint as it is now: it may have changed since the window was laid out."""
         self.query_one(".hint", Static).update(Content(self._hint))
         self.query_one(OptionList).can_focus = False
-        self.query_one(Input).cursor_blink = False
         self.fill(self._typed)
         if self._typed.endswith("'')"):  # The cursor is put between the quotes.
             self.query_one(Input).cursor_position = len(self._typed) - 2
@@ -322,12 +321,8 @@ class FieldDialog(Dialog[Result]):
         """Lay out hint, field and mistake."""
         with self.box(self._title):
             yield Static(Content(self._hint), classes="hint")
-            yield Input(self._text, select_on_focus=self._selected)
+            yield Entry(self._text, select_on_focus=self._selected)
             yield Static(id="wrong", markup=False)
-
-    def on_mount(self) -> None:
-        """Let the cursor not blink."""
-        self.query_one(Input).cursor_blink = False
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say what is wrong with the value as it is typed."""

@@ -120,7 +120,7 @@ class HomeScreen(CommandScreen[int]):
                 yield KnownPane("known")
             yield Preview("preview")
         told = "words of a row; Enter keeps the filter, esc ends it"
-        yield Entry(id="filter", placeholder=told, select_on_focus=False)
+        yield Entry(id="filter", placeholder=told)
         yield Static(id="message", markup=False)
         yield KeyBar("homekeys")
 

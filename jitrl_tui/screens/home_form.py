@@ -17,6 +17,7 @@ from engine.settings import SessionConfig
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.widgets.lines import ACCENT
+from jitrl_tui.widgets.options import Entry
 from jitrl_tui.widgets.picker import Picker
 
 DEFAULT_MODEL = "local/smollm2"
@@ -62,20 +63,15 @@ class HowForm(Vertical):
         yield Picker("method", METHODS, chosen.value("session.profile", last=True))
         yield Picker("agent", agents, chosen.value("session.agent"), label="agent")
         yield Static("model, any litellm name", classes="label")
-        yield Input(chosen.value("session.model", last=True), id="model", select_on_focus=False)
+        yield Entry(chosen.value("session.model", last=True), id="model")
         with Horizontal(classes="row"):
             for name, most in _NUMBERS:
                 with Vertical():
                     yield Static(name, classes="label")
                     check = [Integer(0 if name == "seed" else 1, most)]
-                    yield Input(numbers[name], id=name, validators=check, select_on_focus=False)
+                    yield Entry(numbers[name], id=name, validators=check)
         yield Picker("memory", _MEMORIES, chosen.value("session.memory"), label="memory")
         yield Static(id="about", markup=False)
-
-    def on_mount(self) -> None:
-        """Let no cursor blink."""
-        for field in self.query(Input):
-            field.cursor_blink = False
 
     def _steps(self) -> int:
         """Return the step limit of a session of the present kind that the user has set, or that the profile has."""
@@ -194,15 +190,11 @@ class ChangeDialog(Dialog[tuple[str, str]]):
                 classes="hint",
             )
             yield Static("model, any litellm name", classes="hint")
-            yield Input(self._model, select_on_focus=False)
+            yield Entry(self._model)
             kept = (KEPT, f"the settings of the session ({self._profile})")
             yield Picker("profile", [kept, *METHODS], label="profile")
             yield Static(Content.assemble(("Enter", ACCENT), " go on   ", ("tab", ACCENT), " profile   ",
                                           ("Esc", ACCENT), " close"))  # fmt: skip
-
-    def on_mount(self) -> None:
-        """Let the cursor not blink."""
-        self.query_one(Input).cursor_blink = False
 
     def on_input_submitted(self) -> None:
         """Answer."""

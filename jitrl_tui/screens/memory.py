@@ -30,6 +30,7 @@ from jitrl_tui.system.background import STORING
 from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
+from jitrl_tui.widgets.options import Entry
 from jitrl_tui.widgets.rows import RowList
 
 if TYPE_CHECKING:
@@ -108,12 +109,12 @@ class MemoryScreen(CommandScreen[int]):
         yield RowList("steps", self._row, self._head)
         yield Static(id="state", markup=False)
         yield Static(id="said", markup=False)
-        yield Input(id="filter", placeholder="words; ep:5  by:human  G>1  hits>3  decided>0  edited  pinned")
+        words = "words; ep:5  by:human  G>1  hits>3  decided>0  edited  pinned"
+        yield Entry(id="filter", placeholder=words, select_on_focus=True)
         yield KeyBar("keybar")
 
     def on_mount(self) -> None:
         """Open the first scope."""
-        self.query_one("#filter", Input).cursor_blink = False
         self.query_one("#state").can_focus = False
         self.list.focus()
         self.set_interval(0.3, self._say_work)

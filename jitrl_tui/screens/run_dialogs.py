@@ -20,6 +20,7 @@ from engine.session.transcript import FORMATS
 from jitrl_tui.runs.transcript_files import THOUGHTS
 from jitrl_tui.screens.dialogs import Dialog, PickDialog, Row
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, NAME, STRONG, Lines, fit, wrap
+from jitrl_tui.widgets.options import Entry
 
 
 def _note_lines(notes: Sequence[Note], width: int) -> list[Content]:
@@ -56,12 +57,11 @@ class NotesDialog(Dialog[str]):
             yield Lines("notes", lambda width: _note_lines(self._notes, width))
             if self._writable:
                 box.border_subtitle = Content("Enter keeps the note, Esc closes")
-                yield Input(placeholder="a new note", max_length=LONGEST, select_on_focus=False)
+                yield Entry(placeholder="a new note", max_length=LONGEST)
 
     def on_mount(self) -> None:
         """Show the newest notes, and put the cursor into the line."""
         for field in self.query(Input):
-            field.cursor_blink = False
             field.focus()
         self.call_after_refresh(self.query_one(Lines).scroll_end, animate=False)
 

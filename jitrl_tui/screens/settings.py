@@ -21,7 +21,7 @@ from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.levers import STOPS, Levers
 from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
-from jitrl_tui.widgets.options import Options
+from jitrl_tui.widgets.options import Entry, Options
 
 AT_ONCE = ("app.theme", "app.speed", "app.layout")
 """What the screens behind this one follow when it closes, or before."""
@@ -160,14 +160,14 @@ class SettingsScreen(CommandScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out search, list and details."""
         yield Static(id="settingshead", markup=False)
-        yield Input(id="search", placeholder="type to search: a name, a word of the meaning, or where it comes from")
+        hint = "type to search: a name, a word of the meaning, or where it comes from"
+        yield Entry(id="search", placeholder=hint, select_on_focus=True)
         yield Options(id="settings", markup=False)
         yield Static(id="about", markup=False)
         yield KeyBar("settingskeys")
 
     def on_mount(self) -> None:
         """Show all."""
-        self.query_one("#search", Input).cursor_blink = False
         self.query_one(KeyBar).show(keymap.footer(self.keys_now()))
         self.app.theme_changed_signal.subscribe(self, lambda theme: self._load())
         self.listing.focus()

@@ -34,8 +34,7 @@ class CommandLine(Entry):
             self.text = text
 
     def __init__(self, id: str, history: TypedHistory | None = None) -> None:
-        super().__init__(id=id, placeholder="your command", select_on_focus=False)
-        self.cursor_blink = False
+        super().__init__(id=id, placeholder="your command")
         self._history = history or TypedHistory()
         self._at = len(self._history.lines)
         self._draft = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 from textual import events
 from textual.widgets import Input, OptionList
@@ -26,11 +27,20 @@ class Options(OptionList):
 
 
 class Entry(Input):
-    """An input whose editing keys take effect before the next key is read.
+    """A field whose keys take effect in the order in which they were typed. Its cursor does not blink.
 
-    Textual runs the bindings of a widget after the key has passed the queues of all widgets above it. Letters that came
-    in the same burst as Ctrl-U would be in the input by then, and would be deleted with the old text.
+    Textual runs the bindings of a widget after the key has passed the queues of all widgets above it. Letters that were
+    typed soon after Backspace or Ctrl-U would be in the field by then, and would be deleted with the old text.
+
+    Args:
+        value: The text to begin with.
+        select_on_focus: Whether all of the text is selected when the field gets the focus, so that typing replaces it.
+        more: As for Textual's `Input`.
     """
+
+    def __init__(self, value: str = "", *, select_on_focus: bool = False, **more: Any) -> None:
+        super().__init__(value, select_on_focus=select_on_focus, **more)
+        self.cursor_blink = False
 
     async def on_key(self, event: events.Key) -> None:
         """Run the binding of a key at once."""

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.widgets import Input
 
 from engine.codec import event_to_line
@@ -216,6 +217,19 @@ def at_home(opened: Opened, offer, go, size=(80, 24)):
             await go(pilot, app)
 
     asyncio.run(run())
+
+
+def test_keys_that_are_typed_faster_than_they_are_taken_keep_their_order():
+    async def go(pilot, app):
+        field = app.screen.query_one("#model", Input)
+        field.focus()
+        field.value = "local/smollm2"
+        await settled(pilot)
+        for key in [*["backspace"] * 20, *"pr", "left", "home", *"a", "end", *"ior"]:
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: field.value == "aprior")
+
+    at_home(Opened(), lambda: HomeContents(GAMES), go)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
