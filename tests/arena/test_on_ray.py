@@ -34,13 +34,26 @@ TWO = SMALL.replace("seeds = 2", "seeds = 1").replace("episodes = 3", "episodes 
 @pytest.fixture(scope="module")
 def ray(tmp_path_factory):
     """Ray on this machine for two cells at a time. Nothing of it is left in the end."""
-    with contextlib.chdir(tmp_path_factory.mktemp(HERE)), ray_cluster.connected("ray", 2) as library:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.chdir(tmp_path_factory.mktemp(HERE)))
+        library = _patiently(lambda: stack.enter_context(ray_cluster.connected("ray", 2)))
         folder = folder_of(library).parent
         assert folder.stat().st_mode & 0o777 == 0o700
         assert guard.using(folder)
         yield library
     assert not folder.exists()
     assert guard.using(folder) == []
+
+
+def _patiently(start):
+    """Start Ray. On a busy machine it does not always wait long enough for its own processes."""
+    for _ in range(5):
+        try:
+            return start()
+        except MissingError as error:
+            if "timed out" not in str(error):
+                raise
+    return start()
 
 
 def test_rays_workers_import_nothing_of_the_folder_one_works_in(ray):

@@ -24,7 +24,8 @@ CHECK = "or it cut the connection; check the proxy, or unset HTTP_PROXY"
 
 
 def opened(base: str, name: str = "openai/test"):
-    return open_remote(name, Settings(logits="verbalized", attempts=1), None, {"OPENAI_API_BASE": base})
+    settings = Settings(logits="verbalized", attempts=1, deadline_s=3600.0)
+    return open_remote(name, settings, None, {"OPENAI_API_BASE": base})
 
 
 def propose(model):

@@ -26,7 +26,7 @@ REQUEST = ActionRequest("sum", "", "> look\nnothing", "In a room", ACTIONS, 3)
 
 
 def opened(server: Server, cache: Path | None = None, **settings):
-    read = Settings(**{"logits": "verbalized", **settings})
+    read = Settings(**{"logits": "verbalized", "deadline_s": 3600.0, **settings})
     return open_remote("openai/test", read, cache, {"OPENAI_API_BASE": server.base})
 
 

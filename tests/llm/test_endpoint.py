@@ -30,7 +30,7 @@ WORDINGS = {
 
 
 def opened(server: Server, cache: Path | None = None, name: str = "openai/test", **settings):
-    read = Settings(**{"logits": "verbalized", "attempts": 1, **settings})
+    read = Settings(**{"logits": "verbalized", "deadline_s": 3600.0, "attempts": 1, **settings})
     return open_remote(name, read, cache, {"OPENAI_API_BASE": server.base})
 
 

@@ -24,7 +24,7 @@ ALL = dataclasses.replace(REQUEST, candidates=len(ACTIONS))
 
 
 def opened(server: Server, **settings) -> LanguageModel:
-    read = Settings(**{"logits": "verbalized", **settings})
+    read = Settings(**{"logits": "verbalized", "deadline_s": 3600.0, **settings})
     model = open_remote("openai/test", read, None, {"OPENAI_API_BASE": server.base})
     quick = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=3, patience_s=0.0)
     model._client._limits = quick

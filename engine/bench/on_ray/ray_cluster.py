@@ -93,7 +93,8 @@ def _own(ray: Any, jobs: int) -> Iterator[None]:
                     logging_level="CRITICAL",
                     _temp_dir=str(place / "ray"),
                 )
-        except (RuntimeError, OSError, ValueError) as error:
+        except Exception as error:  # Ray raises the base class where its processes do not start in time
+            ray.shutdown()
             raise MissingError(f"Ray cannot be started on this machine: {_first(error)}") from None
         try:
             yield
