@@ -44,10 +44,11 @@ endef
 play: $(PLAY)  ## Open the app and watch the agent play
 	@$(BIN)/jitrl
 
+# Collecting keeps the tests compiled. Each worker would compile all of them otherwise, the first time.
 test: setup  ## Lint, types, import contracts and every test
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest --collect-only >/dev/null 2>&1 & $(BIN)/mypy; found=$$?; wait; exit $$found
 	$(BIN)/python -m pytest -m "not soak" -n $$(($$(nproc) + 2)) --dist worksteal
 
 docs: setup  ## Build the docs as a site, in the folder site

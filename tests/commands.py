@@ -133,7 +133,7 @@ class Popen(subprocess.Popen[Any]):
             return ""
         path = Path(warm.stacks_file(_place.split(":")[0], self.pid))
         os.kill(self.pid, warm.STACKS)
-        end = time.monotonic() + 5
+        end = time.monotonic() + LIMIT_S
         while not (text := path.read_text(encoding="utf-8")).endswith("\n") and time.monotonic() < end:
             time.sleep(0.02)
         return text

@@ -27,7 +27,8 @@ from tests.tui.driving import draw_nothing, no_idle, press
 _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
 atexit.register(shutil.rmtree, _USER, ignore_errors=True)
 os.environ["XDG_CONFIG_HOME"], os.environ["XDG_STATE_HOME"] = str(_USER / "config"), str(_USER / "state")
-for _name in ("JITRL_CONFIG", "TEXTUAL_THEME", *(option.variable for option in OPTIONS)):
+_SET = ("JITRL_CONFIG", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "TEXTUAL_THEME")
+for _name in (*_SET, *(option.variable for option in OPTIONS)):
     os.environ.pop(_name, None)
 
 # Each browser is driven by a node of its own, which compiles the same program at each start. Node keeps it here.

@@ -90,7 +90,7 @@ class Panes(Container):
                 style.parse()
         except Exception as error:  # a pane of another package may raise anything
             pane = SentencePane(f"The pane {kind.name!r} cannot be opened ({type(error).__name__}: {error}).")
-        pane.add_class("stage" if kind.place == "stage" else "beside")
+        pane.add_class("stage" if kind.place == "stage" else "beside", update=False)
         pane.border_title = Content.assemble((kind.number, ACCENT), f" {kind.title}")
         return pane
 

@@ -213,10 +213,9 @@ class HomeScreen(CommandScreen[int]):
         games = len(self._offer.games) if self._offer is not None else 0
         learnt = preview and name in _LEARNT and height >= games + _OTHER_ROWS
         self.query_one(KnownPane).display = learnt
-        self.set_class(learnt, "-learnt")
         self.query_one(Preview).display = preview
-        self.set_class(preview, "-beside")
-        self.set_class(not preview and not form, "-whole")
+        classes = {"-learnt": learnt, "-beside": preview, "-whole": not preview and not form}
+        self.update_classes(classes, update=self.is_mounted)  # all is styled when the screen comes to the front
 
     def _fill(self) -> None:
         """Fill the list with the rows of the open section. The highlight stays where it was in this section."""

@@ -212,10 +212,9 @@ class WatchScreen(RunningScreen):
     def _arrange(self) -> None:
         """Arrange the widgets for the window's size."""
         now = self.panes.fit_to(self.app.size)
-        for name in ("narrow", "side", "normal", "wide"):
-            self.set_class(name == now, f"-{name}")
-        self.set_class(self.panes.zoomed, "-zoom")
-        self.set_class(bool(self.view.pages), "-web")
+        classes = {f"-{name}": name == now for name in ("narrow", "side", "normal", "wide")}
+        classes |= {"-zoom": self.panes.zoomed, "-web": bool(self.view.pages)}
+        self.update_classes(classes, update=self.is_mounted)  # all is styled when the screen comes to the front
         tiny = now == "tiny"
         for name in ("#status", "#body", "#keybar"):
             self.query_one(name).display = not tiny

@@ -211,6 +211,7 @@ def test_the_manifest_of_a_run_has_the_training_of_its_models(tmp_path):
 # ------------------------------------------------------------------------------------ processor time
 
 
+@pytest.mark.usefixtures("own_interpreters")  # forks of `tests.warm` are nobody's children
 def test_episodes_that_were_played_have_processor_seconds_and_the_rows_stay_the_same(tmp_path):
     suite = read({"tasks": ["pantry"], "arms": [{"name": "r", "agent": "random"}], "steps": 4, "episodes": 2}, "s", "s")
     (cell,) = planned(suite, Places(tmp_path), "s").cells
@@ -225,6 +226,7 @@ def test_episodes_that_were_played_have_processor_seconds_and_the_rows_stay_the_
     assert b"processor" not in files[0]
 
 
+@pytest.mark.usefixtures("own_interpreters")
 def test_two_sessions_that_take_turns_do_not_count_each_other(tmp_path):
     arms = [{"name": "j", "agent": "jitrl", "model": "prior/verbs", "workers": 2}]
     suite = read({"tasks": ["pantry"], "arms": arms, "steps": 8, "episodes": 2}, "s", "s")

@@ -8,6 +8,7 @@ the table, ones of Latin-1 that the story does not use. They are replaced in wha
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -33,6 +34,7 @@ _LIGATURES = re.compile(
 They are the ligatures of o and e in the standard table. The interpreter prints both as "?", and there is no table to
 change. In a story that has them, a "?" directly before a letter is one of them: after a question comes a space.
 """
+_LOST = re.compile(r"\?(?=[^\W\d_])")
 
 
 def typed(text: str) -> str:
@@ -74,8 +76,7 @@ class Characters:
             pool = capital or free if c != c.lower() else free or capital
             if pool:
                 self._bytes[c] = pool.pop(0)
-        ligatures = not at and _LIGATURES.search(data)
-        self._lost = re.compile(r"\?(?=[^\W\d_])") if ligatures else None
+        self._packed = b"" if at else data
         self._shown = {code: c for c, code in self._bytes.items() if ord(c) != code}
         escaped = re.escape(chr(self.escape))
         self._escaped = re.compile(f"{escaped}([0-9A-F]{{4}})") if self.escape else None
@@ -94,13 +95,18 @@ class Characters:
     def decode(self, printed: bytes) -> str:
         """Return what the interpreter printed."""
         text = printed.decode("latin-1")
-        if self._lost is not None:
-            text = self._lost.sub(_ligature, text)
+        if _LOST.search(text) and self._ligatures:
+            text = _LOST.sub(_ligature, text)
         if text.isascii():
             return text
         if self._escaped is not None and chr(self.escape) in text:
             text = self._escaped.sub(lambda found: _character(int(found.group(1), 16)), text)
         return text.translate(self._shown) if self._shown else text
+
+    @functools.cached_property
+    def _ligatures(self) -> bool:
+        """Whether the story has ligatures. Few texts ask for it, and looking at a whole file takes long."""
+        return _LIGATURES.search(self._packed) is not None
 
     def printed(self, code: int) -> bytes:
         """Return the bytes by which the interpreter prints a Unicode character that is in no text of the file."""

@@ -243,7 +243,7 @@ class Interpreter:
         if self._plainly:
             print_all(self._env, self._characters)
         self._analysis = Analysis(None)
-        self._begin(1)
+        self._begin(1, anew=self._plainly)
         player = int(self._env.player_obj_num) if self._known else 0
         if self._generated is None:
             self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
@@ -265,11 +265,12 @@ class Interpreter:
         finally:
             self._machine.put(begun)
 
-    def _begin(self, seed: int) -> tuple[Snapshot, str]:
-        """Start the story anew with a seed and remember its beginning."""
+    def _begin(self, seed: int, anew: bool = True) -> tuple[Snapshot, str]:
+        """Start the story with a seed and remember its beginning. Not anew: it was started so when it was loaded."""
         self._note(b"(starting the story)")
-        self._env.seed(seed)
-        self._env.reset()
+        if anew:
+            self._env.seed(seed)
+            self._env.reset()
         self._take_hold()
         text = self._machine.text
         if self._plainly:
