@@ -121,7 +121,7 @@ def test_patterns_are_words_and_stars(pattern, text, found):
 
 
 def test_a_pattern_full_of_stars_takes_time_that_grows_with_the_text_alone():
-    assert is_linear(lambda length: rules.matches("*a" * 100 + "*b", "a" * length), 20_000)
+    assert is_linear(lambda length: rules.matches("*a" * 100 + "*b*", "a" * length), 20_000)
 
 
 # ---------------------------------------------------------------------------------------------- orders

@@ -32,11 +32,11 @@ MODULES = {
     "engine/memory/exact/retrieval.py": "memory/index memory/contract memory/corrections agents/reference",
     "engine/memory/disk/journal.py": "memory/database memory/contract memory/faults memory/processes memory/upkeep "
     "memory/power memory/recover memory/hostile",
-    "engine/session/replay.py": "draws resuming whatif branches steering failing_estimator",
+    "engine/session/replay.py": "draws levers whatif branches resuming steering failing_estimator",
     "engine/values/graph.py": "values/* resuming",
     "engine/games/actions/search.py": "games/actions games/proving_ground games/inform games/generated",
     "engine/llm/calls/client.py": "llm/client llm/money llm/failures llm/bounded llm/endpoint llm/patience",
-    "engine/session/loop.py": "session ends recording steering resuming changing control llm/session_failures",
+    "engine/session/loop.py": "session ends recording steering levers resuming changing control llm/session_failures",
     "engine/web/choices.py": "web/candidates_web web/prior_web web/secrets_web web/worth_of_rules web/scripted_writer",
 }
 """What a decision passes through, and what keeps and replays it, each with its tests: tests/llm/test_logits.py."""
@@ -164,8 +164,9 @@ class Copy:
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)  # it may look as new as the file
 
     def tests(self, file: str) -> list[str]:
-        """Return the files of tests of a module."""
-        patterns = (Path("tests", each) for each in MODULES[file].split())
+        """Return the files of tests of a module, or of one beside it."""
+        beside = (name for name in MODULES if Path(name).parent == Path(file).parent)
+        patterns = (Path("tests", each) for each in MODULES[file if file in MODULES else next(beside)].split())
         found = [sorted(self.root.glob(f"{each.parent}/test_{each.name}.py")) for each in patterns]
         return [str(path.relative_to(self.root)) for paths in found for path in paths]
 

@@ -55,6 +55,22 @@ def test_similar_is_brute_force(
 
 
 @settings(max_examples=most(200), deadline=None)
+@given(st.lists(st.lists(FEW, max_size=10), min_size=1, max_size=30), st.lists(FEW, max_size=10), LEVELS)
+def test_where_no_two_tokens_share_a_bit_the_bounds_are_exact(
+    sets: list[list[str]], query: list[str], t: float
+) -> None:
+    index, query = TokenSets(), [*query, "never", "seen"]
+    numbers = np.array([index.add(tokens) for tokens in sets], np.int32)
+    asked = index.query(query)
+    apart = index.least_differences(asked, numbers)
+    assert apart.tolist() == [len(set(query) ^ set(tokens)) for tokens in sets]
+    assert index.bound(asked, numbers, apart) == pytest.approx([jaccard(query, tokens) for tokens in sets])
+    differing = dict(zip(numbers.tolist(), apart.tolist(), strict=True))
+    found, least = index.candidates(asked, t)
+    assert least.tolist() == [differing[number] for number in found.tolist()]
+
+
+@settings(max_examples=most(200), deadline=None)
 @given(st.lists(SETS, min_size=1, max_size=30), SETS)
 def test_equal_sets_get_equal_numbers(sets: list[list[str]], other: list[str]) -> None:
     index, numbers = numbered(sets, True)
