@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -199,3 +200,16 @@ def test_among_hundreds_of_alike_states_the_right_ones_are_counted(seed: int) ->
                 scored.append((row, similarity))
         scored.sort(key=lambda hit: (-hit[1], -hit[0]))
         assert nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight) == scored[:k]
+
+
+def test_the_bytes_told_are_those_taken() -> None:
+    tracemalloc.start()
+    try:
+        index = TokenSets()
+        for n in range(20_000):
+            index.add([f"place {n // 150}", f"thing {n % 150}"])
+        assert index.nbytes() == pytest.approx(tracemalloc.get_traced_memory()[0], rel=0.2)
+        index.dump("x")  # packs what tells equal sets
+        assert index.nbytes() == pytest.approx(tracemalloc.get_traced_memory()[0], rel=0.05)
+    finally:
+        tracemalloc.stop()
