@@ -35,7 +35,7 @@ MODULES = {
     "engine/session/replay.py": "draws levers whatif branches resuming steering failing_estimator",
     "engine/values/graph.py": "values/* resuming",
     "engine/games/actions/search.py": "games/actions games/proving_ground games/inform games/generated",
-    "engine/llm/calls/client.py": "llm/client llm/money llm/failures llm/bounded llm/patience llm/local_model",
+    "engine/llm/calls/client.py": "llm/client llm/money llm/failures llm/bounded llm/endpoint llm/patience",
     "engine/session/loop.py": "session ends recording steering levers resuming changing control llm/session_failures",
     "engine/web/choices.py": "web/candidates_web web/prior_web web/secrets_web web/worth_of_rules web/scripted_writer",
 }
@@ -183,7 +183,7 @@ class Copy:
             os.killpg(run.pid, signal.SIGKILL)
             run.communicate()
             return "the tests hang"
-        named = re.search(r"^(?:FAILED|ERROR) (\S+)", out, re.M)
+        named = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", out, re.M)
         return "" if run.returncode == 0 else named[1] if named else f"pytest ends with {run.returncode}"
 
 

@@ -96,6 +96,20 @@ def test_a_restored_index_goes_on_as_the_first_would(
         assert sorted(a.tolist()) == sorted(b.tolist())
 
 
+def test_where_sketches_are_blind_only_sets_with_a_rare_token_of_the_query_are_counted() -> None:
+    index = TokenSets()
+    index.add([f"t{i}" for i in range(257)])
+    # Tokens 64 apart cancel each other out in a sketch.
+    usual = [index.add(["t0", "t64", f"t{i}", f"t{i + 64}"]) for i in range(1, 64)]
+    rare = [index.add(["t0", "t128"]), index.add(["t64", "t192"])]
+    found, _ = index.candidates(index.query(["t0", "t64", "t128", "t192"]), 0.75)
+    assert set(rare) <= set(found.tolist())
+    assert not set(usual) & set(found.tolist())
+    found, _ = index.candidates(index.query(["t0", "t128", "never", "seen"]), 0.5)
+    assert rare[0] in found
+    assert not set(usual) & set(found.tolist())
+
+
 def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> dict[str, object]:
     return {
         "uid": str(uid), "scope": "s", "number": uid, "first": first,
