@@ -1,6 +1,6 @@
 """Breaks the most important modules on purpose, one place at a time, and says which test sees it.
 
-    python -m tests.bench.mutants [--seed 1] [--count 30] [--module TEXT] [--at FILE:LINE ...]
+    python -m tests.bench.mutants [--seed 1] [--count 30] [--at FILE:LINE ...]
 
 A mutant is a copy of the checkout with one change: a comparison, a number, `and` for `or`, a `not` less, a statement
 less, None returned. For each, the tests of its module run until one fails. Printed is a row of a Markdown table.
@@ -35,13 +35,12 @@ MODULES = {
     "engine/session/replay.py": "draws levers whatif branches resuming steering failing_estimator",
     "engine/values/graph.py": "values/* resuming",
     "engine/games/actions/search.py": "games/actions games/proving_ground games/inform games/generated",
-    "engine/llm/calls/client.py": "llm/client llm/money llm/failures llm/bounded llm/endpoint llm/patience",
+    "engine/llm/calls/client.py": "llm/client llm/money llm/failures llm/bounded llm/patience llm/local_model",
     "engine/session/loop.py": "session ends recording steering levers resuming changing control llm/session_failures",
     "engine/web/choices.py": "web/candidates_web web/prior_web web/secrets_web web/worth_of_rules web/scripted_writer",
 }
 """What a decision passes through, and what keeps and replays it, each with its tests: tests/llm/test_logits.py."""
 LIMIT_S = 600
-"""Tests that take longer hang: the mutant is seen."""
 FLIPPED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -62,13 +61,13 @@ class Mutant:
     within: str
 
     def applied(self, source: bytes) -> bytes:
-        """Return the source with the change. All other lines keep their numbers where it is of one line."""
-        lines = source.splitlines(keepends=True)
-        start = len(b"".join(lines[: self.node.lineno - 1])) + self.node.col_offset
-        length = len((ast.get_source_segment(source.decode(), self.node) or "").encode())
-        return source[:start] + self.new.encode() + source[start + length :]
+        """Return the source with the change."""
+        start = len(b"".join(source.splitlines(keepends=True)[: self.node.lineno - 1])) + self.node.col_offset
+        end = start + len((ast.get_source_segment(source.decode(), self.node) or "").encode())
+        return source[:start] + self.new.encode() + source[end:]
 
     def __str__(self) -> str:
+        """Return two cells of a table: where it is, and what is changed. Of long texts the part that differs."""
         old, new = re.sub(r"\s+", " ", ast.unparse(self.node)), self.new
         pairs = zip(old, new.removeprefix("("), strict=False)
         same = next((at for at, (before, after) in enumerate(pairs) if before != after), 0)
@@ -122,18 +121,15 @@ def mutants(file: str) -> Iterator[Mutant]:
     yield from walk(ast.parse((ROOT / file).read_bytes()))
 
 
-def chosen(seed: int, count: int, modules: list[str]) -> list[Mutant]:
+def chosen(seed: int, count: int) -> list[Mutant]:
     """Return mutants spread over the modules, those of each module in different functions."""
     found = []
-    for at, file in enumerate(modules):
-        rng, functions = random.Random(f"{seed} {file}"), set[str]()
+    for at, file in enumerate(MODULES):
         every = list(mutants(file))
-        rng.shuffle(every)
-        wanted = count // len(modules) + (at < count % len(modules))
-        for one in every:
-            if len(functions) < wanted and one.within not in functions:
-                functions.add(one.within)
-                found.append(one)
+        random.Random(f"{seed} {file}").shuffle(every)
+        by_function = {one.within: one for one in reversed(every)}
+        wanted = count // len(MODULES) + (at < count % len(MODULES))
+        found += sorted(by_function.values(), key=every.index)[:wanted]
     return found
 
 
@@ -142,24 +138,19 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "checkout"
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-        for name in filter(None, listed.stdout.split("\0")):
-            if (ROOT / name).is_file():
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, self.root / name)
+        shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(".*", "saves", "site", "dist"))
         (folder / "shared").symlink_to(ROOT.parent / "shared")
 
     def seen_by(self, one: Mutant) -> str:
         """Return the first test that fails with a mutant, "" for none."""
-        path = self.root / one.file
-        source = path.read_bytes()
-        try:
-            self._write(path, one.applied(source))
-            return self.failing(self.tests(one.file))
-        finally:
-            self._write(path, source)
+        source = (self.root / one.file).read_bytes()
+        self._write(one.file, one.applied(source))
+        seen = self.failing(self.tests(one.file))
+        self._write(one.file, source)
+        return f"unsure: {seen} fails without it, too" if "::" in seen and self.failing([seen]) else seen
 
-    def _write(self, path: Path, source: bytes) -> None:
+    def _write(self, file: str, source: bytes) -> None:
+        path = self.root / file
         path.write_bytes(source)
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)  # it may look as new as the file
 
@@ -192,22 +183,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=30)
-    parser.add_argument("--module", default="", help="only modules with this in their path")
     parser.add_argument("--at", nargs="*", default=[], metavar="FILE:LINE", help="all mutants of these lines")
-    parser.add_argument("--list", action="store_true", help="only say which")
     given = parser.parse_args()
     places = [(file, int(line)) for file, _, line in (each.rpartition(":") for each in given.at)]
-    tried = [one for file, line in places for one in mutants(file) if one.node.lineno == line]
-    if not places:
-        tried = chosen(given.seed, given.count, [file for file in MODULES if given.module in file])
+    there = [one for file, line in places for one in mutants(file) if one.node.lineno == line]
     print("| place | change | seen by |\n|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="jitrl-mutants-") as folder:
         copy = Copy(Path(folder))
-        for one in tried:
-            name = "" if given.list else copy.seen_by(one)
-            if "::" in name and copy.failing([name]):
-                name = f"unsure: {name} fails without the change, too"
-            print(f"| {one} | {name or '**nobody**'} |", flush=True)
+        for one in there if places else chosen(given.seed, given.count):
+            print(f"| {one} | {copy.seen_by(one) or '**nobody**'} |", flush=True)
 
 
 if __name__ == "__main__":
