@@ -35,7 +35,7 @@ MODULES = {
     "engine/session/replay.py": "draws levers whatif branches resuming steering failing_estimator",
     "engine/values/graph.py": "values/* resuming",
     "engine/games/actions/search.py": "games/actions games/proving_ground games/inform games/generated",
-    "engine/llm/calls/client.py": "llm/client llm/money llm/failures llm/bounded llm/patience llm/local_model",
+    "engine/llm/calls/client.py": "llm/client llm/keeping llm/failures llm/bounded llm/patience llm/local_model",
     "engine/session/loop.py": "session ends recording steering levers resuming changing control llm/session_failures",
     "engine/web/choices.py": "web/candidates_web web/prior_web web/secrets_web web/worth_of_rules web/scripted_writer",
 }

@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.memory.exact.entries import Entries
@@ -122,6 +122,7 @@ def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> d
 
 
 @settings(max_examples=most(150), deadline=None)
+@example([[(["a", "b"], []), (["a", "b", "c"], []), (["a"], [])]], ["a", "b"], [], 1, 0.1, 0.0, 0.6)
 @given(
     st.lists(
         st.lists(st.tuples(SETS, st.lists(FEW, max_size=5)), min_size=1, max_size=25), min_size=1, max_size=4
@@ -131,6 +132,7 @@ def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> d
     st.sampled_from([1, 2, 3, 10, 1000]),
     st.one_of(LEVELS, st.just(0.0)),
     st.one_of(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.7, 1.0]), st.floats(0, 1)),
+    st.one_of(st.just(0.0), LEVELS),
 )
 def test_retrieval_is_brute_force(
     episodes: list[list[tuple[list[str], list[str]]]],
@@ -139,6 +141,7 @@ def test_retrieval_is_brute_force(
     k: int,
     r: float,
     weight: float,
+    keep_above: float,
 ) -> None:
     entries, lived = Entries(), []
     for uid, rows in enumerate(episodes):
@@ -152,7 +155,9 @@ def test_retrieval_is_brute_force(
         if similarity >= r:
             scored.append((row, similarity))
     scored.sort(key=lambda hit: (-hit[1], -hit[0]))
-    assert nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight) == scored[:k]
+    found = nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight, keep_above=keep_above)
+    close = [hit for hit in scored if keep_above > 0.0 and hit[1] >= keep_above]
+    assert found == scored[: max(k, len(close))]
 
 
 @settings(max_examples=most(60), deadline=None)
