@@ -10,7 +10,7 @@ export UV_LINK_MODE ?= hardlink
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test docs lock wheel install-ways clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web
+.PHONY: help setup play test docs lock wheel install-ways clean soak soak-postgres soak-ray qwen results pictures bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web mutants
 
 help:  ## Show what make can do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -73,6 +73,9 @@ results: $(PLAY)  ## Measure learning on six games anew (hours; `jitrl bench res
 
 bench-memory bench-games bench-graph bench-llm bench-postgres bench-ray bench-search bench-ui bench-web: setup  ## Measure: one JSON line a figure, peer and ours in one run
 	@$(BIN)/python -m tests.bench.$(subst -,_,$(@:bench-%=bench_%))
+
+mutants: setup  ## Break ten modules in thirty places, and say which test sees each (half an hour)
+	@$(BIN)/python -m tests.bench.mutants
 
 pictures: setup  ## Make the pictures of the docs anew, from sessions played here and now
 	@$(BIN)/python -m tests.tui.pictures

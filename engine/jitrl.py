@@ -239,7 +239,7 @@ def sample(policy: ArrayLike, draw: float) -> int:
     cumulative = np.cumsum(_finite(policy, "policy"))
     if len(cumulative) == 0:
         raise ValueError("there is nothing to choose from")
-    return int(min(np.searchsorted(cumulative, draw * cumulative[-1], side="right"), len(cumulative) - 1))
+    return int(np.searchsorted(cumulative, draw * cumulative[-1], side="right"))
 
 
 def _finite(values: ArrayLike, name: str) -> Array:

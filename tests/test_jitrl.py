@@ -126,3 +126,12 @@ def test_sampling_follows_the_policy():
     counts = np.bincount([jitrl.sample(policy, u) for u in rng.random(20_000)], minlength=4) / 20_000
     assert counts == pytest.approx(policy, abs=0.012)
     assert jitrl.sample([0.5, 0.5], 0.999999999) == 1
+
+
+def test_every_draw_chooses_an_action_that_the_policy_takes():
+    rng = np.random.default_rng(4)
+    for n in range(500):
+        logits = rng.normal(0.0, rng.choice([0.1, 3.0, 300.0]), 1 + n % 40)
+        policy = np.concatenate([[0.0], jitrl.softmax(logits), [0.0]])
+        for draw in (0.0, float(np.nextafter(1.0, 0.0))):
+            assert policy[jitrl.sample(policy, draw)] > 0.0

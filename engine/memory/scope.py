@@ -394,7 +394,6 @@ class Scope(Listener):
 
     def resume(self, header: Mapping[str, Any]) -> Position | None:
         """Load the index from the snapshot if it belongs to this journal, and return the position it covers."""
-        self._snapshot_rows = 0
         found = snapshot.load(self.folder / SNAPSHOT)
         if found is None or found[0].get("generation") != header.get("generation"):
             return None
@@ -410,7 +409,7 @@ class Scope(Listener):
     def reset(self, about: Mapping[str, Any]) -> None:
         """Drop all rows: the journal is being read from its start."""
         self._entries = Entries(documents.counter(about, "next_entry", 0), documents.counter(about, "next_number", 1))
-        self._unreadable = 0
+        self._snapshot_rows = self._unreadable = 0
         self._texts = {}
         self._cached = None
 

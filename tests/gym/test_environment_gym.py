@@ -19,14 +19,22 @@ from engine.kinds import Places
 from tests.commands import Popen
 
 
+def sooner_or_later(check):
+    end = time.monotonic() + 60
+    while not (happened := check()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return happened
+
+
 def gone(pid):
-    for _ in range(600):
+    def check():
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        time.sleep(0.1)
-    return False
+        return False
+
+    return sooner_or_later(check)
 
 
 def test_a_text_environment_shows_what_it_says_and_lists(opened):
@@ -279,10 +287,10 @@ def test_closing_leaves_no_process_and_no_folder(opened):
 def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
     """Also where it hangs: nobody is left who could end it."""
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom engine.gym import environment, open_gym\n"
-        "environment.STEP_S = 1.0\n"
+        "import os, sys\nfrom pathlib import Path\nfrom engine.gym import open_gym\n"
         "e = open_gym('gym:tinyworlds/tiny/Trouble-v0', Path(sys.argv[1]), dict(os.environ))\n"
-        "e.reset(1)\nprint(e._worker.pid, flush=True)\ne.step('hang')\n"
+        "e.reset(1)\nprint(e._worker.pid, flush=True)\n"
+        "e._worker.ask(600.0, seconds=1.0, op='step', action='hang')\n"
     )
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([root, with_gymnasium["PYTHONPATH"]])
@@ -291,7 +299,7 @@ def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, env=variables
     )
     pid = int(parent.stdout.readline())
-    time.sleep(0.3)
+    assert sooner_or_later(lambda: any(tmp_path.glob("jitrl-gym-*/hangs")))
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()

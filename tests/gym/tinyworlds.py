@@ -6,6 +6,7 @@ import enum
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 import gymnasium
@@ -142,6 +143,7 @@ class Trouble(Corridor):
     def step(self, action):
         match action:
             case "hang":
+                Path("hangs").touch()  # in the folder of this process
                 time.sleep(600)
             case "raise":
                 raise ValueError("boom")

@@ -141,7 +141,7 @@ def test_cancel_ends_a_running_proposal(model):
     assert not thread.is_alive()
     assert [(str(e), e.fatal) for e in caught] == [("cancelled", True)]
     model.resume()
-    assert model.propose(REQUEST, rng()).candidates
+    assert model.propose(ActionRequest("", "", "", "A hall that nobody asked about.", ACTIONS, 2), rng()).candidates
 
 
 def test_two_models_of_one_name_do_not_disturb_each_other(model, prefixes: Path):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine.llm.reading import lenient, parse
 from tests.examples import most
+from tests.growth import is_linear
 
 VALID = ["open mailbox", "go north", "take Lamp", "wait"]
 
@@ -59,18 +60,10 @@ def hostile(name, length):
     return first + (again * (length // len(again) + 1))[:length] + last
 
 
-def cost(text):
-    """Return the processor time of a reading."""
-    start = time.process_time()
-    parse.json_object(text)
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_time_grows_with_the_length_alone(name):
-    # Ten times the length may take forty times as long; were it quadratic, it would be a hundred times.
-    most = 40 * max(min(cost(hostile(name, 20_000)) for _ in range(2)), 0.003)
-    assert any(cost(hostile(name, 200_000)) < most for _ in range(3))
+    texts = {length: hostile(name, length) for length in (20_000, 200_000)}
+    assert is_linear(lambda length: parse.json_object(texts[length]), 20_000)
 
 
 @pytest.mark.parametrize("name", ["objects that open", "lists as deep as may be"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import random
@@ -243,12 +242,17 @@ def test_a_pause_is_told_once_a_second_and_ends_when_cancelled(server: Server):
 def test_a_held_slot_is_told_too(server: Server):
     server.default = bad.reply("done")
     model = opened(server)
-    begun(model, server)
     told: list[Waiting] = []
-    model.on_event(told.append)
-    model._client._pace.hold("openai/test", 3.0)
-    model.complete(Question("history", QUESTION))
-    assert {w.reason for w in told} == {"pace of calls"}
+
+    def note(waiting: Waiting) -> None:
+        told.append(waiting)
+        model.cancel()
+
+    model.on_event(note)
+    model._client._pace.hold("openai/test", 600.0)
+    with pytest.raises(ModelError, match="cancelled"):
+        model.complete(Question("history", QUESTION))
+    assert [w.reason for w in told] == ["pace of calls"]
     model.close()
 
 
@@ -265,41 +269,36 @@ def test_who_only_looks_has_no_patience(server: Server):
 # ---------------------------------------------------------------------------------------- deadlines
 
 
-def slow(seconds: float, then: bad.Behaviour) -> bad.Behaviour:
-    def behave(handler, body):
-        time.sleep(seconds)
-        then(handler, body)
+class Clock:
+    """Stands for the module `time` where deadlines are kept: as much more time has passed as a test says."""
 
-    return behave
+    passed = 0.0
 
-
-def begun(model: LanguageModel, server: Server) -> None:
-    """Ask once: the first call of a process takes seconds on a machine under load."""
-    server.script = [bad.reply("hello")]
-    with contextlib.suppress(ModelError):
-        model.complete(Question("history", [{"role": "user", "content": "Hello."}]))
-    server.requests.clear()
+    def monotonic(self) -> float:
+        return time.monotonic() + self.passed
 
 
-def test_calls_of_one_decision_share_its_deadline(server: Server):
-    most = 4.0
+def test_calls_of_one_decision_share_its_deadline(server: Server, monkeypatch: pytest.MonkeyPatch):
+    clock, most = Clock(), 600.0
+    monkeypatch.setattr("engine.llm.calls.patience.time", clock)
     model = opened(server, deadline_s=most)
     client = model._client
-    begun(model, server)
-    server.script = [slow(1.0, bad.reply("one")), bad.hang]
+    server.script = [bad.reply("one"), bad.hang]
     assert client.until == math.inf
-    started = time.monotonic()
+    started = clock.monotonic()
     with client.decision() as until:
-        assert started + most <= client.until == until <= time.monotonic() + most
+        assert started + most <= client.until == until <= clock.monotonic() + most
         with client.decision() as inner:
             assert inner == until
         assert model.complete(Question("history", QUESTION)).text == "one"
+        clock.passed = client.until - time.monotonic() - 1.0  # so little is left for the next call
         with pytest.raises(ModelError, match="did not answer in time"):
             model.complete(Question("history", QUESTION))
         # Nothing is left: a further call is not even begun.
+        asked = len(server.requests)
         with pytest.raises(ModelError, match="did not answer in time"):
             model.complete(Question("history", QUESTION))
-    assert len(server.requests) == 2
+    assert len(server.requests) == asked <= 2
     assert client.until == math.inf
     server.default = bad.reply("two")
     assert model.complete(Question("history", QUESTION))  # another decision, another deadline
@@ -307,13 +306,14 @@ def test_calls_of_one_decision_share_its_deadline(server: Server):
 
 
 def test_pauses_do_not_count(server: Server):
-    model = opened(server, limits={"patience_s": 4.5, "attempts": 1}, deadline_s=4.0)
-    begun(model, server)
+    model = opened(server, limits={"patience_s": 2.0, "attempts": 1}, deadline_s=600.0)
+    told: list[Waiting] = []
+    model.on_event(told.append)
     server.script = [bad.status(429, "slow down", retry_after="100")]
     server.default = bad.reply("done")
     with model._client.decision() as until:
         assert model.complete(Question("history", QUESTION)).text == "done"
-        assert model._client.until > until + 4.0
+        assert model._client.until > until + told[0].seconds > until
     model.close()
 
 

@@ -350,6 +350,33 @@ def test_a_read_only_folder_can_be_read() -> None:
         assert scope.path.read_bytes() == content
 
 
+def test_what_a_killed_rewrite_left_is_removed_by_the_next_writer(tmp_path: Path, lived: list[Episode]) -> None:
+    if (pid := os.fork()) == 0:
+        os.replace = lambda *_, **__: os._exit(9)  # type: ignore[assignment]
+        try:
+            Scope(tmp_path, NAME).journal.rewrite({})
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    before = set(tmp_path.iterdir())
+    scope = Scope(tmp_path, NAME)
+    scope.append(make_episode(random.Random(4), "u4"))
+    gone = before - set(tmp_path.iterdir())
+    assert gone == {path for path in before if path.name.endswith(".part")} != set()
+    assert [episode.uid for episode in scope.episodes()] == ["u1", "u2", "u3", "u4"]
+
+
+def test_a_memory_whose_file_was_removed_is_empty_and_goes_on(tmp_path: Path, lived: list[Episode]) -> None:
+    scope = Scope(tmp_path, NAME)
+    state = lived[0].steps[0].state
+    assert scope.neighbours(state, k=9, r=0.0, gamma=0.5)
+    scope.path.unlink()
+    scope.refresh()
+    assert (len(scope), list(scope.episodes()), scope.neighbours(state, k=9, r=0.0, gamma=0.5)) == (0, [], ())
+    scope.append(make_episode(random.Random(4), "u4"))
+    assert [episode.uid for episode in scope.episodes()] == ["u4"]
+
+
 def test_a_folder_that_vanishes_is_an_error_not_a_crash(tmp_path: Path) -> None:
     scope = Scope(tmp_path / "a", NAME) if (tmp_path / "a").mkdir() is None else None
     assert scope is not None
@@ -372,6 +399,8 @@ def test_an_append_returns_only_when_the_disk_has_it(tmp_path: Path, monkeypatch
     for number in range(3):
         scope.append(make_episode(random.Random(number), f"u{number}"))
         assert synced[-1] == (scope.path.stat().st_ino, scope.path.stat().st_size)
+    # The folders may be as new as the file: their names are on the disk, too.
+    assert {above.stat().st_ino for above in list(tmp_path.parents)[:2]} <= {inode for inode, _ in synced}
     scope.journal.rewrite({})
     assert (scope.path.stat().st_ino, scope.path.stat().st_size) in synced
     assert synced[-1][0] == tmp_path.stat().st_ino  # the new name, too

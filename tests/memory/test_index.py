@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.memory.exact.entries import Entries
@@ -55,6 +56,22 @@ def test_similar_is_brute_force(
 
 
 @settings(max_examples=most(200), deadline=None)
+@given(st.lists(st.lists(FEW, max_size=10), min_size=1, max_size=30), st.lists(FEW, max_size=10), LEVELS)
+def test_where_no_two_tokens_share_a_bit_the_bounds_are_exact(
+    sets: list[list[str]], query: list[str], t: float
+) -> None:
+    index, query = TokenSets(), [*query, "never", "seen"]
+    numbers = np.array([index.add(tokens) for tokens in sets], np.int32)
+    asked = index.query(query)
+    apart = index.least_differences(asked, numbers)
+    assert apart.tolist() == [len(set(query) ^ set(tokens)) for tokens in sets]
+    assert index.bound(asked, numbers, apart) == pytest.approx([jaccard(query, tokens) for tokens in sets])
+    differing = dict(zip(numbers.tolist(), apart.tolist(), strict=True))
+    found, least = index.candidates(asked, t)
+    assert least.tolist() == [differing[number] for number in found.tolist()]
+
+
+@settings(max_examples=most(200), deadline=None)
 @given(st.lists(SETS, min_size=1, max_size=30), SETS)
 def test_equal_sets_get_equal_numbers(sets: list[list[str]], other: list[str]) -> None:
     index, numbers = numbered(sets, True)
@@ -79,6 +96,20 @@ def test_a_restored_index_goes_on_as_the_first_would(
         assert sorted(a.tolist()) == sorted(b.tolist())
 
 
+def test_where_sketches_are_blind_only_sets_with_a_rare_token_of_the_query_are_counted() -> None:
+    index = TokenSets()
+    index.add([f"t{i}" for i in range(257)])
+    # Tokens 64 apart cancel each other out in a sketch.
+    usual = [index.add(["t0", "t64", f"t{i}", f"t{i + 64}"]) for i in range(1, 64)]
+    rare = [index.add(["t0", "t128"]), index.add(["t64", "t192"])]
+    found, _ = index.candidates(index.query(["t0", "t64", "t128", "t192"]), 0.75)
+    assert set(rare) <= set(found.tolist())
+    assert not set(usual) & set(found.tolist())
+    found, _ = index.candidates(index.query(["t0", "t128", "never", "seen"]), 0.5)
+    assert rare[0] in found
+    assert not set(usual) & set(found.tolist())
+
+
 def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> dict[str, object]:
     return {
         "uid": str(uid), "scope": "s", "number": uid, "first": first,
@@ -91,6 +122,7 @@ def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> d
 
 
 @settings(max_examples=most(150), deadline=None)
+@example([[(["a", "b"], []), (["a", "b", "c"], []), (["a"], [])]], ["a", "b"], [], 1, 0.1, 0.0, 0.6)
 @given(
     st.lists(
         st.lists(st.tuples(SETS, st.lists(FEW, max_size=5)), min_size=1, max_size=25), min_size=1, max_size=4
@@ -100,6 +132,7 @@ def document(uid: int, first: int, rows: list[tuple[list[str], list[str]]]) -> d
     st.sampled_from([1, 2, 3, 10, 1000]),
     st.one_of(LEVELS, st.just(0.0)),
     st.one_of(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.7, 1.0]), st.floats(0, 1)),
+    st.one_of(st.just(0.0), LEVELS),
 )
 def test_retrieval_is_brute_force(
     episodes: list[list[tuple[list[str], list[str]]]],
@@ -108,6 +141,7 @@ def test_retrieval_is_brute_force(
     k: int,
     r: float,
     weight: float,
+    keep_above: float,
 ) -> None:
     entries, lived = Entries(), []
     for uid, rows in enumerate(episodes):
@@ -121,7 +155,9 @@ def test_retrieval_is_brute_force(
         if similarity >= r:
             scored.append((row, similarity))
     scored.sort(key=lambda hit: (-hit[1], -hit[0]))
-    assert nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight) == scored[:k]
+    found = nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight, keep_above=keep_above)
+    close = [hit for hit in scored if keep_above > 0.0 and hit[1] >= keep_above]
+    assert found == scored[: max(k, len(close))]
 
 
 @settings(max_examples=most(60), deadline=None)
@@ -183,3 +219,16 @@ def test_among_hundreds_of_alike_states_the_right_ones_are_counted(seed: int) ->
                 scored.append((row, similarity))
         scored.sort(key=lambda hit: (-hit[1], -hit[0]))
         assert nearest(entries, tuple(state), tuple(history), k=k, r=r, weight=weight) == scored[:k]
+
+
+def test_the_bytes_told_are_those_taken() -> None:
+    tracemalloc.start()
+    try:
+        index = TokenSets()
+        for n in range(20_000):
+            index.add([f"place {n // 150}", f"thing {n % 150}"])
+        assert index.nbytes() == pytest.approx(tracemalloc.get_traced_memory()[0], rel=0.2)
+        index.dump("x")  # packs what tells equal sets
+        assert index.nbytes() == pytest.approx(tracemalloc.get_traced_memory()[0], rel=0.05)
+    finally:
+        tracemalloc.stop()

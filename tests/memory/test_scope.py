@@ -215,8 +215,8 @@ def test_links_are_not_followed(memory: Memory, tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------- snapshots
 
 
-def with_snapshot(folder: Path, rng: random.Random) -> list[Episode]:
-    lived = [make_episode(rng, f"u{number}", 60, number=number) for number in range(1, 40)]
+def with_snapshot(folder: Path, rng: random.Random, called: str = "u") -> list[Episode]:
+    lived = [make_episode(rng, f"{called}{number}", 60, number=number) for number in range(1, 40)]
     with Memory(folder) as memory:
         memory.scope(NAME).append_all(lived)
     return lived
@@ -262,12 +262,27 @@ def test_a_bad_snapshot_is_ignored(tmp_path: Path) -> None:
 
 def test_a_snapshot_of_another_journal_is_ignored(tmp_path: Path) -> None:
     with_snapshot(tmp_path / "a", random.Random(11))
-    with_snapshot(tmp_path / "b", random.Random(12))
+    with_snapshot(tmp_path / "b", random.Random(11), "v")  # every line is where it is in the other one
     (one,), (other,) = (list((tmp_path / name).glob(f"*/{SNAPSHOT}")) for name in "ab")
     os.replace(one, other)
     with Memory(tmp_path / "b") as memory:
         assert memory.scope(NAME).restored == 0
         assert len(memory.scope(NAME)) == 39 * 60
+        assert memory.scope(NAME).knows("v7")
+
+
+def test_a_journal_shorter_than_its_snapshot_says_is_read_anew(tmp_path: Path) -> None:
+    rng = random.Random(12)
+    lived = with_snapshot(tmp_path, rng)
+    with Memory(tmp_path) as memory:
+        path = memory.scope(NAME).path
+    os.truncate(path, path.stat().st_size - 1)
+    late = make_episode(rng, "late", 9, number=40)
+    with Memory(tmp_path) as memory:
+        assert memory.scope(NAME).restored == 0
+        memory.scope(NAME).append(late)
+    with Memory(tmp_path) as memory:
+        assert list(memory.scope(NAME).episodes()) == [*lived[:-1], late]
 
 
 def test_importing_memory_is_light() -> None:

@@ -18,7 +18,10 @@ from engine.values import estimator_factory
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from engine.values.knn import KnnEstimator
+from engine.values.text import Situation
+from engine.values.trails import Trails, TrailStep
 from tests.bench.soak_corrections import corrected
+from tests.values.planning import NUMBERS, new_model
 from tests.values.test_opening import ALWAYS, NAME, NEVER, SETTINGS, decisions, lives
 
 
@@ -138,3 +141,25 @@ def test_points_that_a_person_gave_are_expected_in_full_though_the_other_episode
     assert after.q[0] - before.q[0] > 4.0
     assert valued({3: 8.0}).q[0] > after.q[0] > valued({3: 1.0}).q[0] > before.q[0] > valued({3: -5.0}).q[0]
     assert after.q[0] > valued({3: 5.0, 4: -5.0}).q[0]
+
+
+def test_trails_that_ignore_what_a_person_said_are_those_of_a_memory_in_which_nobody_said_anything():
+    nothing = frozenset()
+    hall, gone = Situation("hall", nothing, frozenset({"see:gold"})), Situation("hall", frozenset({"gold"}), nothing)
+    ways, found = {}, {}
+    for given in (None, 5.0):
+        model = new_model()
+        trails = Trails(model, NUMBERS)
+        if given is not None:
+            model.edits.add(("hall", "pull lever"), 0.0, given)
+        # The lever does nothing: only who is told that it is worth something pulls it on the way to the gold.
+        trails.add(TrailStep(hall, "pull lever", 0.0, hall, False, False, given), 1, fresh=True)
+        trails.add(TrailStep(hall, "take gold", 5.0, gone, False, False), 2, fresh=True)
+        trails.close()
+        trails.add(TrailStep(hall, "wait", 0.0, hall, False, False), 3, fresh=True)
+        ways[given] = {trail.actions for trail in trails.from_here(hall, 9, ("pull lever", "take gold"), ())}
+        with model.edits.ignored():
+            found[given] = trails.from_here(hall, 9, ("pull lever", "take gold"), ())
+    assert found[5.0] == found[None] != []
+    assert ways[None] == {("take gold",)}
+    assert ways[5.0] == {("take gold",), ("pull lever",), ("pull lever", "take gold")}

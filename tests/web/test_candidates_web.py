@@ -51,6 +51,14 @@ def test_only_numbers_are_typed_where_a_number_is_asked_for():
     assert [action for action in found if action.startswith("fill")] == ["fill(<spinbutton[Quantity]>, '3')"]
 
 
+@pytest.mark.parametrize("box", ['searchbox "Products"', 'textbox "Find a product"', 'textbox "q"'])
+def test_what_a_task_is_about_is_typed_where_a_search_starts_and_nowhere_else(box):
+    found = offered(parse(f'- {box} [ref=e1]\n- textbox "Street" [ref=e2]'), "Show me the price of the copper kettle.")
+    typed = [action for action in found if "'copper kettle'" in action]
+    role, name = box.split(maxsplit=1)
+    assert typed == [f"fill(<{role}[{name[1:-1]}]>, 'copper kettle')"]
+
+
 def test_only_the_field_that_a_text_is_for_gets_it():
     found = offered(parse(FORM), "Add the tag tested to the last release, and write to Ivo Holt.")
     assert [action for action in found if "'tested'" in action] == ["fill(<textbox[New tag]>, 'tested')"]

@@ -385,8 +385,8 @@ class Journal(Storage):
         )
 
     def _continues(self, known: Position) -> bool:
-        """Whether this file is the one that `known` describes, up to its offset."""
-        if known.generation != self.header.get("generation") or known.offset > os.fstat(self._fd).st_size:
+        """Whether this file, which a listener took for its own, still has what `known` describes."""
+        if known.offset > os.fstat(self._fd).st_size:
             return False
         places = (place for table in known.places.values() for place in table.values())
         last = max(places, key=lambda place: place.offset, default=None)
