@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
+from engine.web.dates import fits, shape, typed
 from engine.web.drawing.lines import lines_of
 from engine.web.states.words import STOP, label_stems, tokens, topics
 from engine.web.tasks.answers import ranked
@@ -178,11 +179,14 @@ def _of(
         texts = tuple(dict.fromkeys((*values, *_parts(node.name, values), *more)))
         if node.role == "spinbutton":
             texts = tuple(text for text in texts if _NUMBER.fullmatch(text))
+        if form := node.state("format") or shape(node.value):
+            others = (text for text in texts if not node.state("format") or fits(text, form))
+            texts = tuple(dict.fromkeys((*typed(intent, form), *others)))
         if secret:
             texts = tuple(SECRET_VALUE.format(i + 1) for i in range(len(values)))
-        typed = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
-        typed.append(Call("click", target).text)  # A click may open a calendar or a list.
-        return [*typed, Call("press", target, ("Enter",)).text] if node.value else typed
+        found = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
+        found.append(Call("click", target).text)  # A click may open a calendar or a list.
+        return [*found, Call("press", target, ("Enter",)).text] if node.value else found
     if node.role in ("combobox", "listbox"):
         options = [c for c in page.children(index) if c.role == "option"]
         if options:

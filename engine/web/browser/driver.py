@@ -16,6 +16,7 @@ from engine.errors import GameError, UsageError
 from engine.redaction import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
+from engine.web.browser.formats import formats
 from engine.web.browser.limits import (
     LONGEST_ADDRESS,
     MOST_NOTES,
@@ -343,7 +344,7 @@ class Driver:
         assert tab is not None
         if call.target is not None:
             node = resolve(call.target, self._page)
-            await tabs.on_element(tab, call, node.ref)
+            await tabs.on_element(tab, call, node)
         elif name == "scroll":
             await tab.mouse.wheel(float(str(given[0])), float(str(given[1])))
         elif name == "keyboard_press":
@@ -427,7 +428,8 @@ class Driver:
         self.traffic.fields |= found.names
         self._private |= {(tab, ref) for ref in found.refs}
         refs = frozenset(ref for owner, ref in self._private if owner is tab)
-        self._page = parse(text, url, title, refs) if refs else page
+        forms = await formats(tab, page, self.limits.settle)
+        self._page = parse(text, url, title, refs, forms) if refs or forms else page
         return private.typed_in(page, refs)
 
     async def _loaded(self, tab: Tab, limit: float) -> Tab:
