@@ -169,14 +169,21 @@ def offered(
     return tuple(dict.fromkeys(actions))
 
 
+def _before(page: Page, index: int) -> str:
+    """Return what a field without a name is called: the text right before it."""
+    said = ((node.name or node.value) for node in reversed(page.nodes[:index]) if node.role not in TYPED | SELECTED)
+    return next(filter(None, said), "")
+
+
 def _of(
     page: Page, index: int, node: PageNode, intent: str, values: tuple[str, ...], searched: tuple[str, ...]
 ) -> list[str]:
     target = _target(node)
     if node.role in TYPED:
         secret = is_secret(node)
-        more = searched if is_search(node.role, node.name) else labelled(intent, node.name)
-        texts = tuple(dict.fromkeys((*values, *_parts(node.name, values), *more)))
+        called = node.name or _before(page, index)
+        more = searched if is_search(node.role, called) else labelled(intent, called)
+        texts = tuple(dict.fromkeys((*values, *_parts(called, values), *more)))
         if node.role == "spinbutton":
             texts = tuple(text for text in texts if _NUMBER.fullmatch(text))
         if form := node.state("format") or shape(node.value):

@@ -193,7 +193,7 @@ class _Question:
         entries = Counter(
             (above, line.role)
             for i, (above, line) in enumerate(zip(self._lines.parents, self._lines, strict=True))
-            if above >= 0 and any(self._lines.inside(i)) and line.role in (*COUNTED, "generic")
+            if any(self._lines.inside(i)) and line.role in (*COUNTED, "generic")
         )
         yield from ((str(number), FITTING) for number in entries.values() if number > 1)
 
