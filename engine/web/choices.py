@@ -10,7 +10,7 @@ from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
 from engine.web.dates import fits, shape, typed
 from engine.web.drawing.lines import lines_of
-from engine.web.states.words import STOP, label_stems, tokens, topics
+from engine.web.states.words import STOP, label_stems, stems, tokens, topics
 from engine.web.tasks.answers import ranked
 
 CLICKED = frozenset({
@@ -25,6 +25,8 @@ MOST_INSIDE = 12
 SECRET = re.compile(r"(?i)pass(word|wd|phrase|code)|secret|\bpin\b|cvv|cvc|api.?key|token")
 SEARCH = re.compile(r"(?i)search|find|look up|query|keyword|^q$|filter")
 MOST = 300
+MOST_OPTIONS = 40
+"""Options of one list. Of a longer one those with a word of the task come first."""
 DONE = "done"
 SECRET_VALUE = "[secret {}]"
 SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
@@ -196,6 +198,9 @@ def _of(
         return [*found, Call("press", target, ("Enter",)).text] if node.value else found
     if node.role in ("combobox", "listbox"):
         options = [c for c in page.children(index) if c.role == "option"]
+        if len(options) > MOST_OPTIONS:
+            words = set(stems(intent))
+            options = sorted(options, key=lambda option: not words & set(stems(option.name)))[:MOST_OPTIONS]
         if options:
             return [
                 Call("select_option", target, (c.name,)).text

@@ -226,8 +226,8 @@ def _changed(written: Written) -> None:
     ):
         fields = {"title": title, "type": kind, "foundin": found, "severity": severity, "icomment": text}
         written.change(
-            'Open a new ticket "{{title}}" of the type {{kind}}, found in {{found}}, with the severity {{severity}} '
-            'and the description "{{text}}".',
+            'Open a new ticket "{{title}}" of the type {{kind}}, found in the version {{found}}, with the severity '
+            '{{severity}} and the description "{{text}}".',
             {"title": title, "kind": kind, "found": found, "severity": severity, "text": text},
             "SELECT t.type, t.foundin, t.severity, c.icomment FROM ticket t JOIN ticketchng c ON c.tkt_id = t.tkt_id "
             f"WHERE t.title = '{title}'", [[kind, found, severity, text]],

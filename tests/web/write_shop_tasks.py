@@ -204,9 +204,11 @@ def _asked_of_the_shop(written: Written) -> None:
         pages = [f"{url}{page}" for page in range(1, -(-count // 20) + 1)]
         written.ask(shop, "How many orders did I place in {{year}}?", {"year": year}, count, "",
                     ["sum", r'<a href="/accounts/orders/\d+/"', pages], "20")  # fmt: skip
-    to = next(order for order in MINE[8:] if order.address.city not in ("Saltmere", last.address.city))
-    written.ask(shop, "To which city was my order {{order}} sent?", {"order": str(to.number)}, to.address.city,
-                f"/accounts/orders/{to.number}/", ["read", rf"({to.address.city})"], "Saltmere")  # fmt: skip
+    other = next(order for order in MINE[8:] if order.address.city not in ("Saltmere", last.address.city))
+    bought = other.lines[0][0].title
+    written.ask(shop, "Which thing did I buy with my order {{order}}? Give its full name.",
+                {"order": str(other.number)}, bought, f"/accounts/orders/{other.number}/", ["read", rf"({bought})"],
+                "Heron Chair 165")  # fmt: skip
     for product in (_of("> Kites")[7], _of("> Compasses")[12]):
         weight = int(product.description.partition("weighs ")[2].partition(" g")[0])
         written.ask(shop, "How many grams does the {{product}} weigh?", {"product": product.title}, weight,
@@ -260,6 +262,7 @@ def _changed_in_the_shop(written: Written) -> None:
             f"{ADDRESS} AND id > 400", [[first, last, line, city, postcode]],
             [["get", "/accounts/addresses/add/"], ["submit", fields]],
             [["get", "/accounts/addresses/add/"], ["submit", {**fields, "postcode": "9999"}]],
+            "/accounts/addresses/",  # From the shop's first page it takes more than ten actions.
         )  # fmt: skip
     written.change(
         shop, "I have moved within {{city}}: change the street in my address book to {{line}}.",
@@ -341,9 +344,9 @@ def _asked_of_the_dashboard(written: Written) -> None:
                 "nobody@varland.example")  # fmt: skip
     for number in (10222, 10499):
         order = SHOP.orders[number - 10001]
-        written.ask(admin, "To which street and number was the order {{order}} sent?", {"order": str(number)},
-                    order.address.line1, f"/orders/{number}/", ["read", rf"({order.address.line1})"],
-                    "1 Pier Street")  # fmt: skip
+        written.ask(admin, "Which customer placed the order {{order}}? Give first and last name.",
+                    {"order": str(number)}, order.person.name, f"/orders/{number}/",
+                    ["read", rf"({order.person.name})"], "Nobody")  # fmt: skip
     for product in (_of("> Saws")[11], _of("> Towels")[6]):
         written.ask(admin, "How many pieces of the {{product}} are in stock, before anything is set aside?",
                     {"product": product.title}, product.stock, f"/catalogue/products/{product.id}/",

@@ -387,8 +387,7 @@ class Driver:
 
         if self._over:
             raise GameError(self._over)
-        tab = self._tab
-        if tab is None:
+        if (tab := self._tab) is None:
             self._page = Page()
             return Seen(self._page, error or "no tab is open; new_tab() opens one", tuple(self._notes))
         text, title = "", ""
@@ -411,6 +410,8 @@ class Driver:
             error = error or f"the page cannot be read now: {'it does not answer' if late else tabs.first_line(wrong)}"
         if self._over:
             raise GameError(self._over)
+        if self._tab not in (tab, None):  # It opened while this one was read.
+            return await self._look(error)
         url = _address(tab.url)
         secrets = await self._take_page(tab, text, url, title)
         if self._page.cut:

@@ -31,6 +31,9 @@ _AT_REST = """limit => new Promise(done => {
 })"""
 _READABLE = """() => {
   for (const list of document.querySelectorAll('select[aria-hidden]')) list.removeAttribute('aria-hidden');
+  for (const pen of document.querySelectorAll('[contenteditable]:not([role])')) {
+    if (pen.isContentEditable && !pen.parentElement?.isContentEditable) pen.setAttribute('role', 'textbox');
+  }
   for (const end of document.querySelectorAll('br')) {
     const text = end.previousSibling;
     if (end.isContentEditable) continue;
@@ -41,6 +44,7 @@ _READABLE = """() => {
 """Puts a space before each end of a line: the snapshot leaves such ends out and would join the words around them.
 
 Lists that a script has hidden behind one of its own can be read and chosen from; the other one shows what was chosen.
+What can be edited is a text box for the snapshot, too.
 """
 MOTION_MS = 600
 """Longest wait for animations, in milliseconds, so that a dialog that slides in is read as part of the page."""
