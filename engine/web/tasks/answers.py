@@ -135,6 +135,9 @@ class _Question:
                 for text, kind, near in self._parts(line):
                     counts = COUNTS * self._is_count(text, line.text)
                     yield text, self._fit(text, kind, f"{near} {beside}", index, head) + counts
+            elif self._thing:  # A button may say how many there are.
+                numbers = (match.group() for match in _FORMS[NUMBER].finditer(line.text))
+                yield from ((each, FITTING + COUNTS) for each in numbers if self._is_count(each, line.text))
         if self._kind == NUMBER:
             yield from self._counts()
 
