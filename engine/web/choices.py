@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
@@ -26,7 +27,7 @@ SECRET = re.compile(r"(?i)pass(word|wd|phrase|code)|secret|\bpin\b|cvv|cvc|api.?
 SEARCH = re.compile(r"(?i)search|find|look up|query|keyword|^q$|filter")
 MOST = 300
 MOST_OPTIONS = 40
-"""Options of one list. Of a longer one those with a word of the task come first."""
+"""Options of one list. Of a longer one those with a word of the task come first, the word in the fewest of them."""
 DONE = "done"
 SECRET_VALUE = "[secret {}]"
 SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
@@ -200,7 +201,10 @@ def _of(
         options = [c for c in page.children(index) if c.role == "option"]
         if len(options) > MOST_OPTIONS:
             words = set(stems(intent))
-            options = sorted(options, key=lambda option: not words & set(stems(option.name)))[:MOST_OPTIONS]
+            shared = [words & set(stems(option.name)) for option in options]
+            often = Counter(word for each in shared for word in each)
+            rarest = [min((often[word] for word in each), default=len(options) + 1) for each in shared]
+            options = [options[at] for at in sorted(range(len(options)), key=rarest.__getitem__)[:MOST_OPTIONS]]
         if options:
             return [
                 Call("select_option", target, (c.name,)).text

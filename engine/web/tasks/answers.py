@@ -136,15 +136,16 @@ class _Question:
                     counts = COUNTS * self._is_count(text, line.text)
                     yield text, self._fit(text, kind, f"{near} {beside}", index, head) + counts
             elif self._thing:  # A button may say how many there are.
-                numbers = (match.group() for match in _FORMS[NUMBER].finditer(line.text))
-                yield from ((each, FITTING + COUNTS) for each in numbers if self._is_count(each, line.text))
+                for number in {match.group() for match in _FORMS[NUMBER].finditer(line.text)}:
+                    if self._is_count(number, line.text):
+                        yield number, self._fit(number, NUMBER, line.text, index, "") + COUNTS
         if self._kind == NUMBER:
             yield from self._counts()
 
     def _is_count(self, number: str, text: str) -> bool:
         """Return whether a number stands in a text right before the thing that the question counts."""
         found = re.search(rf"(?<![\w.,]){re.escape(number)} ([^\W\d_]+)", text) if self._thing else None
-        return found is not None and stem(found[1]) == self._thing
+        return found is not None and stem(found[1].lower()) == self._thing
 
     def _parts(self, line: PageLine) -> Iterator[tuple[str, str, str]]:
         """Yield (text, kind, rest of its sentence) for the parts of a line that may be an answer."""
