@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
 from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
+from engine.web.dates import fits, shape, typed
 from engine.web.drawing.lines import lines_of
-from engine.web.states.words import STOP, label_stems, tokens, topics
+from engine.web.states.words import STOP, label_stems, stems, tokens, topics
 from engine.web.tasks.answers import ranked
 
 CLICKED = frozenset({
@@ -24,6 +26,8 @@ MOST_INSIDE = 12
 SECRET = re.compile(r"(?i)pass(word|wd|phrase|code)|secret|\bpin\b|cvv|cvc|api.?key|token")
 SEARCH = re.compile(r"(?i)search|find|look up|query|keyword|^q$|filter")
 MOST = 300
+MOST_OPTIONS = 40
+"""Options of one list. Of a longer one those with a word of the task come first, the word in the fewest of them."""
 DONE = "done"
 SECRET_VALUE = "[secret {}]"
 SECRET_LIKE = re.compile(r"\[(?:typed )?secret \d+\]")
@@ -168,23 +172,39 @@ def offered(
     return tuple(dict.fromkeys(actions))
 
 
+def _before(page: Page, index: int) -> str:
+    """Return what a field without a name is called: the text right before it."""
+    said = ((node.name or node.value) for node in reversed(page.nodes[:index]) if node.role not in TYPED | SELECTED)
+    return next(filter(None, said), "")
+
+
 def _of(
     page: Page, index: int, node: PageNode, intent: str, values: tuple[str, ...], searched: tuple[str, ...]
 ) -> list[str]:
     target = _target(node)
     if node.role in TYPED:
         secret = is_secret(node)
-        more = searched if is_search(node.role, node.name) else labelled(intent, node.name)
-        texts = tuple(dict.fromkeys((*values, *_parts(node.name, values), *more)))
+        called = node.name or _before(page, index)
+        more = searched if is_search(node.role, called) else labelled(intent, called)
+        texts = tuple(dict.fromkeys((*values, *_parts(called, values), *more)))
         if node.role == "spinbutton":
             texts = tuple(text for text in texts if _NUMBER.fullmatch(text))
+        if form := node.state("format") or shape(node.value):
+            others = (text for text in texts if not node.state("format") or fits(text, form))
+            texts = tuple(dict.fromkeys((*typed(intent, form), *others)))
         if secret:
             texts = tuple(SECRET_VALUE.format(i + 1) for i in range(len(values)))
-        typed = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
-        typed.append(Call("click", target).text)  # A click may open a calendar or a list.
-        return [*typed, Call("press", target, ("Enter",)).text] if node.value else typed
+        found = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]
+        found.append(Call("click", target).text)  # A click may open a calendar or a list.
+        return [*found, Call("press", target, ("Enter",)).text] if node.value else found
     if node.role in ("combobox", "listbox"):
         options = [c for c in page.children(index) if c.role == "option"]
+        if len(options) > MOST_OPTIONS:
+            words = set(stems(intent))
+            shared = [words & set(stems(option.name)) for option in options]
+            often = Counter(word for each in shared for word in each)
+            rarest = [min((often[word] for word in each), default=len(options) + 1) for each in shared]
+            options = [options[at] for at in sorted(range(len(options)), key=rarest.__getitem__)[:MOST_OPTIONS]]
         if options:
             return [
                 Call("select_option", target, (c.name,)).text

@@ -27,6 +27,28 @@ FADE = """<title>Fade</title><style>.pane { opacity: 1; transition: opacity .25s
 <script>old.ontransitionend = () => { old.hidden = true; document.getElementById('new').hidden = false }</script>"""
 LINES = """<title>Lines</title><p>Distance: 1.2 km<br>Time: 15 min</p>
 <div><span>north of</span><br><span>Arlow</span></div><div id="pen" contenteditable>a<br>b</div>"""
+WHEN = """<title>When</title><form action="/when" method="post">
+<label>Day <input type="date" name="day"></label><label>Start <input type="datetime-local" name="start"></label>
+<label>Hour <input type="time" name="hour"></label>
+<div data-date-format="DD/MM/YYYY"><label for="due">Due</label><input id="due" name="due"></div>
+<label>Masked <input name="masked" value="2026-11-29 02:32:11"
+ data-inputmask="'inputFormat': 'yyyy-mm-dd HH:MM:ss'"></label>
+<label>Note <input name="note" placeholder="your note"></label>
+<label>Size <select name="size" aria-hidden="true"
+ style="position: absolute; width: 1px; height: 1px; clip: rect(0 0 0 0)">
+<option>Small</option><option>Large</option></select></label><span id="shown">Small</span><button>Save</button></form>
+<script>
+const masked = document.querySelector('[name=masked]'), size = document.querySelector('[name=size]');
+let held = masked.value;
+masked.onkeydown = event => {
+  if (event.key.length > 1) return;
+  event.preventDefault();
+  const all = masked.selectionEnd - masked.selectionStart;
+  held = masked.value = all ? event.key : masked.value + event.key;
+};
+masked.oninput = () => { masked.value = held; };
+size.onchange = () => { shown.textContent = size.value; };
+</script>"""
 LARGE = "<title>Large</title>" + "".join(
     f"<p>Line {i} <a href='/p/{i}'>more {i}</a></p>" for i in range(2500)
 )
@@ -47,7 +69,8 @@ class _Handler(BaseHTTPRequestHandler):
         if place == "/slow":
             self.server.hold.wait(60)
         self._send(
-            {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE, "/lines": LINES}.get(
+            {"/": HOME, "/find": FIND, "/ask": ASK, "/tell": TELL, "/fade": FADE, "/large": LARGE, "/lines": LINES,
+             "/when": WHEN}.get(
                 place, "<title>Other</title>other"
             )
         )

@@ -96,6 +96,29 @@ def test_answers_are_offered_in_the_form_of_the_question(intent, answer):
     assert f"send_msg_to_user({answer!r})" in offered(parse(PLACE), intent)
 
 
+def test_a_number_before_what_is_counted_comes_first_also_in_a_button():
+    page = parse(
+        '- table [ref=e1]:\n' + "".join(
+            f'  - row [ref=r{n}]:\n    - cell "{10000 + n}" [ref=c{n}]\n    - cell "Complete" [ref=d{n}]\n' for n in range(60)
+        ) + '- button "Select all 629 Orders" [ref=e2]\n'
+    )  # fmt: skip
+    said = [each for each in offered(page, "How many orders have the status Complete?") if each.startswith("send_msg")]
+    assert said[0] == "send_msg_to_user('629')"
+
+
+def test_a_field_without_a_name_is_called_by_the_text_before_it():
+    page = parse('- textbox "Title" [ref=e1]\n- checkbox "Add the new tag:" [ref=e2]\n- textbox [ref=e3]')
+    found = offered(page, "Add the tag tested to the last release.")
+    assert [each for each in found if "'tested'" in each] == ["fill(<textbox[]>, 'tested')"]
+
+
+def test_a_long_list_offers_the_options_with_words_of_the_task_and_leaves_room():
+    options = "".join(f'  - option "Zone {n}"\n' for n in range(500))
+    page = parse(f'- combobox "Zone" [ref=e1]:\n{options}  - option "Ostby"\n- button "Save" [ref=e3]')
+    found = offered(page, "Set the zone to Ostby.")
+    assert {"select_option(<combobox[Zone]>, 'Ostby')", "click(<button[Save]>)"} <= set(found)
+
+
 @pytest.mark.parametrize(
     ("address", "name"),
     [

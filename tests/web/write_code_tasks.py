@@ -33,15 +33,16 @@ class Written:
         self._templates: dict[str, int] = {}
 
     def add(
-        self, template: str, values: Mapping[str, str], checks: list[Any], right: list[Any], wrong: list[Any]
-    ) -> None:
+        self, template: str, values: Mapping[str, str], checks: list[Any], right: list[Any], wrong: list[Any],
+        start: str = "/",
+    ) -> None:  # fmt: skip
         """Add a task and its solutions; a step ["get", PATH] opens a page of the project."""
         number, intent = FIRST + len(self.tasks), template
         for name, value in values.items():
             intent = intent.replace("{{" + name + "}}", value)
-        start = BASE if self.project == "larder" else ROOT
+        place = BASE if self.project == "larder" else ROOT
         self.tasks.append({
-            "task_id": number, "sites": ["gitlab"], "start_urls": [f"{start}/"],
+            "task_id": number, "sites": ["gitlab"], "start_urls": [place + start],
             "intent_template_id": self._templates.setdefault(template, FIRST + len(self._templates)),
             "intent": intent, "intent_template": template, "instantiation_dict": dict(values), "eval": checks,
             "revision": 1,
@@ -60,16 +61,18 @@ class Written:
         judge = {"evaluator": "AgentResponseEvaluator", "results_schema": schema, "expected": expected}
         self.add(template, values, [judge], right, [["answer", wrong]])
 
-    def go(self, template: str, values: Mapping[str, str], *pages: str) -> None:
-        """Add a task that ends on a page, which may have several addresses."""
+    def go(self, template: str, values: Mapping[str, str], *pages: str, aside: tuple[str, ...] = ()) -> None:
+        """Add a task that ends on a page, which may have several addresses. Parameters `aside` may have any value."""
         urls: Any = [f"{ROOT}/{self.project}{page}" for page in pages]
         expected = {"url": urls if pages[1:] else urls[0], "http_method": "GET", "response_status": 200}
-        checks = [_done("navigate"), {"evaluator": "NetworkEventEvaluator", "expected": expected}]
-        self.add(template, values, checks, [["get", pages[0]]], [])
+        check: dict[str, Any] = {"evaluator": "NetworkEventEvaluator", "expected": expected}
+        if aside:
+            check["ignored_query_params"] = list(aside)
+        self.add(template, values, [_done("navigate"), check], [["get", pages[0]]], [])
 
     def change(
         self, template: str, values: Mapping[str, str], query: str, rows: list[Any], right: list[Any], wrong: list[Any],
-        posted: dict[str, Any] | None = None,
+        posted: dict[str, Any] | None = None, start: str = "/",
     ) -> None:  # fmt: skip
         """Add a task that changes the project, whose database is read afterwards.
 
@@ -81,12 +84,13 @@ class Written:
             right: Steps that do the task.
             wrong: Steps that do something else.
             posted: A request that must have been sent, for texts, which the database keeps compressed.
+            start: Path of the page that it begins on.
         """
         state = {"evaluator": "StateEvaluator", "site": "gitlab", "query": query, "expected": rows}
         if self.project != "larder":
             state["file"] = f"{self.project}.fossil"
         sent = [{"evaluator": "NetworkEventEvaluator", "expected": posted}] if posted else []
-        self.add(template, values, [_done("mutate"), *sent, state], right, wrong)
+        self.add(template, values, [_done("mutate"), *sent, state], right, wrong, start)
 
 
 def _done(kind: str) -> dict[str, Any]:
@@ -164,7 +168,7 @@ def _asked(written: Written) -> None:
         ("Backups", 'How many minutes did it take to read the backup, according to the forum thread "{{title}}"?',
          "forty"),
     ):  # fmt: skip
-        thread = data.thread_id(title)
+        thread = data.post_ids(title)[0]
         people = {"who": "Priya Raman"} if "{{who}}" in question else {}
         written.ask(question, {**people, "title": title}, answer,
                     [["get", f"/forumpost/{thread}"], ["read", rf"(?:At|in) ({answer})"]], "nine")  # fmt: skip
@@ -174,16 +178,17 @@ def _asked(written: Written) -> None:
 
 def _opened(written: Written) -> None:
     written.go("Open the history of the file {{file}}.", {"file": "src/search.c"}, "/finfo?name=src/search.c",
-               "/finfo/src/search.c")  # fmt: skip
+               "/finfo/src/search.c", aside=("m", "ci"))  # fmt: skip
     written.go("Open the list of all branches.", {}, "/brlist")
     written.go("Open the report that says how many check-ins each file has.", {}, "/reports?view=byfile",
                "/reports?type=ci&view=byfile", "/reports?view=byfile&type=ci", "/reports?type=a&view=byfile",
-               "/reports?view=byfile&type=a")  # fmt: skip
-    thread = data.thread_id("Meeting in spring")
+               "/reports?view=byfile&type=a", aside=("udc",))  # fmt: skip
+    posts = data.post_ids("Meeting in spring")  # The list of threads has links to their last posts.
     written.go(
         'Open the forum thread "{{title}}".',
         {"title": "Meeting in spring"},
-        *(f"/{page}/{thread[:length]}" for page in ("forumthread", "forumpost") for length in (10, 16, 64)),
+        *(f"/{page}/{post[:length]}" for post in posts for page in ("forumthread", "forumpost")
+          for length in (10, 16, 64)),
     )
 
 
@@ -221,8 +226,8 @@ def _changed(written: Written) -> None:
     ):
         fields = {"title": title, "type": kind, "foundin": found, "severity": severity, "icomment": text}
         written.change(
-            'Open a new ticket "{{title}}" of the type {{kind}}, found in {{found}}, with the severity {{severity}} '
-            'and the description "{{text}}".',
+            'Open a new ticket "{{title}}" of the type {{kind}}, found in the version {{found}}, with the severity '
+            '{{severity}} and the description "{{text}}".',
             {"title": title, "kind": kind, "found": found, "severity": severity, "text": text},
             "SELECT t.type, t.foundin, t.severity, c.icomment FROM ticket t JOIN ticketchng c ON c.tkt_id = t.tkt_id "
             f"WHERE t.title = '{title}'", [[kind, found, severity, text]],
@@ -252,6 +257,7 @@ def _changed(written: Written) -> None:
              ["submit", {"r": text}, "wikiappend", "submit"]],
             [["get", "/wikiappend?name=Setup"], ["submit", {"r": text}, "wikiappend", "submit"]],
             {"url": f"{BASE}/wikiappend", "http_method": "POST", "post_data": posted, "response_status": 302},
+            f"/wikiappend?name={page.replace(' ', '+')}",  # No page has a link to it.
         )  # fmt: skip
     for release, tag in (("release-1.1", "tested"), ("release-1.2", "shipped")):
         fields = {"newtag": "on", "tagname": tag}
@@ -296,8 +302,8 @@ def _of_other_projects(written: Written) -> None:
     )  # fmt: skip
     new = {"login": "petra", "info": "Petra Novak", "pw": "petra-pass", "au": "on"}
     written.change(
-        "Make somebody new a member of the project {{project}} who may only read: user name {{user}}, name {{name}}, "
-        "password {{password}}.",
+        'Make somebody new a member of the project {{project}} who may only read: login "{{user}}", contact info '
+        '"{{name}}", password "{{password}}".',
         {"project": "Orchard", "user": new["login"], "name": new["info"], "password": new["pw"]},
         "SELECT info, cap FROM user WHERE login = 'petra'", [["Petra Novak", "u"]],
         [["get", "/setup_uedit"], ["submit", new, "setup_uedit", "apply"]],

@@ -96,6 +96,11 @@ def on_first_page(topic: Topic) -> bool:
     return topic in mates[:PAGE]
 
 
+def begun_by(user: str) -> str:
+    """Return the path of a topic that a user has started. The forum has no list of its users and no search for them."""
+    return place(next(topic for topic in reversed(TOPICS) if topic.posts[0].user == user))
+
+
 def misplaced(topic: Topic) -> bool:
     """Whether a topic stands in a forum about other things."""
     return not any(thing in topic.title for thing in THINGS[topic.forum])
@@ -218,6 +223,7 @@ def _asked(pick: Picker) -> Iterator[Made]:
             {"user": user},
             opened[user],
             [["get", f"{BASE}/user/topics/{IDS[user]}/"], ["count", r'class="topic__title"']],
+            start=begun_by(user),
         )
     for title, question, answer, pattern in (
         ("Key for the boat shed", "What is the number of the lock of the boat shed", 417, r"number (\d+)"),
@@ -256,13 +262,17 @@ def _opened(pick: Picker) -> Iterator[Made]:
         yield navigate('Open the topic "{{title}}".', {"title": topic.title}, place(topic))
     user = pick.take().posts[0].user
     yield navigate(
-        "Open the list of what the user {{user}} likes.", {"user": user}, f"/user/likes/{IDS[user]}/{user}/"
+        "Open the list of what the user {{user}} likes.",
+        {"user": user},
+        f"/user/likes/{IDS[user]}/{user}/",
+        start=begun_by(user),
     )
     user = pick.take().posts[0].user
     yield navigate(
         "Open the list of the topics that the user {{user}} has started.",
         {"user": user},
         f"/user/topics/{IDS[user]}/{user}/",
+        start=begun_by(user),
     )
     yield navigate("Open the list of my private messages.", {}, "/topic/private/")
     yield navigate("Open the page where I can change my password.", {}, "/user/password-change/")
@@ -507,6 +517,7 @@ def _several(pick: Picker) -> Iterator[Made]:
                     ["get", f"{BASE}/user/topics/{IDS[user]}/"],
                     ["read", rf">\s*({re.escape(own[0].title)})\s*<"],
                 ],
+                start=begun_by(user),
             )
 
 

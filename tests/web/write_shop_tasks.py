@@ -36,13 +36,14 @@ class Written:
         checks: list[Any],
         right: list[Any],
         wrong: list[Any],
+        start: str = "/",
     ) -> None:
         """Add a task and its solutions."""
         number, intent = FIRST + len(self.tasks), template
         for name, value in values.items():
             intent = intent.replace("{{" + name + "}}", value)
         self.tasks.append({
-            "task_id": number, "sites": [site], "start_urls": [f"__{site.upper()}__/"],
+            "task_id": number, "sites": [site], "start_urls": [base(site) + start],
             "intent_template_id": self._templates.setdefault(template, FIRST + len(self._templates)),
             "intent": intent, "intent_template": template, "instantiation_dict": dict(values), "eval": checks,
             "revision": 1,
@@ -69,14 +70,14 @@ class Written:
 
     def change(
         self, site: str, template: str, values: Mapping[str, str], query: str, rows: list[Any], right: list[Any],
-        wrong: list[Any],
+        wrong: list[Any], start: str = "/",
     ) -> None:  # fmt: skip
         """Add a task that changes the shop, whose database is read afterwards. A step's "/" is the site's address."""
         check = {"evaluator": "StateEvaluator", "site": site, "query": query, "expected": rows}
         played = [
             [[s[0], base(site) + s[1]] if s[0] == "get" else s for s in steps] for steps in (right, wrong)
         ]
-        self.add(site, template, values, [done("mutate"), check], played[0], played[1])
+        self.add(site, template, values, [done("mutate"), check], played[0], played[1], start)
 
 
 def base(site: str) -> str:
@@ -203,9 +204,11 @@ def _asked_of_the_shop(written: Written) -> None:
         pages = [f"{url}{page}" for page in range(1, -(-count // 20) + 1)]
         written.ask(shop, "How many orders did I place in {{year}}?", {"year": year}, count, "",
                     ["sum", r'<a href="/accounts/orders/\d+/"', pages], "20")  # fmt: skip
-    to = next(order for order in MINE[8:] if order.address.city not in ("Saltmere", last.address.city))
-    written.ask(shop, "To which city was my order {{order}} sent?", {"order": str(to.number)}, to.address.city,
-                f"/accounts/orders/{to.number}/", ["read", rf"({to.address.city})"], "Saltmere")  # fmt: skip
+    other = next(order for order in MINE[8:] if order.address.city not in ("Saltmere", last.address.city))
+    bought = other.lines[0][0].title
+    written.ask(shop, "Which thing did I buy with my order {{order}}? Give its full name.",
+                {"order": str(other.number)}, bought, f"/accounts/orders/{other.number}/", ["read", rf"({bought})"],
+                "Heron Chair 165")  # fmt: skip
     for product in (_of("> Kites")[7], _of("> Compasses")[12]):
         weight = int(product.description.partition("weighs ")[2].partition(" g")[0])
         written.ask(shop, "How many grams does the {{product}} weigh?", {"product": product.title}, weight,
@@ -259,6 +262,7 @@ def _changed_in_the_shop(written: Written) -> None:
             f"{ADDRESS} AND id > 400", [[first, last, line, city, postcode]],
             [["get", "/accounts/addresses/add/"], ["submit", fields]],
             [["get", "/accounts/addresses/add/"], ["submit", {**fields, "postcode": "9999"}]],
+            "/accounts/addresses/",  # From the shop's first page it takes more than ten actions.
         )  # fmt: skip
     written.change(
         shop, "I have moved within {{city}}: change the street in my address book to {{line}}.",
@@ -340,9 +344,9 @@ def _asked_of_the_dashboard(written: Written) -> None:
                 "nobody@varland.example")  # fmt: skip
     for number in (10222, 10499):
         order = SHOP.orders[number - 10001]
-        written.ask(admin, "To which street and number was the order {{order}} sent?", {"order": str(number)},
-                    order.address.line1, f"/orders/{number}/", ["read", rf"({order.address.line1})"],
-                    "1 Pier Street")  # fmt: skip
+        written.ask(admin, "Which customer placed the order {{order}}? Give first and last name.",
+                    {"order": str(number)}, order.person.name, f"/orders/{number}/",
+                    ["read", rf"({order.person.name})"], "Nobody")  # fmt: skip
     for product in (_of("> Saws")[11], _of("> Towels")[6]):
         written.ask(admin, "How many pieces of the {{product}} are in stock, before anything is set aside?",
                     {"product": product.title}, product.stock, f"/catalogue/products/{product.id}/",
@@ -422,6 +426,7 @@ def _changed_in_the_dashboard(written: Written) -> None:
             [[name, code, "Once per customer", "2026-12-01", "2026-12-31", int(number)]],
             [["get", "/vouchers/create/"], ["submit", fields]],
             [["get", "/vouchers/create/"], ["submit", {**fields, "usage": "Multi-use"}]],
+            "/vouchers/",  # From the dashboard's first page it takes more than ten actions.
         )  # fmt: skip
     written.change(
         admin, 'Change the title of the page "Returns" to "{{title}}".', {"title": "Sending things back"},

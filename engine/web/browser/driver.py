@@ -16,6 +16,7 @@ from engine.errors import GameError, UsageError
 from engine.redaction import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
+from engine.web.browser.formats import formats
 from engine.web.browser.limits import (
     LONGEST_ADDRESS,
     MOST_NOTES,
@@ -343,7 +344,7 @@ class Driver:
         assert tab is not None
         if call.target is not None:
             node = resolve(call.target, self._page)
-            await tabs.on_element(tab, call, node.ref)
+            await tabs.on_element(tab, call, node)
         elif name == "scroll":
             await tab.mouse.wheel(float(str(given[0])), float(str(given[1])))
         elif name == "keyboard_press":
@@ -386,8 +387,7 @@ class Driver:
 
         if self._over:
             raise GameError(self._over)
-        tab = self._tab
-        if tab is None:
+        if (tab := self._tab) is None:
             self._page = Page()
             return Seen(self._page, error or "no tab is open; new_tab() opens one", tuple(self._notes))
         text, title = "", ""
@@ -410,6 +410,8 @@ class Driver:
             error = error or f"the page cannot be read now: {'it does not answer' if late else tabs.first_line(wrong)}"
         if self._over:
             raise GameError(self._over)
+        if self._tab not in (tab, None):  # It opened while this one was read.
+            return await self._look(error)
         url = _address(tab.url)
         secrets = await self._take_page(tab, text, url, title)
         if self._page.cut:
@@ -427,7 +429,8 @@ class Driver:
         self.traffic.fields |= found.names
         self._private |= {(tab, ref) for ref in found.refs}
         refs = frozenset(ref for owner, ref in self._private if owner is tab)
-        self._page = parse(text, url, title, refs) if refs else page
+        forms = await formats(tab, page, self.limits.settle)
+        self._page = parse(text, url, title, refs, forms) if refs or forms else page
         return private.typed_in(page, refs)
 
     async def _loaded(self, tab: Tab, limit: float) -> Tab:

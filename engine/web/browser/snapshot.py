@@ -16,7 +16,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from engine.redaction import REDACTED
@@ -36,7 +36,7 @@ PLAIN = frozenset({
 })  # fmt: skip
 """Roles of elements that usually cannot be clicked. A hand as pointer shows that one can be clicked."""
 LONGEST_NAME = 80
-STATES = ("checked", "disabled", "expanded", "selected", "pressed", "active", "level", "invalid")
+STATES = ("checked", "disabled", "expanded", "selected", "pressed", "active", "level", "invalid", "format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PageNode:
         value: Contents of a text box, or an element's own text.
         ref: Playwright's handle in this snapshot, such as `f1e7`; "" if it has none.
         url: Target of a link, as written on the page.
-        states: Such as ("checked", "true") or ("level", "2").
+        states: Such as ("checked", "true") or ("level", "2"); ("format", "yyyy-mm-dd") of a field for dates.
         box: x, y, width, height in CSS pixels, relative to the browser's window; None if unknown.
         depth: Depth in the tree, 0 for the outermost nodes.
         parent: Index of the parent in the page's nodes, -1 for none.
@@ -143,7 +143,9 @@ class Seen:
     secrets: frozenset[str] = frozenset()
 
 
-def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = ()) -> Page:
+def parse(
+    text: str, url: str = "", title: str = "", secret: Collection[str] = (), formats: Mapping[str, str] | None = None
+) -> Page:
     """Parse a snapshot. Lines that cannot be parsed become text nodes. Never raises.
 
     Args:
@@ -151,6 +153,7 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         url: Address of the page.
         title: Its title.
         secret: Handles of the elements that take secrets; what they hold is left out.
+        formats: Formats of the fields for dates and times, by handle (`engine.web.browser.formats`).
     """
     cut = len(text) > LONGEST_PAGE
     text, url, title = text[:LONGEST_PAGE], clipped(url, LONGEST_ADDRESS), clipped(title, LONGEST_TITLE)
@@ -178,6 +181,8 @@ def parse(text: str, url: str = "", title: str = "", secret: Collection[str] = (
         node = replace(_element(key, value), depth=len(above), parent=parent)
         if node.secret or node.ref in secret or (parent >= 0 and nodes[parent].secret):
             node = replace(node, secret=True, value=REDACTED if node.value else "")
+        if formats and node.ref in formats:
+            node = replace(node, states=(*node.states, ("format", formats[node.ref])))
         index = len(nodes)
         shift = iframes.get(parent, (0.0, 0.0))
         if node.box is not None:

@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from engine.web import dates
+
 if TYPE_CHECKING:
-    from playwright.async_api import Frame
+    from playwright.async_api import Frame, Locator
     from playwright.async_api import Page as Tab
 
     from engine.web.actions import Call
+    from engine.web.browser.snapshot import PageNode
     from engine.web.records import Look
 
 _TWO_FRAMES = """() => new Promise(done => {
@@ -26,7 +29,11 @@ _AT_REST = """limit => new Promise(done => {
   };
   check();
 })"""
-_LINES_APART = """() => {
+_READABLE = """() => {
+  for (const list of document.querySelectorAll('select[aria-hidden]')) list.removeAttribute('aria-hidden');
+  for (const pen of document.querySelectorAll('[contenteditable]:not([role])')) {
+    if (pen.isContentEditable && !pen.parentElement?.isContentEditable) pen.setAttribute('role', 'textbox');
+  }
   for (const end of document.querySelectorAll('br')) {
     const text = end.previousSibling;
     if (end.isContentEditable) continue;
@@ -34,18 +41,22 @@ _LINES_APART = """() => {
     else if (!/\\s$/.test(text.data)) text.data += ' ';
   }
 }"""
-"""Puts a space before each end of a line: the snapshot leaves such ends out and would join the words around them."""
+"""Puts a space before each end of a line: the snapshot leaves such ends out and would join the words around them.
+
+Lists that a script has hidden behind one of its own can be read and chosen from; the other one shows what was chosen.
+What can be edited is a text box for the snapshot, too.
+"""
 MOTION_MS = 600
 """Longest wait for animations, in milliseconds, so that a dialog that slides in is read as part of the page."""
 
 
-async def on_element(tab: Tab, call: Call, ref: str) -> None:
-    """Perform an action on the element with this handle.
+async def on_element(tab: Tab, call: Call, node: PageNode) -> None:
+    """Perform an action on the element of a node. A date is typed in the format of its field.
 
     Raises:
         playwright.async_api.Error: It failed.
     """
-    element = tab.locator(f"aria-ref={ref}")
+    element = tab.locator(f"aria-ref={node.ref}")
     given = [str(each) for each in call.arguments]
     if call.name == "click":
         await element.click()
@@ -58,13 +69,24 @@ async def on_element(tab: Tab, call: Call, ref: str) -> None:
     elif call.name == "clear":
         await element.clear()
     elif call.name == "fill":
-        await element.fill(given[0])
+        await _fill(element, dates.fitted(given[0], node.state("format")))
     elif call.name == "press":
         await element.press(given[0])
     elif call.name == "select_option":
         options = call.arguments[0]
         labels = [str(each) for each in options] if isinstance(options, list | tuple) else given
         await element.select_option(labels)
+
+
+async def _fill(element: Locator, text: str) -> None:
+    """Put a text into a field in place of what it has. What does not take it at once is typed key by key.
+
+    Scripts that give a field a mask see keys, and may put back what was there when a whole text comes at once.
+    """
+    await element.fill(text)
+    if text and "\n" not in text and await element.evaluate("e => e.value ?? null") not in (None, text):
+        await element.select_text()
+        await element.press_sequentially(text)
 
 
 async def without_silent_frames(tab: Tab, settle: float) -> int:
@@ -76,7 +98,7 @@ async def without_silent_frames(tab: Tab, settle: float) -> int:
         The number of these frames.
     """
     frames = tab.frames
-    apart = (asyncio.wait_for(frame.evaluate(_LINES_APART), settle) for frame in frames)
+    apart = (asyncio.wait_for(frame.evaluate(_READABLE), settle) for frame in frames)
     answers = await asyncio.gather(*apart, return_exceptions=True)
     silent = [frame for frame, answer in zip(frames, answers, strict=True) if isinstance(answer, TimeoutError)]
     if tab.main_frame in silent:

@@ -326,9 +326,9 @@ def threads() -> dict[str, list[bytes]]:
     return made
 
 
-def thread_id(title: str) -> str:
-    """Return the id of the first post of a thread, 64 hexadecimal digits."""
-    return name_of(threads()[title][0])
+def post_ids(title: str) -> list[str]:
+    """Return the ids of the posts of a thread, the first one first, 64 hexadecimal digits each."""
+    return [name_of(post) for post in threads()[title]]
 
 
 def _checkins(rng: random.Random, made: list[tuple[str, dict[str, str]]]) -> Iterator[bytes]:

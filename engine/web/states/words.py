@@ -16,6 +16,7 @@ STOP = frozenset({
     "get", "go", "click", "press", "select", "enter", "type", "fill", "choose", "use", "using", "s", "t",
 })  # fmt: skip
 """Words that do not tell what a task is about."""
+_PLACE = re.compile(r"\b([^\W\d_]+) (?:in|near) [A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ors", "or", "ed", "es", "s", "ly", "e")
 SHORTEST = 3
 """Least number of letters that remain when an ending is removed."""
@@ -81,7 +82,10 @@ def expected(intent: str) -> str:
 
 
 def topics(intent: str) -> tuple[str, ...]:
-    """Return up to four runs of content words, as one would type them into a search box; the longest first."""
+    """Return what one would type into a search box: up to four runs of content words, the longest first.
+
+    Then come up to two words with the place that follows them, as in "cafes in Kestrel Bay".
+    """
     runs: list[list[str]] = [[]]
     end = 0
     for found in _WORD.finditer(intent):
@@ -94,4 +98,6 @@ def topics(intent: str) -> tuple[str, ...]:
             runs.append([])
         runs[-1].append(found.group())
     kept = dict.fromkeys(" ".join(run) for run in runs if run and len(" ".join(run)) >= SHORTEST)
-    return tuple(sorted(kept, key=lambda run: -len(run)))[:4]
+    longest = sorted(kept, key=lambda run: -len(run))[:4]
+    places = [found[0] for found in _PLACE.finditer(intent) if found[1].casefold() not in STOP]
+    return tuple(dict.fromkeys((*longest, *places[:2])))

@@ -24,6 +24,7 @@ from engine.web.states.words import (
     TEXT,
     expected,
     may_ask,
+    stem,
     stems,
     tokens,
 )
@@ -36,6 +37,7 @@ READ = frozenset({
     "rowheader", "listitem", "code", "term", "textbox", "spinbutton", "searchbox", "time", "option",
 })  # fmt: skip
 COUNTED = frozenset({"row", "listitem", "article"})
+_HOW_MANY = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z0-9\"'])")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 _COUNTS = (
@@ -71,6 +73,8 @@ NEAR, HEADED, TITLED = 1.0, 0.8, 0.7
 """Weight of a word of the question next to the answer, in its column header, in the page's title."""
 FITTING, OTHER, ECHO = 0.5, -0.25, -0.5
 """Added to the rating for the form asked for, for another form, and for text of the question itself."""
+COUNTS = 0.5
+"""Added to a number right before the thing that the question counts, as in "629 orders"."""
 CUT, COMMON = -0.1, -0.15
 """Added to the rating of a part of a longer text if no form is asked for; times the log of a text's occurrences."""
 
@@ -119,6 +123,8 @@ class _Question:
         heads = [line.text for line in lines if line.role == "heading" and "level=1" in line.states]
         self._title = frozenset(stems(" ".join([title, *heads]))) & self._words
         self._groups: dict[int, list[str]] = {}
+        asked = _HOW_MANY.search(intent)
+        self._thing = stem(asked[1]) if asked else ""
 
     def found(self) -> Iterator[tuple[str, float]]:
         """Yield answers with their rating, some of them several times."""
@@ -127,9 +133,19 @@ class _Question:
                 head = self._lines.header(index)
                 beside = self._lines.beside(index)
                 for text, kind, near in self._parts(line):
-                    yield text, self._fit(text, kind, f"{near} {beside}", index, head)
+                    counts = COUNTS * self._is_count(text, line.text)
+                    yield text, self._fit(text, kind, f"{near} {beside}", index, head) + counts
+            elif self._thing:  # A button may say how many there are.
+                for number in {match.group() for match in _FORMS[NUMBER].finditer(line.text)}:
+                    if self._is_count(number, line.text):
+                        yield number, self._fit(number, NUMBER, line.text, index, "") + COUNTS
         if self._kind == NUMBER:
             yield from self._counts()
+
+    def _is_count(self, number: str, text: str) -> bool:
+        """Return whether a number stands in a text right before the thing that the question counts."""
+        found = re.search(rf"(?<![\w.,]){re.escape(number)} ([^\W\d_]+)", text) if self._thing else None
+        return found is not None and stem(found[1].lower()) == self._thing
 
     def _parts(self, line: PageLine) -> Iterator[tuple[str, str, str]]:
         """Yield (text, kind, rest of its sentence) for the parts of a line that may be an answer."""
@@ -193,7 +209,7 @@ class _Question:
         entries = Counter(
             (above, line.role)
             for i, (above, line) in enumerate(zip(self._lines.parents, self._lines, strict=True))
-            if above >= 0 and any(self._lines.inside(i)) and line.role in (*COUNTED, "generic")
+            if any(self._lines.inside(i)) and line.role in (*COUNTED, "generic")
         )
         yield from ((str(number), FITTING) for number in entries.values() if number > 1)
 
