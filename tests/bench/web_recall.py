@@ -30,8 +30,8 @@ from engine.web.sites.manager import Sites
 from engine.web.tasks.suites import get, render
 
 PATHS = Path(__file__).with_name("web_paths.json")
-COMPUTED = frozenset({"58", "241", "242", "243", "244", "245", "322", "323"})
-"""Tasks with a text that is on no page: a sum, a difference, a list, or two texts put together."""
+COMPUTED = frozenset({"38", "58", "241", "242", "243", "244", "245", "322", "323"})
+"""Tasks with a text that is on no page: a sum, a difference, a count over pages, a list, two texts put together."""
 
 
 def main() -> int:
