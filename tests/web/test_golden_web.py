@@ -29,7 +29,7 @@ def played(saves: Path):
 
 
 def told(scripted, port: int) -> str:
-    """Return the calls without what differs from run to run: the port, times, ages, a countdown, and the size of pictures."""
+    """Return the calls without what differs between runs: the port, times, ages, a countdown, the size of pictures."""
     text = golden(scripted.calls).replace(f"127.0.0.1:{port}", "127.0.0.1:PORT")
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"[\d.]+ (years|days|hours|minutes)\b", "AGE", text)
