@@ -86,3 +86,10 @@ def test_a_fork_whose_connection_is_gone_counts_as_killed():
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def test_a_fork_finds_the_folder_for_temporary_files_that_its_variables_name(tmp_path):
+    commands.run([sys.executable, "-c", "pass"], env={**os.environ, "OPENAI_API_KEY": "none"})  # imports all there is
+    code = "import tempfile; print(tempfile.gettempdir())"
+    done = commands.run([sys.executable, "-c", code], capture_output=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.stdout.decode().strip() == str(tmp_path)

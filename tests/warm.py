@@ -25,6 +25,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import termios
 import threading
 import types
@@ -171,6 +172,7 @@ def _become(job: dict[str, Any], descriptors: list[int]) -> None:
     os.umask(job["umask"])
     os.environ.clear()
     os.environ.update(job["env"])
+    tempfile.tempdir = None  # found anew in these variables
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, STACKS}:
         if number not in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             with contextlib.suppress(OSError):
