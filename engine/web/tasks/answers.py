@@ -124,7 +124,7 @@ class _Question:
         self._title = frozenset(stems(" ".join([title, *heads]))) & self._words
         self._groups: dict[int, list[str]] = {}
         asked = _HOW_MANY.search(intent)
-        self._thing = stem(asked[1]) if asked else ""
+        self._thing = stem(asked[1].lower()) if asked else ""
 
     def found(self) -> Iterator[tuple[str, float]]:
         """Yield answers with their rating, some of them several times."""
@@ -136,7 +136,7 @@ class _Question:
                     counts = COUNTS * self._is_count(text, line.text)
                     yield text, self._fit(text, kind, f"{near} {beside}", index, head) + counts
             elif self._thing:  # A button may say how many there are.
-                for number in {match.group() for match in _FORMS[NUMBER].finditer(line.text)}:
+                for number in dict.fromkeys(match.group() for match in _FORMS[NUMBER].finditer(line.text)):
                     if self._is_count(number, line.text):
                         yield number, self._fit(number, NUMBER, line.text, index, "") + COUNTS
         if self._kind == NUMBER:
