@@ -32,7 +32,7 @@ def survived(trials, told):
 
 
 def test_broken_stories_play_or_are_refused(tmp_path, told, monkeypatch):
-    monkeypatch.setattr("engine.games.env.LOAD_SECONDS", 2.0)
+    monkeypatch.setattr("engine.games.env.LOAD_SECONDS", 6.0)
     monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.5)
     GameEnvironment(STORIES["pantry"]).close()  # starts the process from which stories are forked
     before = set(faults.children())
