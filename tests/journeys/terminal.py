@@ -75,6 +75,7 @@ class Terminal:
         command = command or COMMAND
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
             os.execve(command[0], [*command, *args], child_env)
         os.set_inheritable(self._fd, False)  # a terminal closes only when nobody else has it
         self._set_size(columns, rows)
