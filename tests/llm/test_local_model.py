@@ -34,7 +34,7 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 @pytest.fixture(scope="module")
 def model(prefixes: Path):
-    opened = open_model("local/smollm2", settings=Settings(), cache=prefixes)
+    opened = open_model("local/smollm2", settings=Settings(deadline_s=600.0), cache=prefixes)
     yield opened
     opened.close()
 

@@ -77,7 +77,8 @@ def test_a_race_in_lines_says_how_it_is_shown_again(tmp_path, capsys):
 def test_without_arms_the_default_agent_races_the_model_alone(tmp_path, capsys):
     code, out, _ = command(tmp_path, capsys, "pantry", "--model", "prior/uniform", "--steps", "2", "--episodes", "1")
     assert code == 0
-    assert [line.split(":")[0] for line in out.splitlines() if line[0].isdigit()][:2] == ["1.1 A static", "1.1 B jitrl"]
+    first = [line.split(":")[0] for line in out.splitlines() if line[0].isdigit()][:2]
+    assert set(first) == {"1.1 A static", "1.1 B jitrl"}
 
 
 @pytest.mark.parametrize(
