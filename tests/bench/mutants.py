@@ -31,7 +31,7 @@ MODULES = {
     "engine/memory/exact/index.py": "memory/index memory/contract agents/reference",
     "engine/memory/exact/retrieval.py": "memory/index memory/contract memory/corrections agents/reference",
     "engine/memory/disk/journal.py": "memory/database memory/contract memory/faults memory/processes memory/upkeep "
-    "memory/power memory/recover memory/hostile",
+    "memory/power memory/recover memory/hostile memory/scope",
     "engine/session/replay.py": "draws levers whatif branches resuming steering failing_estimator",
     "engine/values/graph.py": "values/* resuming",
     "engine/games/actions/search.py": "games/actions games/proving_ground games/inform games/generated",
