@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _ARMS = ("static", "jitrl")
+"""The usual race, as on the home screen: the model alone, and the model with its memory."""
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:

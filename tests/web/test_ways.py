@@ -46,13 +46,8 @@ def test_every_local_task_has_a_way_of_listed_actions_within_the_step_limit() ->
 
 
 @pytest.fixture(scope="module")
-def saves(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return borrow(SAVES, tmp_path_factory.mktemp("saves") / "saves")
-
-
-@pytest.fixture(scope="module")
-def started(saves: Path) -> Iterator[Sites]:
-    with Sites(saves) as sites:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    with Sites(borrow(SAVES, tmp_path_factory.mktemp("saves") / "saves")) as sites:
         yield sites
 
 

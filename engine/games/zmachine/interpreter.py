@@ -266,7 +266,7 @@ class Interpreter:
             self._machine.put(begun)
 
     def _begin(self, seed: int, anew: bool = True) -> tuple[Snapshot, str]:
-        """Start the story with a seed and remember its beginning. Not anew: it was started so when it was loaded."""
+        """Remember the beginning of the story; if `anew` is true, start it with this seed first, as loading it does."""
         self._note(b"(starting the story)")
         if anew:
             self._env.seed(seed)

@@ -233,8 +233,9 @@ class SessionHost:
             self._control.step_once()
             return f"one step is taken for {command.by}"
         if command.kind == OVERRULE:
-            self._control.answer(command.question, PersonSaid.INSTEAD, command.action, go_on=command.go_on)
-            self._holder = "" if command.go_on else self._holder
+            taken = self._control.answer(command.question, PersonSaid.INSTEAD, command.action, go_on=command.go_on)
+            if taken and command.go_on:
+                self._holder = ""
             return f"'{command.action}' is taken instead, by {command.by}"
         self._holder = ""
         if command.kind == STOP:
