@@ -28,13 +28,12 @@ from jitrl_tui.screens.curves import EarlierSessions
 from jitrl_tui.screens.find import Find
 from jitrl_tui.screens.levers import Levers
 from jitrl_tui.screens.memory_trials import MemoryTrial
-from jitrl_tui.screens.overrule import Overruling
 from jitrl_tui.screens.play import PlayHelp, TypedCommands
 from jitrl_tui.screens.player import Player
 from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
-from jitrl_tui.screens.steer import Steering
+from jitrl_tui.screens.steer import Overruling, Steering
 from jitrl_tui.screens.useful_keys import UsefulKeys
 from jitrl_tui.widgets.command import CommandLine
 from jitrl_tui.widgets.keybar import KeyBar
@@ -127,6 +126,7 @@ class WatchScreen(RunningScreen):
             "hint": self.play_help.hint, "notes": self.play_help.notes, "export": self.play_help.export,
             "all_actions": self.play_help.all_actions, "score": self.play_help.score,
             "find": self.find.ask, "find_next": self.find.next, "calls": self.show_calls, "explain": self.explain,
+            "leave_line": self.leave_line, "advise": self.advise,
             "help": self.show_help, "pane_help": self.show_pane_help, "copy": self.copy,
             "pane": self.show_pane, "zoom": self.toggle_zoom, "present": self.show_present,
             "leave": self.ask_leave, "leave_at_once": self.leave_properly, "home": self.ask_home,
@@ -393,6 +393,18 @@ class WatchScreen(RunningScreen):
         self._arrange()
         self.call_after_refresh(self.redraw)
 
+    def advise(self) -> None:
+        """Where a person plays, show what the agent would do, or hide it."""
+        if self.run.person_plays:
+            self.panes.advise(self.panes.discreet, self.app.size)
+            self._arrange()
+            self.call_after_refresh(self.redraw)
+
+    def leave_line(self) -> None:
+        """Leave the command line, so that letters are keys."""
+        if self.run.person_plays:
+            self.panes.stage.focus()
+
     def show_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
         if self.hands.trying:
@@ -468,15 +480,3 @@ class WatchScreen(RunningScreen):
     def on_command_line_given(self, event: CommandLine.Given) -> None:
         """Take the person's command, or the agent's action if the command is empty."""
         self.typed.take(event.text)
-
-    def key_f3(self) -> None:
-        """Where a person plays, show what the agent would do, or hide it."""
-        if self.run.person_plays:
-            self.panes.advise(self.panes.discreet, self.app.size)
-            self._arrange()
-            self.call_after_refresh(self.redraw)
-
-    def key_f2(self) -> None:
-        """Leave the command line, so that letters are keys."""
-        if self.run.person_plays:
-            self.panes.stage.focus()

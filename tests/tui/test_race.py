@@ -10,7 +10,7 @@ import pytest
 from engine.errors import ModelError
 from engine.session import race as races
 from jitrl_tui.cli import main
-from jitrl_tui.race_app import RaceApp
+from jitrl_tui.run_apps import RaceApp
 from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 from jitrl_tui.screens.compare import CompareScreen
 from jitrl_tui.screens.race import RaceScreen
