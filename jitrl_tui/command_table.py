@@ -1,7 +1,8 @@
 """All commands of the screens: by their keys, and by their names where they are typed.
 
 Bindings, footer, help and command palette come from these tables, and so do the typed commands of the screen and of
-plain lines. `do` runs a command by the name of its action.
+plain lines. `do` runs a command by the name of its action. Keys that move in a list or a text are its widget's own, and
+those that answer a question its window's, as is usual in Textual.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class KeyCommands(Provider):
     def _rows(self) -> Iterator[tuple[str, str, str, Callable[[], object]]]:
         """Yield a sentence for each command, its key, its name, and what runs it."""
         keys: Sequence[Key] = getattr(self.screen, "commands_now", tuple)()
-        parts = [(key, self.screen) for key in keys]
+        parts: list[tuple[Key, DOMNode]] = [(key, self.screen) for key in keys]
         if self.focused is not None:
             parts += [(key, self.focused) for key in getattr(self.focused, "key_table", ())]
         rows = [(key.meaning.replace("`", ""), key.written, key.name, self._run(key, part)) for key, part in parts]

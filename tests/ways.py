@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import re
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -50,7 +52,8 @@ class Part:
         """By room, in the order of the first calls: its modules."""
         found: dict[str, list[str]] = {}
         for module in self.modules:
-            found.setdefault(room(module), []).append(module.removeprefix(room(module).replace("/", ".") + "."))
+            package = room(module).replace("/", ".")
+            found.setdefault(room(module), []).append(module.removeprefix(f"{package}.").replace(package, "__init__"))
         return found
 
 
@@ -72,13 +75,15 @@ class Calls:
     """Notes which modules of the project are called, by thread, while it is `on`.
 
     Args:
-        others: Functions whose calls, and all below them, are left out: what a clock asks for, not the key.
+        others: A function whose calls, and all below them, are left out: what a clock asks for, not the key.
+        end: The function with which the way of a thread ends.
     """
 
-    def __init__(self, *others: CodeType) -> None:
+    def __init__(self, others: CodeType | None = None, end: CodeType | None = None) -> None:
         self.on = False
         self.by_thread: dict[str, dict[str, None]] = {}
-        self._others = others
+        self._others, self._end = others, end
+        self._ended = set[int]()
         self._left_out: dict[int, FrameType] = {}
 
     def see(self, frame: FrameType, what: str, _: object) -> None:
@@ -86,10 +91,12 @@ class Calls:
         thread = threading.get_ident()
         if what == "return" and self._left_out.get(thread) is frame:
             del self._left_out[thread]
-        if what != "call" or thread in self._left_out:
+        if what != "call" or thread in self._left_out or thread in self._ended:
             return
-        if frame.f_code in self._others:
+        if frame.f_code is self._others:
             self._left_out[thread] = frame
+        elif self.on and frame.f_code is self._end:
+            self._ended.add(thread)
         elif self.on and (name := frame.f_globals.get("__name__", "")).partition(".")[0] in PACKAGES:
             self.by_thread.setdefault(threading.current_thread().name, {}).setdefault(name)
 
@@ -147,6 +154,7 @@ async def _key(saves: Path) -> Way:
     from engine.environments import profile
     from engine.session import orders
     from engine.session import store as sessions
+    from engine.session.loop import Session
     from engine.settings import SessionConfig
     from jitrl_tui.app import JitrlApp, _watch
     from jitrl_tui.screens.watch import WatchScreen
@@ -155,7 +163,7 @@ async def _key(saves: Path) -> Way:
     settings = profile("default", step_limit=_EPISODE)
     saved = sessions.create(saves, SessionConfig("pantry", model="prior/verbs", episodes=2, settings=settings), "watch")
     orders.give(saved.folder, orders.Orders(orders.ALWAYS))
-    calls = Calls(WatchScreen._tick.__code__)
+    calls = Calls(WatchScreen._tick.__code__, Session._decide.__code__)
     app = JitrlApp(lambda: _watch(saved, saves), saves=saves)
     with calls.watching():
         async with app.run_test(size=(140, 45)) as pilot:
@@ -166,8 +174,8 @@ async def _key(saves: Path) -> Way:
             await until(pilot, lambda: screen.view.asks and screen.view.step == 1)
             calls.on = False
     about = (
-        "`o` on the watch screen of a session that asks, an action, Enter. The window opens at once; its answer is one "
-        "`overrule(question, action)`, and what the session tells comes back as events."
+        "`o` on the watch screen of a session that asks, an action, Enter: until the action is done and the screen "
+        "shows it. The window opens at once; its answer is one call, and what the session tells comes back as events."
     )
     parts = [Part("the screen", calls.modules("MainThread")), Part("the session", calls.modules("session"))]
     return Way("A key", about, parts)
@@ -220,6 +228,14 @@ def replaced(text: str, new: str) -> str:
     """Return the text of the page with a new section."""
     before, _, rest = text.partition(BEGIN)
     return before + new + rest.partition(END)[2]
+
+
+def unordered(text: str) -> list[str]:
+    """Return the lines of a section without the order of rooms and modules, which two threads may change a little."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        lines.append("".join(sorted(re.split(r"(?<=`), | \\|", line))) if line.startswith("| `") else line)
+    return [line for _, rows in groupby(lines, lambda line: line.startswith("| `")) for line in sorted(rows)]
 
 
 if __name__ == "__main__":

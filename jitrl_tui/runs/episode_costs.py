@@ -79,7 +79,9 @@ class Ledger:
         """
         kind = next((kind for mark, kind in _MARKS.items() if line.startswith(mark)), None)
         if kind is EpisodeEnded:
-            self.fold(event_from_line(line)[1])
+            event = event_from_line(line)[1]
+            if event is not None:
+                self.fold(event)
         elif kind is not None:
             self._count(kind, _latencies(line))
 

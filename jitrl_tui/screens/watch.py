@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jitrl_tui import keymap
@@ -109,6 +110,8 @@ class WatchScreen(RunningScreen):
         self._paused = paused or play
         self._thinking_since = 0.0
         self._told_error = ""
+        self._covered = True
+        """Whether another screen, and no mere window, was over this one."""
 
     def all_commands(self) -> dict[str, Callable[..., object]]:
         """Return what the keys and the typed commands do, by the names in their tables."""
@@ -333,11 +336,16 @@ class WatchScreen(RunningScreen):
         self.query_one(KeyBar).show(self.footer_now())
 
     def on_screen_suspend(self) -> None:
-        """Remember the speed, to know whether it is changed on the other screen."""
-        self.player.note_speed()
+        """Remember the speed, to know whether it is changed on the other screen. Windows change no settings."""
+        if not isinstance(self.app.screen, ModalScreen):
+            self._covered = True
+            self.player.note_speed()
 
     def on_screen_resume(self) -> None:
         """Follow settings that were changed on another screen."""
+        if not self._covered:
+            return
+        self._covered = False
         self.player.follow_speed()
         if self.panes.follow(used().value("app.layout")):
             self._arrange()
