@@ -136,7 +136,8 @@ def page() -> str:
     lines.append(_KEYS.lstrip("\n"))
     tables = keymap.tables(kinds())
     rows = {name: [(key.written, key.name, key.meaning) for key in keys] for name, keys in tables.items()}
-    often = [row for row, times in Counter(itertools.chain(*rows.values())).items() if times > len(rows) / 2]
+    most = len(rows.keys() - _TITLES) / 2
+    often = [row for row, times in Counter(itertools.chain(*rows.values())).items() if times > most]
     own = {name: [row for row in keys if row not in often] for name, keys in rows.items()}
     for screen, keys in {"SCREEN": often, **own}.items():
         title = _TITLES.get(screen, f"The screen {screen}")
