@@ -37,8 +37,9 @@ class KeyCommands(Provider):
         """Yield a sentence for each command, its key, its name, and what runs it."""
         keys: Sequence[Key] = getattr(self.screen, "commands_now", tuple)()
         parts: list[tuple[Key, DOMNode]] = [(key, self.screen) for key in keys]
-        if self.focused is not None:
-            parts += [(key, self.focused) for key in getattr(self.focused, "key_table", ())]
+        if (here := self.focused) is not None:
+            own: Sequence[Key] = getattr(here, "key_table", ())
+            parts += [(key, here) for key in own if here.check_action(key.action, ())]
         rows = [(key.meaning.replace("`", ""), key.written, key.name, self._run(key, part)) for key, part in parts]
         rows.append((_PICTURE, "", "screenshot", self._save_picture))
         place = {name: at for at, name in enumerate(self._chosen)}
