@@ -9,7 +9,7 @@ from engine import worked
 from jitrl_tui import command_table
 from jitrl_tui.plain.event_lines import EventLines, candidate_lines
 from jitrl_tui.runs import hits, steer_texts
-from jitrl_tui.runs.hints import Hints
+from jitrl_tui.runs.hits import Hints
 from jitrl_tui.runs.places import map_lines
 from jitrl_tui.runs.session_files import SessionFiles, export_as
 from jitrl_tui.runs.view import Choice

@@ -18,7 +18,7 @@ from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.dialogs import PickDialog, WaitDialog
 from jitrl_tui.screens.shown_run import ShownRun, Surface
 from jitrl_tui.system.background import Background, Told
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
 

@@ -20,7 +20,7 @@ from jitrl_tui.command_table import Key
 from jitrl_tui.runs.view import gained, points, signed
 from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.dialogs import FieldDialog
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, Lines, fit, wrap
 
 if TYPE_CHECKING:

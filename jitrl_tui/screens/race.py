@@ -23,8 +23,8 @@ from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.player import SPEEDS, stepped
 from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.system.output import one_line
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.curves import ArmCurves
-from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 
 _SIGNS = {"running": "▸", "failed": "✗", "stopped": "■", "finished": "✓"}

@@ -36,10 +36,9 @@ from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
 from jitrl_tui.screens.steer import Overruling, Steering
 from jitrl_tui.screens.useful_keys import UsefulKeys
+from jitrl_tui.widgets.clickable import KeyBar, Scrubber
 from jitrl_tui.widgets.command import CommandLine
-from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.pane import ActionClicked, StepClicked
-from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
 from jitrl_tui.screens.whatif_choice import ChoicePane, OtherValues, shown
 from jitrl_tui.system.background import Background
-from jitrl_tui.widgets.bars import thin
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit
+from jitrl_tui.widgets.plots import thin
 from jitrl_tui.widgets.rows import RowList
 
 _KNN = ("beta", "k", "r", "gamma", "lam", "alpha", "epsilon", "history_weight", "selection")

@@ -42,8 +42,7 @@ from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.screens.whatif import Sliders, WhatIfScreen
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.command import CommandLine
-from jitrl_tui.widgets.options import Options
-from jitrl_tui.widgets.picker import Picker
+from jitrl_tui.widgets.options import Options, Picker
 from jitrl_tui.widgets.rows import RowList
 from tests.arena import bench_stream
 from tests.tui.bench_driving import ScriptedBench

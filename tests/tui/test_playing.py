@@ -37,7 +37,7 @@ from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.panes.map import MapPane
 from jitrl_tui.runs import hits, session_files
-from jitrl_tui.runs.hints import NOTHING_YET, Hints, best
+from jitrl_tui.runs.hits import NOTHING_YET, Hints, best
 from jitrl_tui.runs.places import RememberedMap, RunPlaces, exits, map_lines
 from jitrl_tui.runs.session_files import MOST, SessionFiles, TypedHistory, history_of
 from jitrl_tui.runs.view import Choice, RunView

@@ -11,7 +11,9 @@ from engine.errors import ModelError
 from engine.session import race as races
 from jitrl_tui.cli import main
 from jitrl_tui.run_apps import RaceApp
+from jitrl_tui.runs import tape
 from jitrl_tui.runs.race_source import LiveRace, RecordedRace
+from jitrl_tui.runs.race_view import RaceView
 from jitrl_tui.screens.compare import CompareScreen
 from jitrl_tui.screens.race import RaceScreen
 from tests.tui.driving import settled, until
@@ -152,6 +154,22 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
             await until(pilot, lambda: not app.is_running or app.screen.ending.told, 10)
 
     drive(go())
+
+
+@pytest.mark.parametrize("apart", [2, 200])
+def test_any_position_of_a_recorded_race_shows_what_folding_so_far_shows(raced, apart, monkeypatch):
+    monkeypatch.setattr(tape, "APART", apart)
+    _, race, _ = raced
+    source, told = RecordedRace(race, delay=0.0), [one for each in races.moments(race) for one in each]
+    source.load()
+    for position in (len(told), 5, 30, 12, 1, 0, len(told)):
+        seen, wanted = source.view_at(position), RaceView(race)
+        for one in told[:position]:
+            wanted.fold(one)
+        assert (seen.diverged, seen.apart) == (wanted.diverged, wanted.apart)
+        for one, other in zip(seen.racers, wanted.racers, strict=True):
+            assert (one.name, one.last, one.state) == (other.name, other.last, other.state)
+            assert (one.view.paragraphs, one.view.seen) == (other.view.paragraphs, other.view.seen)
 
 
 def test_a_race_is_run_on_the_screen_and_one_that_fails_is_marked(tmp_path, capsys, monkeypatch):
