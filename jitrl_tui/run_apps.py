@@ -20,12 +20,51 @@ from jitrl_tui.screens.race import RaceScreen
 if TYPE_CHECKING:
     from jitrl_tui.runs.bench_source import BenchSource
 
-
 INTERRUPTED = 130
 """Exit code of a run that was left before its end."""
 
 
-class BenchApp(JitrlApp):
+class RunApp(JitrlApp):
+    """The app around the screen of one thing that runs: a race, a benchmark.
+
+    Args:
+        screen: Its screen.
+    """
+
+    def __init__(self, screen: RaceScreen | BenchScreen) -> None:
+        self._run = screen
+        super().__init__(lambda: screen)
+
+    def action_leave(self) -> None:
+        """End what runs properly, then the app, from any screen and without a question."""
+        self._run.leave_properly()
+
+    def leave_now(self) -> None:
+        """Leave without waiting for anything."""
+        failure = self._run.source.failure
+        self.exit(self.exit_code, message=Text(f"jitrl: {failure}") if failure else None)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of what ran."""
+        return self._run.source.exit_code
+
+    def _fatal_error(self) -> None:
+        self._run.source.stop()
+        super()._fatal_error()
+
+    def show(self) -> int:
+        """Show it until it is left, and return the exit code. The source is started by the screen.
+
+        If the screen is left before the source's thread has ended, the thread goes on: the caller ends its workers.
+        """
+        result = self.run()
+        if self.return_code:
+            self._run.source.wait(waits.SCREEN_FAILED.seconds)  # the screen failed: give it time to store its data
+        return result if isinstance(result, int) else self.return_code or 0
+
+
+class BenchApp(RunApp):
     """The app of one benchmark. Keys that leave ask first; a closed terminal and signals do not.
 
     Args:
@@ -36,7 +75,7 @@ class BenchApp(JitrlApp):
 
     def __init__(self, source: BenchSource) -> None:
         self._bench = BenchScreen(source)
-        super().__init__(lambda: self._bench)
+        super().__init__(self._bench)
 
     @property
     def last_source(self) -> BenchSource:
@@ -46,6 +85,11 @@ class BenchApp(JitrlApp):
     @last_source.setter
     def last_source(self, source: object) -> None:
         """Recordings set it when they are opened."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the run, if it has ended."""
+        return super().exit_code if self._bench.source.wait(0) else INTERRUPTED
 
     def action_ask_to_leave(self) -> None:
         """Leave, after a question if the run goes on."""
@@ -59,67 +103,18 @@ class BenchApp(JitrlApp):
         """Leave when the command palette asks for it."""
         self._bench.ask_leave()
 
-    def action_leave(self) -> None:
-        """Stop the run and leave, without a question."""
-        self._bench.leave_properly()
-
-    def leave_now(self) -> None:
-        """Leave without waiting for anything."""
-        source = self._bench.source
-        failure = Text(f"jitrl: {source.failure}") if source.failure else None
-        self.exit(source.exit_code if source.wait(0) else INTERRUPTED, message=failure)
-
-    def _fatal_error(self) -> None:
-        self._bench.source.stop()
-        super()._fatal_error()
-
 
 def run_bench_app(source: BenchSource) -> int:
-    """Show a benchmark until it is left, and return the exit code. The source is started here.
-
-    If the screen is left before the source's thread has ended, the thread goes on: the caller ends its workers.
+    """Show a benchmark until it is left, and return the exit code.
 
     Raises:
         UsageError: The terminal cannot draw.
     """
     if wants_plain():
         raise UsageError("--watch needs a terminal that can draw; leave it out to have lines")
-    app = BenchApp(source)
-    result = app.run()
-    if app.return_code:
-        source.wait(waits.SCREEN_FAILED.seconds)  # the screen failed: give the run time to store its data
-    return result if isinstance(result, int) else app.return_code or 0
-
-
-class RaceApp(JitrlApp):
-    """The app of one race.
-
-    Args:
-        screen: Its screen.
-    """
-
-    def __init__(self, screen: RaceScreen) -> None:
-        self._race = screen
-        super().__init__(lambda: screen)
-
-    def action_leave(self) -> None:
-        """End the sessions properly, then the app, from any screen and without a question."""
-        self._race.leave_properly()
-
-    def leave_now(self) -> None:
-        """Leave without waiting for anything."""
-        source = self._race.source
-        self.exit(source.exit_code, message=Text(f"jitrl: {source.failure}") if source.failure else None)
-
-    def _fatal_error(self) -> None:
-        self._race.source.stop()
-        super()._fatal_error()
+    return BenchApp(source).show()
 
 
 def run_race_app(source: LiveRace | RecordedRace, race: SavedRace, saves: Path, *, delay: float) -> int:
-    """Show a race until it is left, and return the exit code. The source is started here."""
-    app = RaceApp(RaceScreen(source, race, saves, delay=delay))
-    result = app.run()
-    if app.return_code:
-        source.wait(waits.SCREEN_FAILED.seconds)  # the screen failed: give the sessions time to store their data
-    return result if isinstance(result, int) else app.return_code or 0
+    """Show a race until it is left, and return the exit code."""
+    return RunApp(RaceScreen(source, race, saves, delay=delay)).show()

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import ModelError
 from engine.session import race as races
 from jitrl_tui.cli import main
-from jitrl_tui.run_apps import RaceApp
+from jitrl_tui.run_apps import RunApp
 from jitrl_tui.runs import tape
 from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 from jitrl_tui.runs.race_view import RaceView
@@ -120,7 +120,7 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
 
     async def go():
         source = RecordedRace(race, delay=0.0, paused=True)
-        app = RaceApp(RaceScreen(source, race, saves, delay=0.0, paused=True))
+        app = RunApp(RaceScreen(source, race, saves, delay=0.0, paused=True))
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: source.progress[1] > 3)
             for step in (2, 3, 4):
@@ -195,7 +195,7 @@ def test_a_race_is_run_on_the_screen_and_one_that_fails_is_marked(tmp_path, caps
         )  # fmt: skip
         race = races.create(tmp_path, [arm("random", args), arm("static", args)])
         source = LiveRace(race, tmp_path)
-        app = RaceApp(RaceScreen(source, race, tmp_path, delay=4.0))
+        app = RunApp(RaceScreen(source, race, tmp_path, delay=4.0))
         async with app.run_test(size=(100, 30), notifications=True) as pilot:
             racers = app.screen.view.racers
             await pilot.press("space")
