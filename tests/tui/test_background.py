@@ -16,7 +16,7 @@ import jitrl_tui
 from engine.errors import UsageError
 from engine.session import whatif
 from jitrl_tui.panes.memory import MemoryPane
-from jitrl_tui.screens.wait import WaitDialog
+from jitrl_tui.screens.dialogs import WaitDialog
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.background import STORING, Background
 from jitrl_tui.system.output import SafeStream
