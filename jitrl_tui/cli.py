@@ -86,8 +86,8 @@ def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     for name in commands:
         module = import_module(f"jitrl_tui.commands.{_BESIDE.get(name, name)}")
         getattr(module, f"register_{name}" if name in _BESIDE else "register")(subparsers, common)
-    told = subparsers.add_parser("help", parents=[common], help="show the help of a command")
-    told.add_argument("words", nargs="*", metavar="COMMAND", help="a command, such as bench run")
+    help_parser = subparsers.add_parser("help", parents=[common], help="show the help of a command")
+    help_parser.add_argument("words", nargs="*", metavar="COMMAND", help="a command, such as bench run")
     parser.group({**GROUPS, "set up": (*GROUPS["set up"], "help")})
     return parser
 
@@ -164,7 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         _follow_preferences(args)
-        logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version(), told=args.verbose)
+        logs.start(saves_place(args.saves), sys.argv[1:] if argv is None else argv, version(), verbose=args.verbose)
         trust.confirm(*getattr(args, "trust", ()))
         trust.confirm(*filter(None, [args.games]), keep=False)
         while True:
@@ -264,11 +264,11 @@ def _not_loaded(error: ImportError) -> int:
     logging.getLogger("jitrl").error("a package does not load", exc_info=error)
     others = ", of which PYTHONPATH may name a wrong one" if os.environ.get("PYTHONPATH") else ""
     said = " ".join(str(error).split())[:200]
-    told = f"a package does not load{others} ({said}); install jitrl anew"
+    message = f"a package does not load{others} ({said}); install jitrl anew"
     if wrong := _of_another_python():
-        told = f"a package does not load: {wrong} is on the path (PYTHONPATH?) and is for another Python than this, "
-        told += f"{sys.version_info.major}.{sys.version_info.minor}; take it off the path"
-    print(f"jitrl: {told}", file=sys.stderr)
+        message = f"a package does not load: {wrong} is on the path (PYTHONPATH?) and is for another Python than this, "
+        message += f"{sys.version_info.major}.{sys.version_info.minor}; take it off the path"
+    print(f"jitrl: {message}", file=sys.stderr)
     return 3
 
 

@@ -13,7 +13,7 @@ from engine.paths import saves_folder
 
 if TYPE_CHECKING:
     from jitrl_tui.runs.curves import Curve
-    from jitrl_tui.runs.history import Past
+    from jitrl_tui.runs.history import SessionCosts
 
 FORMAT = 1
 """Number of the format of `--json`."""
@@ -57,14 +57,14 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         curves.export(args.output, f"Learning curves of {own.started.environment.title}", found)
     if args.json:
-        told = {"format": FORMAT, "game": own.started.environment.name, "curves": list(map(_plain, found))}
-        print(json.dumps(told, indent=1))
+        document = {"format": FORMAT, "game": own.started.environment.name, "curves": list(map(_plain, found))}
+        print(json.dumps(document, indent=1))
     elif args.output is None:
         print("\n".join(_lines(found)))
     return 0
 
 
-def _session(name: str, saves: Path) -> Past:
+def _session(name: str, saves: Path) -> SessionCosts:
     """Return a session by its name, its folder or its recording, with its finished episodes."""
     from engine.session import recording, store
     from jitrl_tui.runs import history
@@ -104,6 +104,6 @@ def _lines(found: list[Curve]) -> list[str]:
                 continue
             best = f"{max(values):>12,.{measure.decimals}f}" if measure.name == "score" else ""
             numbers = (values[0], values[-1], sum(values) / len(values))
-            told = " ".join(f"{value:>12,.{measure.decimals}f}" for value in numbers)
-            lines.append(f"  {measure.title:<20} {told} {best}".rstrip())
+            columns = " ".join(f"{value:>12,.{measure.decimals}f}" for value in numbers)
+            lines.append(f"  {measure.title:<20} {columns} {best}".rstrip())
     return lines

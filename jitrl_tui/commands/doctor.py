@@ -331,10 +331,10 @@ def _repeating(model: Model) -> Iterator[Check]:
     for name, what in (("state", "states"), ("history", "histories")):
         found = writer_check.repeated(model, GAMES.tests()[name], Settings().summary_temperature)
         if found.similarity is None:
-            told = f"{found.usable} of {found.asked} answers usable"
+            result = f"{found.usable} of {found.asked} answers usable"
         else:
-            told = "the same when asked twice" if found.same else f"asked twice, similarity {found.similarity:.2f}"
-        yield Check(what, "ok" if found.same else "warn", told,
+            result = "the same when asked twice" if found.same else f"asked twice, similarity {found.similarity:.2f}"
+        yield Check(what, "ok" if found.same else "warn", result,
                     f"memory may not know a situation again; a run tells how many decisions had neighbours, and with "
                     f"--set {name}=rules the {what} repeat")  # fmt: skip
 

@@ -154,9 +154,9 @@ class RunProgress:
                 self._draw(0, f"score {event.score:g}")
                 if not self._live and not self._quiet:
                     top = "" if event.max_score is None else f"/{event.max_score:g}"
-                    told = "".join(f", {remark}" for remark in remarks(event.tally))
+                    extra = "".join(f", {remark}" for remark in remarks(event.tally))
                     print(f"episode {event.episode}/{self._episodes}: {event.score:g}{top} in {event.steps} steps, "
-                          f"{event.wall_s:.1f} s{told}", file=sys.stderr)  # fmt: skip
+                          f"{event.wall_s:.1f} s{extra}", file=sys.stderr)  # fmt: skip
             case records.SessionEnded():
                 self.others = event.others
             case records.Notice() if event.level != "error":

@@ -141,9 +141,9 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     view, lock = RaceView(race), threading.Lock()
     lines = RaceLines(view)
 
-    def emit(told: RacerEvent) -> None:
+    def emit(item: RacerEvent) -> None:
         with lock:
-            for line in lines.lines_of(told):
+            for line in lines.lines_of(item):
                 if not quiet:
                     print(clean(line), flush=True)
 
@@ -151,8 +151,8 @@ def _lines(race: SavedRace, saves: Path, *, replay: bool, quiet: bool) -> int:
     stopped = False
     if replay:
         for moment in moments(race):
-            for told in moment:
-                emit(told)
+            for item in moment:
+                emit(item)
     else:
         running = Race(race, saves, emit)
         with shutdown.interruptible(running.stop, sys.stdout) as interrupt:

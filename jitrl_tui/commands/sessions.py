@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, saves: Path) -> int:
-    from engine.session import branches as keeping
+    from engine.session import branches
     from engine.session import store as sessions
 
     found = list(sessions.saved(saves))
@@ -95,7 +95,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
         scores = "-" if item["last"] is None else f"{item['last']:g}/{item['average']:.1f}/{item['best']:g}"
         of = f"  branch of {item['origin']}" if item["origin"] else ""
         print(f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {played:>9}  {scores:<14} {state}{of}")
-    named = list(keeping.named(saves))
+    named = list(branches.named(saves))
     for save in named:
         print(f"{save.name:<46} a save of {save.session.config.game}")
     if not found and not named:
@@ -120,18 +120,17 @@ def _export(args: argparse.Namespace) -> int:
 
 def _named(name: str, saves: Path) -> SavedSession:
     """Return the session of this name, or a new session that continues from the save of this name."""
-    from engine.session import branches as keeping
+    from engine.session import branches
     from engine.session import store as sessions
 
-    if any(save.name == name for save in keeping.named(saves)) and not (saves / "sessions" / name).is_dir():
-        return keeping.load(saves, name)
+    if any(save.name == name for save in branches.named(saves)) and not (saves / "sessions" / name).is_dir():
+        return branches.load(saves, name)
     return sessions.find(saves, name)
 
 
 def _branch(args: argparse.Namespace, saves: Path) -> int:
     """Branch from a session: on the screen, paused at the step; with --yes as lines, played at once."""
-    from engine.session import branches as keeping
-    from engine.session import orders
+    from engine.session import branches, orders
     from engine.session import store as sessions
     from jitrl_tui.plain.run import refuse_to_wait, run_saved_plain
     from jitrl_tui.plain.terminal import wants_plain
@@ -141,7 +140,7 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
     session, (episode, step) = sessions.find(saves, args.name), _place(args.branch)
     if args.episodes is not None and args.episodes < 1:
         raise UsageError(f"--episodes must be at least 1, not {args.episodes}")
-    keeping.until(session, (episode, step))  # report a step that is not there before anything is written
+    branches.until(session, (episode, step))  # report a step that is not there before anything is written
     asks = session.kind == "play" and sys.stdin.isatty()
     if wants_plain() and not asks and not args.yes:
         raise UsageError(
@@ -152,7 +151,7 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
         refuse_to_wait(orders.kept(session.folder))
     count = args.episodes or (1 if args.yes else None)
     last = None if count is None else episode + count - 1
-    branch = keeping.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)
+    branch = branches.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)
     if args.yes:
         note(f"branch: {branch.name}")
         return run_saved_plain(branch, saves, play=False)

@@ -136,15 +136,15 @@ def _names(decision: Decision, width: int) -> list[list[Content]]:
     """Return action, source and values of each candidate: in one line if all have the room for it, else in more."""
     update = decision.update
     sources = [one_line(candidate.source)[:6] for candidate in decision.candidates]
-    told = []
+    labels = []
     for index in range(len(sources)):
         text = _values(update, index) if update is not None and _is_valued(update, index) else ""
         own = (f"  {one_line(name)} {_short(values[index])}" for name, values in hits.columns(decision))
-        told.append(text + "".join(own))
-    most = max((cell_len(source + text) for source, text in zip(sources, told, strict=True)), default=0)
+        labels.append(text + "".join(own))
+    most = max((cell_len(source + text) for source, text in zip(sources, labels, strict=True)), default=0)
     beside = width - most >= _ACTION + 4
     found = []
-    for index, (source, text) in enumerate(zip(sources, told, strict=True)):
+    for index, (source, text) in enumerate(zip(sources, labels, strict=True)):
         mark, style = _mark(decision, index)
         tone = _tone(update.advantage_normalised[index]) if update is not None else ""
         below = [] if beside else [Content.styled(f"  {line}", tone) for line in wrap(text.strip(), width - 2) if line]

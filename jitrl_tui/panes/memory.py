@@ -252,8 +252,8 @@ class MemoryPane(LinePane):
             row = _row(
                 neighbour, chosen, size, width, excerpt=not self.whole, planned=planned, due=expected if due else None
             )
-            if told := self.notes.influence.get(neighbour.entry):
-                row = Content.assemble(row[:used], (" " + fit(told, max(0, width - used - 1)), STRONG))
+            if influence := self.notes.influence.get(neighbour.entry):
+                row = Content.assemble(row[:used], (" " + fit(influence, max(0, width - used - 1)), STRONG))
             row = _pinned(row, width) if neighbour.entry in self.notes.pinned else row
             lines.append(self._kept(neighbour, row))
             if self.whole:

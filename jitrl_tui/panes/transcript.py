@@ -22,7 +22,7 @@ PROSE = 100
 """Largest number of cells in a line of prose. Longer lines are hard to read."""
 
 
-class Transcript(Pane):
+class TranscriptPane(Pane):
     """The output of the environment and the actions, newest at the end."""
 
     COMPONENT_CLASSES: ClassVar = {
@@ -138,8 +138,8 @@ class Transcript(Pane):
         del self._lines[:lines]
         self._starts = [start - lines for start in self._starts[count:]]
         self._cache.clear()
-        self.set_reactive(Transcript.scroll_y, max(0.0, self.scroll_y - lines))
-        self.set_reactive(Transcript.scroll_target_y, max(0.0, self.scroll_target_y - lines))
+        self.set_reactive(TranscriptPane.scroll_y, max(0.0, self.scroll_y - lines))
+        self.set_reactive(TranscriptPane.scroll_target_y, max(0.0, self.scroll_target_y - lines))
 
     def _wrap_all(self) -> None:
         self._wrapped_at = self.scrollable_content_region.width or self.size.width
@@ -278,4 +278,4 @@ class Transcript(Pane):
         return "\n".join(self._lines)
 
 
-KIND = PaneKind("transcript", "transcript", lambda: Transcript("transcript"), letter="t", place="stage")
+KIND = PaneKind("transcript", "transcript", lambda: TranscriptPane("transcript"), letter="t", place="stage")

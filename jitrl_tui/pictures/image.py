@@ -78,7 +78,7 @@ def blocks(image: Image, columns: int, rows: int, *, grey: bool = False) -> list
     small = image.resize((columns, rows * 2), Resampling.LANCZOS)
     if grey:
         small = small.convert("L").convert("RGB")
-    pixels, strips = small.tobytes(), []
+    pixels, lines = small.tobytes(), []
     styles: dict[bytes, Style] = {}
     for row in range(rows):
         upper, lower = 2 * row * columns * 3, (2 * row + 1) * columns * 3
@@ -98,5 +98,5 @@ def blocks(image: Image, columns: int, rows: int, *, grey: bool = False) -> list
                     )
                 segments.append(Segment(HALF * count, style))
             last, count = pair, 1
-        strips.append(Strip(segments, columns))
-    return strips
+        lines.append(Strip(segments, columns))
+    return lines

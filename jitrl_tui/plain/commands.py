@@ -45,7 +45,7 @@ class PlainCommands:
 
     def __init__(
         self,
-        telling: EventLines,
+        output: EventLines,
         *,
         play: bool,
         keeper: Keeper | None = None,
@@ -53,7 +53,7 @@ class PlainCommands:
         files: SessionFiles | None = None,
     ) -> None:
         self.then: SavedSession | None = None
-        self._telling, self._play = telling, play
+        self._output, self._play = output, play
         self._keeper, self._pages, self._files = keeper, pages, files
         self._hints = Hints()
         self.commands: dict[str, Callable[[str], None]] = {
@@ -66,20 +66,20 @@ class PlainCommands:
 
     def _help(self, _: str) -> None:
         first = HELP if self._play else HELP_WATCHING
-        self._telling.say("\n".join([first, *command_table.help_lines(lines=True)]))
+        self._output.say("\n".join([first, *command_table.help_lines(lines=True)]))
 
     def _hint(self, _: str) -> None:
-        view = self._telling.view
-        self._telling.say(self._hints.next(view.choice, view.pending))
+        view = self._output.view
+        self._output.say(self._hints.next(view.choice, view.pending))
 
     def _score(self, _: str) -> None:
-        self._telling.say(self._telling.score())
+        self._output.say(self._output.score())
 
     # ----------------------------------------------------------------------------------------- keeping
 
     def _note(self, text: str) -> None:
         """Keep a note; without a text, tell all."""
-        view, say = self._telling.view, self._telling.say
+        view, say = self._output.view, self._output.say
         if self._files is None:
             say(NO_FILES)
         elif text:
@@ -94,26 +94,26 @@ class PlainCommands:
 
     def _export(self, name: str) -> None:
         if self._files is None:
-            self._telling.say(NO_FILES)
+            self._output.say(NO_FILES)
         elif not name:
-            self._telling.say("Say to which file, for instance: /export pantry.md")
+            self._output.say("Say to which file, for instance: /export pantry.md")
         else:
-            self._telling.say(f"Wrote {export_as(self._files.recording, name)}.")
+            self._output.say(f"Wrote {export_as(self._files.recording, name)}.")
 
     def _kept(self) -> Keeper | None:
         """Return what saves and branches; None, with a sentence, where there is nothing to save."""
         if self._keeper is None:
-            self._telling.say("Here is nothing to save.")
+            self._output.say("Here is nothing to save.")
         return self._keeper
 
     def _save(self, name: str) -> None:
         if keeper := self._kept():
             keeper.keep(name)
-            self._telling.say(f"Saved as {name}. /load {name} goes on from here.")
+            self._output.say(f"Saved as {name}. /load {name} goes on from here.")
 
     def _saves(self, _: str) -> None:
         if keeper := self._kept():
-            self._telling.say(", ".join(keeper.names()) or "There are no saves; /save NAME makes one.")
+            self._output.say(", ".join(keeper.names()) or "There are no saves; /save NAME makes one.")
 
     def _load(self, name: str) -> None:
         if keeper := self._kept():
@@ -123,41 +123,41 @@ class PlainCommands:
         step, _, memory = typed.partition(" ")
         if keeper := self._kept():
             if step.isascii() and step.isdigit() and memory in ("", "shared"):
-                self.then = keeper.branch(self._telling.view.episode, int(step), shared=bool(memory))
+                self.then = keeper.branch(self._output.view.episode, int(step), shared=bool(memory))
             else:
-                self._telling.say("Say after which step, for instance: /branch 3")
+                self._output.say("Say after which step, for instance: /branch 3")
 
     # ------------------------------------------------------------------------------ the latest decision
 
     def _choice(self) -> Choice | None:
         """Return the latest choice; None, with a sentence, before the first."""
-        if self._telling.view.choice is None:
-            self._telling.say("There is no decision yet.")
-        return self._telling.view.choice
+        if self._output.view.choice is None:
+            self._output.say("There is no decision yet.")
+        return self._output.view.choice
 
     def _why(self, _: str) -> None:
         if choice := self._choice():
-            self._telling.say(f"Why: {choice.decision.why}")
+            self._output.say(f"Why: {choice.decision.why}")
             if equation := worked.update(choice.decision):
-                self._telling.say(equation)
-            self._telling.say_more(choice)
+                self._output.say(equation)
+            self._output.say_more(choice)
 
     def _options(self, _: str) -> None:
         for line in candidate_lines(choice) if (choice := self._choice()) else ():
-            self._telling.say(line)
+            self._output.say(line)
 
     def _memory(self, _: str) -> None:
-        for line in hits.basis_lines(choice, self._telling.view.memory_entries) if (choice := self._choice()) else ():
-            self._telling.say(line)
+        for line in hits.basis_lines(choice, self._output.view.memory_entries) if (choice := self._choice()) else ():
+            self._output.say(line)
 
     def _actions(self, _: str) -> None:
         if choice := self._choice():
-            self._telling.say(steer_texts.all_actions(choice.decision))
+            self._output.say(steer_texts.all_actions(choice.decision))
 
     # -------------------------------------------------------------------------------- places and pages
 
     def _map(self, _: str) -> None:
-        view = self._telling.view
+        view = self._output.view
         known = view.places.map.copy()
         remembered = self._files.remembered if self._files is not None else None
         if remembered is not None and view.started is not None:
@@ -166,15 +166,15 @@ class PlainCommands:
             known = before
         decision = view.choice.decision if view.choice is not None and view.pending else None
         for line in map_lines(known, view.places.here, decision):
-            self._telling.say(line)
+            self._output.say(line)
 
     def _page(self, _: str) -> None:
         """Tell the page as it is now, drawn in text."""
-        shown = self._telling.view.page_at(None)
+        shown = self._output.view.page_at(None)
         page = self._pages.page(shown) if shown is not None and self._pages is not None else None
         if shown is None or page is None:
-            self._telling.say("There is no page to show.")
+            self._output.say("There is no page to show.")
             return
         from engine.web.drawing.wireframe import draw
 
-        self._telling.say(draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text)
+        self._output.say(draw(page, PAGE_WIDTH, 40, (shown.width, shown.height)).text)

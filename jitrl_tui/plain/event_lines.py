@@ -162,14 +162,14 @@ class EventLines:
 
     def _say_at_random(self, decision: Decision) -> None:
         """Say that an action was drawn because there was no usable answer."""
-        if told := drawn_at_random(decision):
-            self.say(told)
+        if sentence := drawn_at_random(decision):
+            self.say(sentence)
 
     def _say_paused(self) -> None:
         """Say that the run waits, for what, and what the agent would do, unless a person plays."""
         view = self.view
-        told = view.choice is not None and view.pending and not self._play
-        would = f" Agent would: {view.choice.decision.action}" if told and view.choice is not None else ""
+        is_known = view.choice is not None and view.pending and not self._play
+        would = f" Agent would: {view.choice.decision.action}" if is_known and view.choice is not None else ""
         self.say(f"Paused{f': {view.doing}' if view.doing else ''}.{would}")
 
 

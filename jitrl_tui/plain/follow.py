@@ -27,19 +27,19 @@ _LOOK_S = 0.2
 def follow_session(reach: Reach) -> int:
     """Print what a session tells until it ends; return the exit code."""
     source = FollowSource(reach.open, used().value("app.hold_s"), ends=True)
-    telling = EventLines(sys.stdout, play=False)
-    telling.say("Following, read-only. Ctrl-C leaves; the session goes on.")
+    output = EventLines(sys.stdout, play=False)
+    output.say("Following, read-only. Ctrl-C leaves; the session goes on.")
 
     def take(item: Any) -> None:
         if isinstance(item, RunView):
-            telling.jump(item)
+            output.jump(item)
         else:
-            telling.take_in(item)
+            output.take_in(item)
 
     code = _follow(source, take)
     sign = source.sign
-    if not code and telling.view.ended is None and sign is not None:
-        telling.say(f"Its process is gone: {sign.place.as_text()}. What was played is kept.")
+    if not code and output.view.ended is None and sign is not None:
+        output.say(f"Its process is gone: {sign.place.as_text()}. What was played is kept.")
         return 1
     return code
 

@@ -67,8 +67,8 @@ class PlainRun:
         self._pages, self._files = pages, files
         self._source, self._read, self._play = source, read, play
         self._terminal, self._delay = terminal, delay
-        self._telling = EventLines(out, play=play, steered=terminal is not None)
-        self._answers = PlainCommands(self._telling, play=play, keeper=keeper, pages=pages, files=files)
+        self._output = EventLines(out, play=play, steered=terminal is not None)
+        self._answers = PlainCommands(self._output, play=play, keeper=keeper, pages=pages, files=files)
         self.commands: dict[str, Callable[[str], bool | None]] = {
             **self._answers.commands, "pause": lambda _: source.pause(), "speed": self._set_speed, "break": self._break,
             "go": self._goes_on(lambda _: source.resume()), "step": self._goes_on(lambda _: source.step_once()),
@@ -87,7 +87,7 @@ class PlainRun:
     @property
     def view(self) -> RunView:
         """The run so far."""
-        return self._telling.view
+        return self._output.view
 
     @property
     def then(self) -> SavedSession | None:
@@ -98,9 +98,9 @@ class PlainRun:
         """Print and read until the run is over; return the exit code."""
         if self._play:
             self._source.pause()
-            self._telling.say("Plain mode. /help lists the commands.")
+            self._output.say("Plain mode. /help lists the commands.")
         elif self._terminal is not None:
-            self._telling.say("Plain mode. Enter pauses, /help lists the commands.")
+            self._output.say("Plain mode. Enter pauses, /help lists the commands.")
         self._source.set_delay(self._delay)
         self._source.start(self._inbox)
         try:
@@ -112,14 +112,14 @@ class PlainRun:
 
     def _loop(self) -> None:
         lines = TypedLines(self._terminal, self._arrived.set) if self._terminal is not None else None
-        while not self._telling.over:
+        while not self._output.over:
             self._arrived.wait(_LOOK_S)
             self._arrived.clear()
             for item in self._inbox.drain(1000):
                 if isinstance(item, RunView):
-                    self._telling.jump(item)
+                    self._output.jump(item)
                 else:
-                    self._telling.take_in(item)
+                    self._output.take_in(item)
             if len(self._inbox):
                 self._arrived.set()
             elif self._source.wait(0) and not len(self._inbox):
@@ -131,7 +131,7 @@ class PlainRun:
     def _leave(self) -> None:
         self._source.stop()
         if self.then is None:
-            self._telling.say("Leaving. The session goes on from here next time." if self._source.live else "Leaving.")
+            self._output.say("Leaving. The session goes on from here next time." if self._source.live else "Leaving.")
         self._source.wait(waits.LINES_END.seconds)
 
     # ------------------------------------------------------------------------------------ asking
@@ -144,7 +144,7 @@ class PlainRun:
     def _ask(self) -> bool:
         """Take one line; return False to leave."""
         if self.view.doing and not self.view.pending:
-            self._telling.say(f"Waiting: {self.view.doing}")
+            self._output.say(f"Waiting: {self.view.doing}")
         if self._auto > 0 and not self.view.doing:
             self._auto -= 1
             self._step()
@@ -184,7 +184,7 @@ class PlainRun:
         if word not in command_table.OURS or word in self._asked:
             return False
         self._asked.add(word)
-        self._telling.say(f"Did you mean /{word}? '{line}' typed once more goes to the game.")
+        self._output.say(f"Did you mean /{word}? '{line}' typed once more goes to the game.")
         return True
 
     def _step(self) -> None:
@@ -196,12 +196,12 @@ class PlainRun:
         word, _, rest = text.partition(" ")
         name, done = command_table.found(word), None
         if not name:
-            self._telling.say(f"There is no command /{word}; /help lists them.")
+            self._output.say(f"There is no command /{word}; /help lists them.")
         else:
             try:
                 done = self.commands[name](rest.strip())
             except JitrlError as error:
-                self._telling.say(f"Error: {error}")
+                self._output.say(f"Error: {error}")
         if done:
             self.view.activity = "running"
         return False if self.then is not None else done
@@ -224,7 +224,7 @@ class PlainRun:
     def _control(self) -> Control | None:
         """Return what takes commands; None, with a sentence, for a recording."""
         if self._source.control is None:
-            self._telling.say("This is a recording: what happened cannot be changed.")
+            self._output.say("This is a recording: what happened cannot be changed.")
         return self._source.control
 
     def _redo(self, _: str) -> bool | None:
@@ -251,12 +251,12 @@ class PlainRun:
             elif text:
                 orders = dataclasses.replace(orders, rules=tuple(dict.fromkeys((*orders.rules, parse(text)))))
         except UsageError as error:
-            self._telling.say(str(error))
+            self._output.say(str(error))
             return
         if orders != control.orders:
             control.order(orders)
         rules = ", ".join(map(str, orders.rules))
-        self._telling.say(f"Breakpoints: {rules}." if rules else "There are no breakpoints.")
+        self._output.say(f"Breakpoints: {rules}." if rules else "There are no breakpoints.")
 
     def _set_speed(self, text: str) -> None:
         try:
@@ -264,10 +264,10 @@ class PlainRun:
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds <= 3600:
-            self._telling.say("Say how many seconds between steps, for instance: /speed 2")
+            self._output.say("Say how many seconds between steps, for instance: /speed 2")
             return
         self._source.set_delay(seconds)
-        self._telling.say(f"{seconds:g} seconds between steps.")
+        self._output.say(f"{seconds:g} seconds between steps.")
 
     # ------------------------------------------------------------------------------------ steering
 
@@ -281,7 +281,7 @@ class PlainRun:
         if line.startswith("/"):
             return self._command(line[1:]) is not False
         if line and not self._source.live:
-            self._telling.say("This is a recording: what happened cannot be overruled.")
+            self._output.say("This is a recording: what happened cannot be overruled.")
         elif line and self._is_ours(line):
             pass
         elif line:

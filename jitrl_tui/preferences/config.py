@@ -95,8 +95,8 @@ def read(file: Path, *, must_exist: bool = False) -> Config:
             except UsageError as error:
                 problems.append(f"in [{section}], {error}")
     keys = dict(_flat(data.get(KEYS, {}), problems))
-    told = tuple(f"{shown(file)}: {problem}" for problem in problems)
-    return Config(file, values, keys, told)
+    messages = tuple(f"{shown(file)}: {problem}" for problem in problems)
+    return Config(file, values, keys, messages)
 
 
 def _unknown(section: str, table: Any) -> str:

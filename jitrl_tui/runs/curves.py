@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.errors import FailingAs, StorageError, UsageError
 from engine.texts import cell
 from jitrl_tui.runs.episode_costs import EpisodeCost
-from jitrl_tui.runs.history import Past, PlayedSession, difference, likeness, means_of
+from jitrl_tui.runs.history import PlayedSession, SessionCosts, difference, likeness, means_of
 from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Curve:
 
 
 def collect(
-    own: PlayedSession, rows: Sequence[EpisodeCost], before: Sequence[Past], added: Sequence[Past]
+    own: PlayedSession, rows: Sequence[EpisodeCost], before: Sequence[SessionCosts], added: Sequence[SessionCosts]
 ) -> list[Curve]:
     """Return the curves of a session: its own, the mean of those before it, and those that were asked for.
 

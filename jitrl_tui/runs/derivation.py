@@ -205,11 +205,11 @@ def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
     first = list(zip(prior, seen.q, strict=True))[:MOST]
     rest = sum(p * q for p, q in list(zip(prior, seen.q, strict=True))[MOST:])
     numbers = [x for pair in first for x in pair]
-    result, *told = worked.written(
+    result, *written_terms = worked.written(
         seen.v, [*numbers, rest], lambda x: sum(p * q for p, q in zip(x[:-1:2], x[1:-1:2], strict=True)) + x[-1]
     )
-    terms = [f"{p.lstrip('+')}·({q})" for p, q in zip(told[:-1:2], told[1:-1:2], strict=True)]
-    terms += [f"({told[-1]}, of the {len(prior) - MOST} others)"] if len(prior) > MOST else []
+    terms = [f"{p.lstrip('+')}·({q})" for p, q in zip(written_terms[:-1:2], written_terms[1:-1:2], strict=True)]
+    terms += [f"({written_terms[-1]}, of the {len(prior) - MOST} others)"] if len(prior) > MOST else []
     paper = "not in the paper: plans through memory. A plan counts as no more than what is left; that scales Â, not Ã"
     return [
         Derived("Q̂", "value of the plan", signed(seen.q[index]), paper, Terms.of, tuple(lines)),

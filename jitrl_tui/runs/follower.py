@@ -68,7 +68,7 @@ class FollowSource(Source):
         self.sign: Presence | None = None
         self.lives = self.loaded = False
         self.changed: Callable[[], object] = lambda: None
-        self.told: Callable[[str, bool], object] = lambda text, good: None
+        self.notify: Callable[[str, bool], object] = lambda text, good: None
         self._open, self._lease_s, self._ends = open_session, lease_s, ends
         self._session: Followed | None = None
         self._hand: RemoteControl | None = None
@@ -156,7 +156,7 @@ class FollowSource(Source):
             self._asked_at = time.monotonic()
         except JitrlError as error:
             self._mine = self.held
-            self.told(refusal(error), False)
+            self.notify(refusal(error), False)
 
     def _catch_up(self, session: Followed) -> None:
         """Show everything that was played so far, as one view."""
@@ -195,7 +195,7 @@ class FollowSource(Source):
             self._renew()
         if self._asked_at is not None and time.monotonic() - self._asked_at > waits.FOLLOWED_ANSWER.seconds:
             self._asked_at = None
-            self.told("The session has not answered; it may be gone, or its machine busy.", False)
+            self.notify("The session has not answered; it may be gone, or its machine busy.", False)
 
     def _pass_on(self, sign: Presence | None) -> None:
         """Show what is not recorded: that the session thinks, waits for a server, or is paused."""
@@ -221,7 +221,7 @@ class FollowSource(Source):
         for reply in self._hand.answered(sign):
             self._asked_at = None
             self._mine = self.held
-            self.told(f"{reply.message[:1].upper()}{reply.message[1:]}.", reply.accepted)
+            self.notify(f"{reply.message[:1].upper()}{reply.message[1:]}.", reply.accepted)
 
     def _renew(self) -> None:
         self._renewed = time.monotonic()

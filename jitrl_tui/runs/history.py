@@ -60,7 +60,7 @@ class PlayedSession:
     branch: bool = False
 
 
-Past = tuple[PlayedSession, tuple[EpisodeCost, ...]]
+SessionCosts = tuple[PlayedSession, tuple[EpisodeCost, ...]]
 """An earlier session with its finished episodes."""
 
 
@@ -78,17 +78,17 @@ def likeness(started: SessionStarted) -> Likeness:
 
 def difference(one: SessionStarted, other: SessionStarted) -> str:
     """Return in what `one` differs from `other`, in words; "" if they can be compared. The game is not compared."""
-    told = [
+    differences = [
         f"{name} {getattr(one, name)}"
         for name in ("agent", "model", "profile")
         if getattr(one, name) != getattr(other, name)
     ]
     ours, theirs = dict(one.settings), dict(other.settings)
     changed = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
-    if "profile" in (word.split()[0] for word in told):
-        return ", ".join(told)  # The profile stands for its settings.
-    told += [f"{name}={_short(ours, name)}" for name in changed[:3]]
-    return ", ".join([*told, "…"] if changed[3:] else told)
+    if "profile" in (word.split()[0] for word in differences):
+        return ", ".join(differences)  # The profile stands for its settings.
+    differences += [f"{name}={_short(ours, name)}" for name in changed[:3]]
+    return ", ".join([*differences, "…"] if changed[3:] else differences)
 
 
 def _short(settings: Mapping[str, Any], name: str) -> str:
@@ -140,7 +140,7 @@ def beginning(saved: SavedSession) -> PlayedSession | None:
     return PlayedSession(saved.name, saved.recording, started, saved.origin is not None)
 
 
-def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
+def earlier(saves: Path, name: str, started: SessionStarted) -> list[SessionCosts]:
     """Return the sessions before the one called `name` that can be compared with it and have finished episodes.
 
     Branches are left out, because they repeat episodes of another session, and sessions that went on with another
@@ -152,7 +152,7 @@ def earlier(saves: Path, name: str, started: SessionStarted) -> list[Past]:
         name: Name of the session, which begins with the time it was made at.
         started: Its first event.
     """
-    wanted, found, origins = likeness(started), list[Past](), _origins(saves, name)
+    wanted, found, origins = likeness(started), list[SessionCosts](), _origins(saves, name)
     for one in played(saves):
         if one.name < name and not one.branch and one.name not in origins and likeness(one.started) == wanted:
             rows, starts = _read(one.recording)

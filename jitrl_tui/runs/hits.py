@@ -138,8 +138,8 @@ def rests_on(basis: Basis) -> str:
     """Return a line about the texts that a choice is based on."""
     origins = list(dict.fromkeys(item.origin for item in basis.items if item.origin))
     more = f" and {len(origins) - ORIGINS} more" if len(origins) > ORIGINS else ""
-    told = f" ({'; '.join(origins[:ORIGINS])}{more})" if origins else ""
-    return f"Rests on: {basis.title}{told}."
+    sources = f" ({'; '.join(origins[:ORIGINS])}{more})" if origins else ""
+    return f"Rests on: {basis.title}{sources}."
 
 
 def source(update: Update) -> str:

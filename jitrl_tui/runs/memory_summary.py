@@ -78,8 +78,8 @@ def _of(scope: Scope, size: int) -> Known:
     import numpy as np  # the first drawing of the home screen does not wait for it
 
     table = scope.table(_GAMMA)
-    told = [scope.score(place) for place in range(scope.episode_count)]
-    scores = tuple(score for score, _ in told)
+    outcomes = [scope.score(place) for place in range(scope.episode_count)]
+    scores = tuple(score for score, _ in outcomes)
     counts = np.bincount(table.action, minlength=len(table.actions))
     sums = np.bincount(table.action, weights=table.g, minlength=len(table.actions))
     taken = np.flatnonzero(counts)
@@ -91,4 +91,4 @@ def _of(scope: Scope, size: int) -> Known:
     if scores and len(numbers) == len(scores):  # all steps of an episode may have been forgotten
         last = max(range(len(scores)), key=lambda place: (scores[place], place))
         best = tuple(table.actions[action] for action in table.action[table.episode == numbers[last]])
-    return Known(scope.name, scores, told[-1][1] if told else None, len(table), actions, best, size)
+    return Known(scope.name, scores, outcomes[-1][1] if outcomes else None, len(table), actions, best, size)

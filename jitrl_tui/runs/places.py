@@ -106,7 +106,9 @@ class RememberedMap:
         wanted = started.environment.scope, started.next_entry
         if self._of != wanted:
             self._of, self._map = wanted, None
-            self._work.begin(lambda told: self.read(started, own), self._take, lambda sentence: self._take(GameMap()))
+            self._work.begin(
+                lambda progress: self.read(started, own), self._take, lambda sentence: self._take(GameMap())
+            )
         return self._map
 
     def _take(self, found: GameMap) -> None:

@@ -80,6 +80,6 @@ class RecordedRace(RecordingPlayer):
         """Read the recordings."""
         self._moments.append(0)
         for moment in races.moments(self._race):
-            for told in moment:
-                self.add(told)
+            for item in moment:
+                self.add(item)
             self._moments.append(len(self._items))

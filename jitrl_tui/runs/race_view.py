@@ -85,16 +85,16 @@ class RaceView:
         twin._done = {at: actions.copy() for at, actions in self._done.items()}
         return twin
 
-    def fold_all(self, told: Iterable[RacerEvent]) -> None:
+    def fold_all(self, items: Iterable[RacerEvent]) -> None:
         """Take in what racers tell."""
-        for one in told:
+        for one in items:
             self.fold(one)
 
-    def fold(self, told: RacerEvent) -> None:
+    def fold(self, item: RacerEvent) -> None:
         """Take in what a racer tells."""
-        self.racers[told.racer].fold(told.event)
-        if isinstance(told.event, Stepped):
-            self._compare(told.racer, told.event)
+        self.racers[item.racer].fold(item.event)
+        if isinstance(item.event, Stepped):
+            self._compare(item.racer, item.event)
 
     def _compare(self, racer: int, event: Stepped) -> None:
         at = event.episode, event.step
@@ -155,10 +155,10 @@ class RaceLines:
         self._view = view
         self._parted = False
 
-    def lines_of(self, told: RacerEvent) -> Iterator[str]:
+    def lines_of(self, item: RacerEvent) -> Iterator[str]:
         """Take in what a racer tells; yield the lines to print."""
-        view, racer, event = self._view, self._view.racers[told.racer], told.event
-        view.fold(told)
+        view, racer, event = self._view, self._view.racers[item.racer], item.event
+        view.fold(item)
         name = f"{racer.letter} {one_line(racer.name)}"
         if isinstance(event, Stepped):
             score = points(event.observation.score)

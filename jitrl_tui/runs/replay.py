@@ -125,7 +125,7 @@ class RecordingPlayer(Source):
         self.load()
         if not self._items:
             return
-        stops, told = frozenset(self._moments), None
+        stops, announced = frozenset(self._moments), None
         while True:
             with self._changed:
                 if self._stopped:
@@ -136,20 +136,20 @@ class RecordingPlayer(Source):
                     at_end = self._position >= len(self._items)
                     if at_end or (at_moment and not self._playing and not self._single):
                         reason = "end of the recording" if at_end else ""
-                        if told != (self._position, reason):
-                            told = (self._position, reason)
+                        if announced != (self._position, reason):
+                            announced = (self._position, reason)
                             self.tell(Paused(reason))
                         self._changed.wait()
                         continue
-                    if told is not None:
-                        told = None
+                    if announced is not None:
+                        announced = None
                         self.tell(Resumed())
                     if at_moment and self._single:
                         self._single = False
                     elif at_moment and self._delay > 0 and self._changed.wait(self._delay * self._at_moment):
                         continue
             if target is not None:
-                told = None
+                announced = None
                 view = self.view_at(target)
                 self._position = target
                 self.put(view)

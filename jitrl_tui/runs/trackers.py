@@ -85,8 +85,8 @@ def _tensorboard(folder: Path, name: str, params: Mapping[str, Any], episodes: I
     for old in (folder / name).glob("events.out.*"):  # of the same run before it was resumed
         old.unlink()
     writer = EventFileWriter(str(folder / name))
-    told = "\n".join(f"    {key} = {value}" for key, value in params.items())
-    writer.add_event(Event(wall_time=time.time(), step=0, summary=text_pb("settings", told)))
+    text = "\n".join(f"    {key} = {value}" for key, value in params.items())
+    writer.add_event(Event(wall_time=time.time(), step=0, summary=text_pb("settings", text)))
     for number, metrics in enumerate(episodes, 1):
         values = [Summary.Value(tag=key, simple_value=value) for key, value in metrics.items()]
         writer.add_event(Event(wall_time=time.time(), step=number, summary=Summary(value=values)))

@@ -241,10 +241,10 @@ class RunView(Scored):
     def calls_of(self, choice: Choice) -> tuple[ModelCall, ...]:
         """Return the calls behind a choice, then those made after it if it is the last one of its episode."""
         episode, step = choice.episode, choice.decision.step
-        mine = [told for told in self.calls if told.episode == episode]
-        before = [told.call for told in mine if told.step == step]
+        mine = [item for item in self.calls if item.episode == episode]
+        before = [item.call for item in mine if item.step == step]
         last = not any(one.episode == episode and one.decision.step > step for one in self.choices)
-        after = [told.call for told in mine if last and told.step > step]
+        after = [item.call for item in mine if last and item.step > step]
         return (*before, *choice.decision.calls, *after)
 
     @property
@@ -397,11 +397,11 @@ class RunView(Scored):
         changed = (
             f"; JitRL changed {event.flips} choice{'s' if event.flips > 1 else ''}" if event.flips else ""
         )
-        told = "".join(f"; {remark}" for remark in remarks(event.tally))
+        extra = "".join(f"; {remark}" for remark in remarks(event.tally))
         self._write(
             "end",
             f"Episode {event.episode} ended: score {points(event.score)}{limit} "
-            f"after {event.steps} steps ({how}){learnt}{changed}{told}.",
+            f"after {event.steps} steps ({how}){learnt}{changed}{extra}.",
         )
 
     def _notice(self, event: Notice) -> None:

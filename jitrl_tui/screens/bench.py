@@ -124,7 +124,7 @@ class BenchScreen(RunningScreen):
             else:
                 self.progress.apply(item)
         self._draw()
-        if self.over is not None and self.source.failure and not self.ending.told:
+        if self.over is not None and self.source.failure and not self.ending.message:
             self.app.push_screen(dialogs.ErrorDialog(self.source.failure, self.source.failed_as), self._after_error)
 
     def _after_error(self, answer: str | None) -> None:
@@ -173,8 +173,8 @@ class BenchScreen(RunningScreen):
     def _state(self) -> Content:
         counts = self.progress.counts
         failed = f"✗ {counts['failed']} failed  " if counts["failed"] else ""
-        if self.ending.told:
-            return Content.styled(self.ending.told, HUMAN)
+        if self.ending.message:
+            return Content.styled(self.ending.message, HUMAN)
         if self.over is None:
             text, style = f"▸ {counts['running']} running", GOOD
             if self._finishing:

@@ -234,7 +234,7 @@ def open_comparison(app: Host, paths: tuple[Path, Path], names: tuple[str, str])
         if comparison is not None:
             app.push_screen(CompareScreen(comparison, names))
 
-    app.push_screen(WaitDialog("Reading both recordings", lambda told: compared(*paths)), show)
+    app.push_screen(WaitDialog("Reading both recordings", lambda progress: compared(*paths)), show)
 
 
 def others(saves: Path, folder: Path) -> list[SavedSession]:

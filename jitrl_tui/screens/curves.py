@@ -12,12 +12,12 @@ from textual.types import CSSPathType
 
 from engine.errors import JitrlError
 from jitrl_tui.runs import curves, history
-from jitrl_tui.runs.history import Past, PlayedSession
+from jitrl_tui.runs.history import PlayedSession, SessionCosts
 from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.dialogs import PickDialog, WaitDialog
 from jitrl_tui.screens.shown_run import ShownRun, Surface
-from jitrl_tui.system.background import Background, Told
+from jitrl_tui.system.background import Background, Progress
 from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
@@ -44,8 +44,8 @@ class CurvesScreen(CommandDialog[None]):
             "clear": self._clear, "export": self._ask_file, "help": self.show_help, "leave": lambda: self.dismiss(None),
         }  # fmt: skip
         self._view, self._saves = view, saves
-        self._before: Sequence[Past] = ()
-        self._added: list[Past] = []
+        self._before: Sequence[SessionCosts] = ()
+        self._added: list[SessionCosts] = []
         self._shown: tuple[object, ...] = ()
         self.work = Background(self)
 
@@ -61,7 +61,9 @@ class CurvesScreen(CommandDialog[None]):
         self.set_interval(_EVERY_S, self._draw)
         started, saves = self._view().started, self._saves
         if started is not None and saves is not None:
-            self.work.begin(lambda told: history.earlier(saves, started.session, started), self._found, self._failed)
+            self.work.begin(
+                lambda progress: history.earlier(saves, started.session, started), self._found, self._failed
+            )
 
     def on_unmount(self) -> None:
         """Take no result any more."""
@@ -70,7 +72,7 @@ class CurvesScreen(CommandDialog[None]):
     def _failed(self, sentence: str) -> None:
         self.notify(sentence, severity="warning", timeout=6)
 
-    def _found(self, before: Sequence[Past]) -> None:
+    def _found(self, before: Sequence[SessionCosts]) -> None:
         self._before = before
         self._draw()
 
@@ -112,7 +114,7 @@ class CurvesScreen(CommandDialog[None]):
             self.notify(f"There is room for {len(curves.LETTERS)} more sessions; c clears them.", timeout=4)
             return
         taken = {own.name, *(one.name for one, _ in self._added)}
-        looking = WaitDialog("Looking for sessions of this game", lambda told: _others(saves, own, taken))
+        looking = WaitDialog("Looking for sessions of this game", lambda progress: _others(saves, own, taken))
         self.app.push_screen(looking, lambda found: self._ask(own, found))
 
     def _ask(self, own: PlayedSession, others: Sequence[PlayedSession] | None) -> None:
@@ -126,10 +128,10 @@ class CurvesScreen(CommandDialog[None]):
     def _chosen(self, name: str | None, others: Sequence[PlayedSession]) -> None:
         one = next((other for other in others if other.name == name), None)
         if one is not None:
-            reading = WaitDialog(f"Reading {one.name}", lambda told: (one, history.rows_of(one.recording)))
+            reading = WaitDialog(f"Reading {one.name}", lambda progress: (one, history.rows_of(one.recording)))
             self.app.push_screen(reading, self._add)
 
-    def _add(self, one: Past | None) -> None:
+    def _add(self, one: SessionCosts | None) -> None:
         if one is not None:
             self._added.append(one)
             self._draw()
@@ -154,16 +156,16 @@ class CurvesScreen(CommandDialog[None]):
         own = self._own()
         title = f"Learning curves of {own.started.environment.title}" if own is not None else "Learning curves"
 
-        def write(told: Told) -> str:
+        def write(progress: Progress) -> str:
             try:
                 curves.export(target, title, found)
             except JitrlError as error:
                 return f"Not written: {error}"
             return f"Written: {target.absolute()}"
 
-        def say(told: str | None) -> None:
-            if told:
-                self.notify(told, timeout=6)
+        def say(text: str | None) -> None:
+            if text:
+                self.notify(text, timeout=6)
 
         self.app.push_screen(WaitDialog("Writing", write), say)
 
@@ -226,12 +228,12 @@ class EarlierSessions:
             return
         self._work = Background(self._screen)
         self._work.begin(
-            lambda told: history.earlier(saves, started.session, started),
+            lambda progress: history.earlier(saves, started.session, started),
             self._found,
             lambda sentence: self._screen.notify(sentence, severity="warning", timeout=6),
         )
 
-    def _found(self, found: Sequence[Past]) -> None:
+    def _found(self, found: Sequence[SessionCosts]) -> None:
         scores = history.means_of([[row.score for row in rows] for _, rows in found])
         self.scores = self._run.view.previous = tuple(scores)
 

@@ -19,7 +19,7 @@ from engine.records import Decision, ModelCall
 from jitrl_tui.runs.amounts import dollars
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.system import crash, logs
-from jitrl_tui.system.background import Background, Told
+from jitrl_tui.system.background import Background, Progress
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, Lines, fit, wrap
 from jitrl_tui.widgets.options import Entry, Options
 
@@ -421,7 +421,7 @@ class WaitDialog(Dialog[Result]):
         work: Called in a thread with a function that takes progress.
     """
 
-    def __init__(self, what: str, work: Callable[[Told], Result]) -> None:
+    def __init__(self, what: str, work: Callable[[Progress], Result]) -> None:
         super().__init__()
         self._what, self._do = what, work
         self.work = Background(self)
@@ -432,7 +432,7 @@ class WaitDialog(Dialog[Result]):
         box = self.box(self._what)
         box.border_subtitle = Content("Esc cancels")
         with box:
-            yield Static(id="told", markup=False)
+            yield Static(id="progress", markup=False)
 
     def on_mount(self) -> None:
         """Begin the work."""
@@ -459,4 +459,4 @@ class WaitDialog(Dialog[Result]):
         self._ended(None)
 
     def _tell(self) -> None:
-        self.query_one("#told", Static).update(Content(self.work.progress_text))
+        self.query_one("#progress", Static).update(Content(self.work.progress_text))

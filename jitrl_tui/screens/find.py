@@ -7,7 +7,7 @@ from itertools import islice
 
 from textual.content import Content
 
-from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.panes.transcript import TranscriptPane
 from jitrl_tui.runs.view import Paragraph
 from jitrl_tui.screens.dialogs import PickDialog, Row
 from jitrl_tui.screens.shown_run import Surface
@@ -27,7 +27,7 @@ class Find:
         sought: What was looked for last, "" if nothing was found yet.
     """
 
-    def __init__(self, screen: Surface, transcript: Callable[[], Transcript], to_front: Callable[[], None]) -> None:
+    def __init__(self, screen: Surface, transcript: Callable[[], TranscriptPane], to_front: Callable[[], None]) -> None:
         self._screen, self._transcript, self._to_front = screen, transcript, to_front
         self._typed = self.sought = ""
         self.at = 0

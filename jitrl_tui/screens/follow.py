@@ -50,7 +50,7 @@ class FollowScreen(WatchScreen):
             "stop_session": self._held.ask_to_stop,
         }
         source.changed = lambda: self.app.call_later(self.redraw)
-        source.told = lambda text, good: self.app.call_later(self._tell, text, good)
+        source.notify = lambda text, good: self.app.call_later(self._tell, text, good)
 
     def keys_of_screen(self) -> tuple[command_table.Key, ...]:
         """Return the keys."""

@@ -52,13 +52,13 @@ class HitDetails:
         episode: The episode that it is of.
         step: Its index in the episode.
         returns: The return of each step of the episode, without corrections.
-        told: Sentences about the step.
+        remarks: Sentences about the step.
     """
 
     episode: Episode
     step: int
     returns: tuple[float, ...]
-    told: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> HitDetails | None:
@@ -69,16 +69,16 @@ def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> Hit
     episode, step = found
     rewards = [one.reward for one in episode.steps]
     computed = own_returns if zero_rewards == "own" else discounted_returns
-    told = [f"Entry {entry}: {outcome(episode)}."]
+    remarks = [f"Entry {entry}: {outcome(episode)}."]
     known = scope.corrections().get(entry)
     if known is not None and known != Correction():
-        told.append(f"Edited by a person: {described(known)}.")
-    return HitDetails(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(told))
+        remarks.append(f"Edited by a person: {described(known)}.")
+    return HitDetails(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(remarks))
 
 
 def _around(about: HitDetails, width: int) -> list[Content]:
     """Return what is told of a step, and the episode around it."""
-    lines = [Content.styled(line, MUTED) for text in about.told for line in wrap(text, width)]
+    lines = [Content.styled(line, MUTED) for text in about.remarks for line in wrap(text, width)]
     lines += [Content(""), Content.styled(fit("  step  points       G  action", width), MUTED)]
     steps, here = about.episode.steps, about.step
     for at in range(max(0, here - AROUND), min(len(steps), here + AROUND + 1)):

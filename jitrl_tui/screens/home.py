@@ -27,7 +27,7 @@ from jitrl_tui.screens import dialogs, home_rows
 from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
-from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
+from jitrl_tui.screens.home_preview import NOTHING, KnownPane, MemoryPreviews, Preview
 from jitrl_tui.system.background import Background
 from jitrl_tui.widgets.clickable import KeyBar, Sections
 from jitrl_tui.widgets.lines import ACCENT, MUTED
@@ -95,11 +95,11 @@ class HomeScreen(CommandScreen[int]):
             "delete": self._ask_delete, "to_list": self._to_list, "help": self.show_help,
         }  # fmt: skip
         self._actions, self._games = actions, games
-        self._offer: HomeContents | None = None
+        self._contents: HomeContents | None = None
         self._section = self._marked = self._said = self._suggested = ""
         self._sort = next(iter(home_rows.SORTS))
         self._work = Background(self)
-        self._glances = Glances(self, lambda folder: self._actions.known(folder), self._look)
+        self._previews = MemoryPreviews(self, lambda folder: self._actions.known(folder), self._look)
 
     def compose(self) -> ComposeResult:
         """Lay out the sections, the list and the form."""
@@ -119,8 +119,8 @@ class HomeScreen(CommandScreen[int]):
                 yield form
                 yield KnownPane("known")
             yield Preview("preview")
-        told = "words of a row; Enter keeps the filter, esc ends it"
-        yield Entry(id="filter", placeholder=told)
+        hint = "words of a row; Enter keeps the filter, esc ends it"
+        yield Entry(id="filter", placeholder=hint)
         yield Static(id="message", markup=False)
         yield KeyBar("homekeys")
 
@@ -141,24 +141,30 @@ class HomeScreen(CommandScreen[int]):
 
     def reload(self) -> None:
         """Load the contents anew."""
-        self._glances.forget()
+        self._previews.forget()
         self._work.begin(
-            lambda told: self._actions.load(), self._found, lambda said: self._loaded(HomeContents((), message=said)),
+            lambda progress: self._actions.load(),
+            self._found,
+            lambda said: self._loaded(HomeContents((), message=said)),
             what="Looking for games and sessions",
-        )  # fmt: skip
+        )
 
-    def _found(self, offer: HomeContents) -> None:
+    def _found(self, contents: HomeContents) -> None:
         """Show games and sessions, and look for the rest."""
-        self._loaded(offer)
-        self._work.begin(lambda told: self._actions.scores(offer), self._scored, self._say, what="Reading scores")
+        self._loaded(contents)
+        self._work.begin(
+            lambda progress: self._actions.scores(contents), self._scored, self._say, what="Reading scores"
+        )
 
-    def _scored(self, offer: HomeContents) -> None:
-        self._renew(offer)
-        self._work.begin(lambda told: self._actions.complete(offer), self._renew, self._say, what="Looking for runs")
+    def _scored(self, contents: HomeContents) -> None:
+        self._renew(contents)
+        self._work.begin(
+            lambda progress: self._actions.complete(contents), self._renew, self._say, what="Looking for runs"
+        )
 
-    def _renew(self, offer: HomeContents) -> None:
+    def _renew(self, contents: HomeContents) -> None:
         """Show more; what is open and marked stays."""
-        self._offer = offer
+        self._contents = contents
         self._arrange()
         self._fill()
         self._look()
@@ -166,19 +172,19 @@ class HomeScreen(CommandScreen[int]):
     def on_unmount(self) -> None:
         """Take no contents any more."""
         self._work.close()
-        self._glances.close()
+        self._previews.close()
 
     @property
     def listing(self) -> OptionList:
         """The list of the open section."""
         return self.query_one("#games", OptionList)
 
-    def _loaded(self, offer: HomeContents) -> None:
+    def _loaded(self, contents: HomeContents) -> None:
         """Show the contents: the sessions to resume if there are some, else the games."""
-        self._offer = offer
-        self._open(self._section or ("resume" if offer.unfinished else "start"))
-        if offer.message:
-            self._say(offer.message)
+        self._contents = contents
+        self._open(self._section or ("resume" if contents.unfinished else "start"))
+        if contents.message:
+            self._say(contents.message)
 
     # --------------------------------------------------------------------------------------- sections
 
@@ -208,9 +214,9 @@ class HomeScreen(CommandScreen[int]):
         width, height = self.app.size
         name = self._section or "start"
         form = name in _FORM
-        fits = height >= _TALL and self._offer is not None and bool(self._offer.sessions) if form else True
+        fits = height >= _TALL and self._contents is not None and bool(self._contents.sessions) if form else True
         preview = width >= _PREVIEW and fits and (form or name in _SEEN)
-        games = len(self._offer.games) if self._offer is not None else 0
+        games = len(self._contents.games) if self._contents is not None else 0
         learnt = preview and name in _LEARNT and height >= games + _OTHER_ROWS
         self.query_one(KnownPane).display = learnt
         self.query_one(Preview).display = preview
@@ -235,15 +241,15 @@ class HomeScreen(CommandScreen[int]):
         if enabled:
             same = [number for number in enabled if rows[number].id == at]
             listing.highlighted = (same or [self._preferred(rows, enabled)])[0]
-        elif self._offer is not None and not self._waits(name):
+        elif self._contents is not None and not self._waits(name):
             self.query_one(Preview).show(None)
             none = "No row has these words." if self.query_one("#filter", Input).value else _EMPTY[name]
-            self._say(self._offer.message or none)
+            self._say(self._contents.message or none)
         self._show_keys()
 
     def _waits(self, name: str) -> bool:
         """Return whether the contents of a section are still looked for."""
-        return self._offer is None or (name in _LATE and not self._offer.complete)
+        return self._contents is None or (name in _LATE and not self._contents.complete)
 
     def _preferred(self, rows: Sequence[Option], enabled: Sequence[int]) -> int:
         """Return the row to begin with: the game that was started last, else the first one."""
@@ -251,18 +257,22 @@ class HomeScreen(CommandScreen[int]):
         return next((number for number in enabled if rows[number].id == f"start:{last}"), enabled[0])
 
     def _counts(self) -> dict[str, str]:
-        offer = self._offer
-        if offer is None:
+        contents = self._contents
+        if contents is None:
             return {}
-        numbers = {"resume": len(offer.unfinished), "recordings": len(offer.sessions), "benches": len(offer.benches)}
+        numbers = {
+            "resume": len(contents.unfinished),
+            "recordings": len(contents.sessions),
+            "benches": len(contents.benches),
+        }
         return {name: f" {count}" for name, count in numbers.items() if count}
 
     def _rows(self, name: str, width: int) -> list[Option]:
         """Return the rows of a section. Ids are the section and what the row is."""
-        offer = self._offer
-        if offer is None or self._waits(name):
+        contents = self._contents
+        if contents is None or self._waits(name):
             return [Option(Content.styled("looking for games, sessions, tasks and runs …", MUTED), disabled=True)]
-        above, rows, below = home_rows.of_section(offer, name, width, self._sort)
+        above, rows, below = home_rows.of_section(contents, name, width, self._sort)
         words = self.query_one("#filter", Input).value.lower().split()
         kept = [row for row in rows if all(word in f"{row.id} {row.prompt}".lower() for word in words)]
         return [*above, *kept, *below] if kept else []
@@ -272,25 +282,25 @@ class HomeScreen(CommandScreen[int]):
         self._look()
 
     def _look(self) -> None:
-        offer, marked = self._offer, self.listing.highlighted_option
+        contents, marked = self._contents, self.listing.highlighted_option
         option = marked.id or "" if marked is not None else ""
-        if offer is None:
+        if contents is None:
             return
         session = self._session()
-        game = next((game for game in offer.games if option == f"start:{game.name}"), None)
-        task = next((row for row in offer.web if option == row.name), None)
+        game = next((game for game in contents.games if option == f"start:{game.name}"), None)
+        task = next((row for row in contents.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
-            self.query_one(Preview).show_game(game.title or game.name, home_rows.played(offer.sessions, game.name))
+            self.query_one(Preview).show_game(game.title or game.name, home_rows.played(contents.sessions, game.name))
             against = " against ".join(racers(self.query_one(HowForm).agent))
             self._suggest(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name, against)}.")
             if self.query_one(KnownPane).display:
-                known, nothing = self._glances.game(game.name)
+                known, nothing = self._previews.game(game.name)
                 secret = _LEARNT[self._section]
                 self.query_one(KnownPane).show(game.title or game.name, known, nothing, secret=secret)
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
-            self.query_one(Preview).show_game(task.name, home_rows.played(offer.sessions, task.name))
+            self.query_one(Preview).show_game(task.name, home_rows.played(contents.sessions, task.name))
             self._suggest(f"Press Enter to watch it learn {task.name}.")
         elif session is not None:
             does = "go on where this session stood" if self._section == "resume" else "look at this recording"
@@ -300,17 +310,17 @@ class HomeScreen(CommandScreen[int]):
             self._suggest(f"Press Enter to {does}.{about}")
         elif option.startswith("memory:"):
             if self.query_one(Preview).display:
-                self.query_one(Preview).show_known(*self._glances.of(Path(option[7:])))
+                self.query_one(Preview).show_known(*self._previews.of(Path(option[7:])))
             self._suggest("Press Enter to search, edit, forget, merge and compare what it has.")
         elif option:
-            race = next((row for row in offer.races if option == f"race:{row.name}"), None)
+            race = next((row for row in contents.races if option == f"race:{row.name}"), None)
             if race is not None:
                 self.query_one(Preview).show_race(race)
             self._suggest(f"Press Enter to {self._looks(option)} this {'race' if self._section == 'race' else 'run'}.")
 
     def _looks(self, option: str) -> str:
-        unfinished = self._offer is not None and any(
-            option == f"race:{row.name}" and not row.finished for row in self._offer.races
+        unfinished = self._contents is not None and any(
+            option == f"race:{row.name}" and not row.finished for row in self._contents.races
         )
         return "go on with" if unfinished else "look at"
 
@@ -337,10 +347,10 @@ class HomeScreen(CommandScreen[int]):
     def _session(self) -> SessionRow | None:
         """Return the highlighted session, None if there is none."""
         option = self.listing.highlighted_option
-        if option is None or self._offer is None or self._section not in _SESSIONS:
+        if option is None or self._contents is None or self._section not in _SESSIONS:
             return None
         name = (option.id or "").partition(":")[2]
-        return next((row for row in self._offer.sessions if row.saved.name == name), None)
+        return next((row for row in self._contents.sessions if row.saved.name == name), None)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Do what Enter does."""
@@ -381,7 +391,7 @@ class HomeScreen(CommandScreen[int]):
     def _begin(self) -> None:
         """Start, resume or look at what is highlighted."""
         option, session = self.listing.highlighted_option, self._session()
-        if option is None or not option.id or self._offer is None:
+        if option is None or not option.id or self._contents is None:
             return
         if session is not None:
             if self._section == "resume":
@@ -389,13 +399,13 @@ class HomeScreen(CommandScreen[int]):
             else:
                 self._guarded(lambda: self._actions.recording(session.saved), self.app.push_screen)
         elif self._section == "benches":
-            row = next(row for row in self._offer.benches if option.id == f"bench:{row.folder.name}")
+            row = next(row for row in self._contents.benches if option.id == f"bench:{row.folder.name}")
             self._guarded(lambda: self._actions.bench(row), self.app.push_screen)
         elif option.id.startswith("memory:"):
             folder = Path(option.id[7:])
             self._guarded(lambda: self._actions.memory(folder), self.app.push_screen)
         elif option.id.startswith("race:"):
-            race = next(row for row in self._offer.races if option.id == f"race:{row.name}")
+            race = next(row for row in self._contents.races if option.id == f"race:{row.name}")
             self._guarded(lambda: self._actions.raced(race), self.app.switch_screen)
         else:
             self._start(option.id.removeprefix("start:"), play=self._section == "play")

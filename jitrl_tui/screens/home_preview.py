@@ -31,7 +31,7 @@ _OTHERS = 5
 """Most other sessions of the game that are listed."""
 
 
-class Glances:
+class MemoryPreviews:
     """What memories know, read in the background when it is first asked for.
 
     Args:
@@ -81,7 +81,7 @@ class Glances:
             self._found[folder] = found
             self._ready()
 
-        self._work.begin(lambda told: self._load(folder), got, got, what="Reading the memory")
+        self._work.begin(lambda progress: self._load(folder), got, got, what="Reading the memory")
 
 
 class KnownPane(LinePane):
@@ -193,10 +193,10 @@ class Preview(LinePane):
             lines.append(Content.styled(f"and {len(self._others) - _OTHERS} more: 4", MUTED))
         steps: list[Content] = []
         for step in reversed(self._steps):
-            told = _step_lines(step, width, _LONG_ANSWER if height >= _TALL else _ANSWER)
-            if steps and len(lines) + 1 + len(steps) + len(told) > height:
+            last_step = _step_lines(step, width, _LONG_ANSWER if height >= _TALL else _ANSWER)
+            if steps and len(lines) + 1 + len(steps) + len(last_step) > height:
                 break
-            steps = [*told, *steps]
+            steps = [*last_step, *steps]
         return [*lines, Content(""), *steps]
 
 
@@ -250,13 +250,13 @@ def known_lines(
     rows = height - len(lines) - 2
     if known.actions and rows >= 1:
         columns = max(1, width // 44)
-        told = [f"{signed(g, 1):>6} ×{count:<5,} {one_line(action)}" for action, g, count in known.actions]
-        told = told[: rows * columns]
-        deep = -(-len(told) // columns)
+        listed = [f"{signed(g, 1):>6} ×{count:<5,} {one_line(action)}" for action, g, count in known.actions]
+        listed = listed[: rows * columns]
+        deep = -(-len(listed) // columns)
         head = "Actions with the highest mean return G (γ = .5), × steps:"
         lines += [Content(""), Content.styled(fit(head, width), MUTED)]
         for at in range(deep):
-            cells = [fit(one, width // columns - 1) for one in told[at::deep]]
+            cells = [fit(one, width // columns - 1) for one in listed[at::deep]]
             lines.append(Content(" ".join(cells).rstrip()))
     return lines
 

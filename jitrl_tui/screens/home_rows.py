@@ -37,7 +37,7 @@ _FIRST = (
 
 
 def of_section(
-    offer: HomeContents, name: str, width: int, sort: str
+    contents: HomeContents, name: str, width: int, sort: str
 ) -> tuple[list[Option], list[Option], list[Option]]:
     """Return what stands above the rows of a section, its rows, and what stands below. Ids of rows say what they are.
 
@@ -48,22 +48,22 @@ def of_section(
     below: list[Option] = []
     if name in ("start", "play", "race"):
         rows = [
-            Option(game_line(game, width, played(offer.sessions, game.name)), id=f"start:{game.name}")
-            for game in offer.games
+            Option(game_line(game, width, played(contents.sessions, game.name)), id=f"start:{game.name}")
+            for game in contents.games
         ]
-        if name == "start" and not offer.sessions:
+        if name == "start" and not contents.sessions:
             below = [Option(Content.styled(f"\n{text}"), disabled=True) for text in _FIRST]
         if name == "race":
-            rows += [Option(race_line(row, width), id=f"race:{row.name}") for row in offer.races]
+            rows += [Option(race_line(row, width), id=f"race:{row.name}") for row in contents.races]
     elif name == "memories":
-        rows = [Option(memory_line(one, width), id=f"memory:{one.folder}") for one in offer.memories]
+        rows = [Option(memory_line(one, width), id=f"memory:{one.folder}") for one in contents.memories]
     elif name == "web":
-        rows = [Option(web_line(row, width), id=row.name) for row in offer.web]
-        above = [Option(Content.styled(text, MUTED), disabled=True) for text in offer.missing]
+        rows = [Option(web_line(row, width), id=row.name) for row in contents.web]
+        above = [Option(Content.styled(text, MUTED), disabled=True) for text in contents.missing]
     elif name == "benches":
-        rows = [Option(bench_line(row, width), id=f"bench:{row.folder.name}") for row in offer.benches]
+        rows = [Option(bench_line(row, width), id=f"bench:{row.folder.name}") for row in contents.benches]
     else:
-        sessions = ordered(offer.unfinished if name == "resume" else offer.sessions, sort)
+        sessions = ordered(contents.unfinished if name == "resume" else contents.sessions, sort)
         rows = [
             Option(session_line(row, width, depth), id=f"{name}:{row.saved.name}")
             for row, depth in sessions

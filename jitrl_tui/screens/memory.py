@@ -367,11 +367,11 @@ class MemoryScreen(CommandScreen[int]):
         entries = np.sort(table.entry)
         self._found = np.zeros(0, np.int64)
 
-        def work(told: Callable[[int, int], None]) -> list[int]:
+        def work(progress: Callable[[int, int], None]) -> list[int]:
             found = []
             for hit in islice(report.search(scope, words, gamma=gamma), _FOUND):
                 found.append(hit.entry)
-                told(len(entries) - int(np.searchsorted(entries, hit.entry)), len(entries))
+                progress(len(entries) - int(np.searchsorted(entries, hit.entry)), len(entries))
             return found
 
         def finished(found: list[int]) -> None:
@@ -415,7 +415,7 @@ class MemoryScreen(CommandScreen[int]):
             self._list(self.entry)
 
         self.work.begin(
-            lambda told: whatif.hit_counts(saves, memory, name, progress=told), finished, self.changes.failed,
+            lambda progress: whatif.hit_counts(saves, memory, name, progress=progress), finished, self.changes.failed,
             what="Reading recordings", unit="sessions",
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from engine.memory.search import Correction, Lens
 from engine.session import whatif
 from jitrl_tui.runs import memories
 from jitrl_tui.screens.dialogs import PageDialog, PickDialog
-from jitrl_tui.system.background import Background, Told
+from jitrl_tui.system.background import Background, Progress
 from jitrl_tui.widgets.lines import wrap
 
 if TYPE_CHECKING:
@@ -105,12 +105,12 @@ class MemoryChanges:
         if not self.edits or scope is None:
             self._screen.notify("Nothing is changed.", timeout=2)
         else:
-            self._do(lambda told: whatif.keep(scope, memory, lens))
+            self._do(lambda progress: whatif.keep(scope, memory, lens))
 
     def put_back(self) -> None:
         """Put back what was forgotten last."""
         if self._are_kept("before that"):
-            self._do(lambda told: f"Put back {upkeep.undo_last(self._memory)[0]:,} steps.")
+            self._do(lambda progress: f"Put back {upkeep.undo_last(self._memory)[0]:,} steps.")
 
     def _are_kept(self, when: str) -> bool:
         """Return whether no changes wait; if some do, say so."""
@@ -120,7 +120,7 @@ class MemoryChanges:
             )
         return not self.edits
 
-    def _do(self, work: Callable[[Told], str]) -> None:
+    def _do(self, work: Callable[[Progress], str]) -> None:
         """Change memory, then say what was done."""
         self._merged = {}
 
@@ -143,7 +143,7 @@ class MemoryChanges:
         memory = self._memory
 
         def given(path: Path) -> None:
-            def work(told: Told) -> str:
+            def work(progress: Progress) -> str:
                 begin = {name: memory.scope(name).next_entry for name in memory.scopes()}
                 taken = exchange.merge_from(memory, path)
                 found = ((name, memory.scope(name).stored_since(begin.get(name, 0))) for name in memory.scopes())
@@ -171,7 +171,7 @@ class MemoryChanges:
         """Forget the episodes that were merged last; return whether there are any."""
         taken, memory = self._merged, self._memory
 
-        def work(told: Told) -> str:
+        def work(progress: Progress) -> str:
             scopes = [(memory.scope(name), uids) for name, uids in taken.items()]
             plans = [(scope, upkeep.plan_forget(scope, episodes=uids)) for scope, uids in scopes]
             return f"Took the merged {upkeep.forget_all(memory, plans)[0]:,} steps out again. U puts them back."
@@ -185,7 +185,7 @@ class MemoryChanges:
         memory, here = self._memory, self._scope()
 
         def given(path: Path) -> None:
-            def work(told: Told) -> list[str]:
+            def work(progress: Progress) -> list[str]:
                 notes: list[str] = []
                 differences = exchange.compare(
                     exchange.open_source(memory.folder), exchange.open_source(path), notes.append
@@ -224,7 +224,7 @@ class MemoryChanges:
                 self._screen.notify(f"{path} exists already; give the file another name.", severity="warning")
                 return
 
-            def work(told: Told) -> str:
+            def work(progress: Progress) -> str:
                 episodes, records = exchange.export_to(path, [scope])
                 return f"Wrote {episodes:,} episodes and {records:,} kept records to {path}."
 

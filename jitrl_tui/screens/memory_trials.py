@@ -22,7 +22,7 @@ from jitrl_tui.runs.view import Choice, signed
 from jitrl_tui.screens.nearest import NearestStep
 from jitrl_tui.screens.recorded import Recorded
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
-from jitrl_tui.system.background import STORING, Background, Told
+from jitrl_tui.system.background import STORING, Background, Progress
 from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SEEN = 0.005
 """Smallest change of a probability that is told: half a percent."""
-WAYS = "Backspace undoes, S keeps, Esc drops"
+_TRIAL_KEYS = "Backspace undoes, S keeps, Esc drops"
 PINNED = "A pinned step is a neighbour of every state it is similar enough to, besides the k most similar."
 PLANS_PIN = "Plans go through all that is remembered, so a pin changes nothing for them."
 
@@ -125,7 +125,7 @@ class MemoryTrial(Service):
         """Return what the memory pane shows besides its rows."""
         edits = tuple(edit.sentence for edit in self._edits)
         if edits:
-            edits = (f"Tried out ({WAYS}):", *edits)
+            edits = (f"Tried out ({_TRIAL_KEYS}):", *edits)
         return MemoryNotes(edits, self._pinned(), self._influence) if edits or self._influence else NO_NOTES
 
     def _pinned(self) -> frozenset[int]:
@@ -227,11 +227,11 @@ class MemoryTrial(Service):
             self.drop()
             return
 
-        def work(told: Told) -> Again | None:
+        def work(progress: Progress) -> Again | None:
             from engine.session import whatif
 
             run = self.recorded.open().run()
-            return whatif.trial(run, at, lens=lens, check=_counted(told, _until(run, at)))
+            return whatif.trial(run, at, lens=lens, check=_counted(progress, _until(run, at)))
 
         def finished(again: Again | None) -> None:
             if again is not None:
@@ -253,11 +253,11 @@ class MemoryTrial(Service):
         lens = self.lens if self._edits else CLEAR
         entries = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
 
-        def work(told: Told) -> list[Influence]:
+        def work(progress: Progress) -> list[Influence]:
             from engine.session import whatif
 
             run = self.recorded.open().run()
-            check = _counted(told, _until(run, at) * (1 + len(entries)))
+            check = _counted(progress, _until(run, at) * (1 + len(entries)))
             return whatif.influence(run, at, lens=lens, check=check)
 
         def finished(found: list[Influence]) -> None:
@@ -291,7 +291,7 @@ class MemoryTrial(Service):
         if not self._may():
             return
 
-        def work(told: Told) -> str:
+        def work(progress: Progress) -> str:
             from engine.session import whatif
 
             opened = self.recorded.open()
@@ -313,7 +313,7 @@ class MemoryTrial(Service):
         self._begin(work, finished, "Changing memory", must_end=True)
 
     def _begin(
-        self, work: Callable[[Told], object], finished: Callable[..., None], what: str, *, must_end: bool = False
+        self, work: Callable[[Progress], object], finished: Callable[..., None], what: str, *, must_end: bool = False
     ) -> None:
         def failed(sentence: str) -> None:
             self._say(sentence, severity="error")
@@ -369,7 +369,7 @@ class MemoryTrial(Service):
             self._say("There is no decision yet.")
             return
 
-        def work(told: Told) -> RecordedRun:
+        def work(progress: Progress) -> RecordedRun:
             return opened.run()
 
         def answered(answer: tuple[int, int] | GoOn | None) -> None:
@@ -442,13 +442,13 @@ def _until(run: RecordedRun, at: tuple[int, int]) -> int:
     return made
 
 
-def _counted(told: Told, total: int) -> Callable[[], None]:
+def _counted(progress: Progress, total: int) -> Callable[[], None]:
     """Return a function that counts its calls; there are about `total`."""
     done = 0
 
     def check() -> None:
         nonlocal done
-        told(done, max(done, total))
+        progress(done, max(done, total))
         done += 1
 
     return check

@@ -11,7 +11,7 @@ from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.recorded import Recorded
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
-from jitrl_tui.system.background import Background, Told
+from jitrl_tui.system.background import Background, Progress
 
 if TYPE_CHECKING:
     from engine.session.whatif import Nearest
@@ -65,10 +65,10 @@ class NearestStep(Service):
             return
         at = choice.episode, choice.decision.step
 
-        def work(told: Told) -> Nearest:
+        def work(progress: Progress) -> Nearest:
             from engine.session import whatif
 
-            return whatif.nearest(self._recorded.open().run(), at, lens=lens, check=lambda: told(0, 0))
+            return whatif.nearest(self._recorded.open().run(), at, lens=lens, check=lambda: progress(0, 0))
 
         def finished(found: Nearest) -> None:
             self._of, self._found = choice, dataclasses.replace(choice, nearest=found)

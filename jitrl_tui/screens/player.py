@@ -16,7 +16,7 @@ SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 FAR_BACK = "That step is too far back for the screen: open the recording with jitrl replay."
 
 
-class Player(Service):
+class RunPlayer(Service):
     """Plays a run.
 
     Args:

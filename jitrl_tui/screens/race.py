@@ -72,7 +72,7 @@ class RaceScreen(RunningScreen):
         self.source, self.view = source, RaceView(race)
         self._race, self._saves = race, saves
         self._delay, self._paused = delay, paused
-        self._told = ""
+        self._failure_shown = ""
         self.feed = Feed(self, self.take_in)
         self.ending = Ending(source, self, self._draw_lines, self._goes_on)
 
@@ -115,10 +115,11 @@ class RaceScreen(RunningScreen):
             else:
                 self.view.fold(item)
         self._draw()
-        if self.source.failure and self.source.failure != self._told:
-            self._told = self.source.failure
+        if self.source.failure and self.source.failure != self._failure_shown:
+            self._failure_shown = self.source.failure
             self.app.push_screen(
-                dialogs.ErrorDialog(self._told), lambda answer: self._ask_leave() if answer == "leave" else None
+                dialogs.ErrorDialog(self._failure_shown),
+                lambda answer: self._ask_leave() if answer == "leave" else None,
             )
 
     def _draw(self) -> None:
@@ -165,8 +166,8 @@ class RaceScreen(RunningScreen):
     def _state(self) -> Content:
         states = [racer.state for racer in self.view.racers]
         failed = f"✗ {states.count('failed')} failed  " if "failed" in states else ""
-        if self.ending.told:
-            return Content.styled(self.ending.told, HUMAN)
+        if self.ending.message:
+            return Content.styled(self.ending.message, HUMAN)
         if not self._goes_on():
             text, style = "■ over", STRONG
         elif self._paused:

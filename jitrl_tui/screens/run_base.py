@@ -95,12 +95,12 @@ class Ending:
     ) -> None:
         self._source, self._screen, self._draw = source, screen, draw
         self._runs, self._waits_for = runs, waits_for
-        self.told = ""
+        self.message = ""
 
     @property
     def stops_something(self) -> bool:
         """Whether something runs that leaving would stop."""
-        return self._source.live and not self.told and not self._source.wait(0) and self._runs()
+        return self._source.live and not self.message and not self._source.wait(0) and self._runs()
 
     def ask(self, question: str, yes: str, then: Callable[[], None], key: str = "q") -> None:
         """Leave, after a question if something runs that this would stop. Asked twice, there is one question.
@@ -120,10 +120,10 @@ class Ending:
 
     def leave(self, then: Callable[[], None]) -> None:
         """Stop the source, wait for its end, and call `then` in the app's thread; when called again, at once."""
-        if self.told:
+        if self.message:
             then()
             return
-        self.told = "leaving…"
+        self.message = "leaving…"
         self._source.stop()
         self._draw()
         # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
@@ -131,7 +131,7 @@ class Ending:
 
     def _wait(self, app: Host, then: Callable[[], None]) -> None:
         if not self._source.wait(waits.LEAVE.seconds):
-            self.told = self._waits_for
+            self.message = self._waits_for
             app.call_later(self._draw)
             self._source.wait(waits.LEFT.seconds)
         app.call_later(then)

@@ -90,12 +90,12 @@ def export_dialog(stem: str) -> PickDialog:
         ending = Path(name).suffix.lstrip(".").lower()
         files = {ending: name} if ending in FORMATS else {form: f"{name}.{form}" for form in FORMATS}
         for form, file in files.items():
-            told = f"{_MEANINGS[form]}{_there(file)}"
-            found.append((file, Content(f"  {file}  ({told})")))
+            meaning = f"{_MEANINGS[form]}{_there(file)}"
+            found.append((file, Content(f"  {file}  ({meaning})")))
             if form in ("md", "html"):
                 other = file if file == name else f"{name}-reasons.{form}"
-                told = f"{_MEANINGS[form]}, with reasons{_there(other)}"
-                found.append((f"{THOUGHTS} {other}", Content(f"  {other}  ({told})")))
+                meaning = f"{_MEANINGS[form]}, with reasons{_there(other)}"
+                found.append((f"{THOUGHTS} {other}", Content(f"  {other}  ({meaning})")))
         return found
 
     hint = "What was read and typed, with the notes, as a file."
@@ -182,13 +182,13 @@ class BreakpointsDialog(PickDialog):
             else:
                 self._order((*(one for one in left if one != rule), rule), f"Set: {rule}")
 
-    def _order(self, rules: tuple[Rule, ...], told: str) -> None:
+    def _order(self, rules: tuple[Rule, ...], message: str) -> None:
         """Let the new breakpoints take effect."""
         self._orders = dataclasses.replace(self._orders, rules=rules)
         self._change(self._orders)
         self._begin("")
         self.fill("")
-        self._say(told, GOOD)
+        self._say(message, GOOD)
 
     def _begin(self, text: str) -> None:
         """Put a text into the input, to be completed."""

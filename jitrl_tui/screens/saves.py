@@ -116,7 +116,7 @@ class Saves(Service):
     def _follow(self, make: Callable[[Keeper], SavedSession], *, paused: bool = False) -> None:
         """End this session properly and continue with another, which waits at its first decision if it is `paused`."""
         keeper, screen = self._keeper(), self._screen
-        if keeper is None or screen.ending.told:
+        if keeper is None or screen.ending.message:
             return
         try:
             following = make(keeper)

@@ -40,7 +40,7 @@ class SettingRow:
         usual: Its default, as text.
         meaning: What it is.
         allowed: The allowed values, in a phrase.
-        ways: How else it can be set.
+        set_by: How else it can be set.
         choices: The values there are, () for any.
     """
 
@@ -52,7 +52,7 @@ class SettingRow:
     usual: str
     meaning: str
     allowed: str
-    ways: str
+    set_by: str
     choices: tuple[str, ...] = ()
 
     def has(self, words: str) -> bool:
@@ -226,7 +226,7 @@ class SettingsScreen(CommandScreen[None]):
                 Content.assemble(
                     (row.key, STRONG), f": {row.meaning}\n",
                     (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.source_text}   "
-                     f"also set by: {row.ways}\na change reaches: {reached(row.key, self._levers)}", MUTED),
+                     f"also set by: {row.set_by}\na change reaches: {reached(row.key, self._levers)}", MUTED),
                 )
             )  # fmt: skip
 

@@ -24,7 +24,7 @@ _TELLS = {
 }
 
 
-class Steering(Service):
+class SteerCommands(Service):
     """Steers a session by its control."""
 
     def _control(self) -> Control | None:

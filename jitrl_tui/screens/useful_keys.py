@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
-from jitrl_tui.panes.board import Panes
+from jitrl_tui.panes.panes import Panes
 from jitrl_tui.screens.find import Find
 from jitrl_tui.screens.levers import Levers
 from jitrl_tui.screens.memory_trials import MemoryTrial
@@ -24,7 +24,7 @@ class UsefulKeys:
         screen: The screen.
         kinds: The kinds of panes.
         panes: Returns the panes.
-        hands: What is tried out with memory.
+        memory_trial: What is tried out with memory.
         find: The search in the transcript.
         levers: The settings that keys change.
     """
@@ -36,7 +36,7 @@ class UsefulKeys:
         kinds: Sequence[PaneKind],
         *,
         panes: Callable[[], Panes],
-        hands: MemoryTrial,
+        memory_trial: MemoryTrial,
         find: Find,
         levers: Levers,
     ) -> None:
@@ -44,7 +44,7 @@ class UsefulKeys:
         self._screen = screen
         self._kinds = kinds
         self._panes = panes
-        self._hands = hands
+        self._memory_trial = memory_trial
         self._find = find
         self._levers = levers
 
@@ -60,7 +60,7 @@ class UsefulKeys:
         if over and screen.app.has_home:
             useless |= {"toggle_pause", "step_once", "forward"}
         useless |= {f"pane({kind.name!r})" for kind in self._kinds if kind not in self._panes().present}
-        if not self._hands.edited:
+        if not self._memory_trial.edited:
             useless |= {"undo_trial", "keep_trial"}
         if not run.view.asks:
             useless.add("approve")

@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from jitrl_tui import keymap
 from jitrl_tui.command_table import Key, help_list
-from jitrl_tui.panes.board import Panes
 from jitrl_tui.panes.memory import MemoryPane
+from jitrl_tui.panes.panes import Panes
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
 from jitrl_tui.preferences import used
@@ -30,11 +30,11 @@ from jitrl_tui.screens.find import Find
 from jitrl_tui.screens.levers import Levers
 from jitrl_tui.screens.memory_trials import MemoryTrial
 from jitrl_tui.screens.play import PlayHelp, TypedCommands
-from jitrl_tui.screens.player import Player
+from jitrl_tui.screens.player import RunPlayer
 from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
-from jitrl_tui.screens.steer import Overruling, Steering
+from jitrl_tui.screens.steer import Overruling, SteerCommands
 from jitrl_tui.screens.useful_keys import UsefulKeys
 from jitrl_tui.widgets.clickable import KeyBar, Scrubber
 from jitrl_tui.widgets.command import CommandLine
@@ -88,12 +88,12 @@ class WatchScreen(RunningScreen):
         run = self.run = ShownRun(
             source, self.redraw, keeper=keeper, recorded=recorded, pages=pages, files=files, person_plays=play
         )
-        self.player = Player(run, self, delay, lambda: self.query_one(CommandLine).focus())
-        self.steering = Steering(run, self)
+        self.player = RunPlayer(run, self, delay, lambda: self.query_one(CommandLine).focus())
+        self.steering = SteerCommands(run, self)
         self.overruling = Overruling(run, self)
         self.saves = Saves(run, self)
         self.levers = Levers(run, self)
-        self.hands = MemoryTrial(run, self)
+        self.memory_trial = MemoryTrial(run, self)
         self.earlier = EarlierSessions(run, self)
         self.play_help = PlayHelp(run, self)
         self.find = Find(self, lambda: self.panes.transcript, lambda: self.show_pane("transcript"))
@@ -104,17 +104,18 @@ class WatchScreen(RunningScreen):
         self.commands = self.all_commands()
         self.typed = TypedCommands(run, self, self.commands)
         self.useful_keys = UsefulKeys(
-            run, self, self._kinds, panes=lambda: self.panes, hands=self.hands, find=self.find, levers=self.levers
-        )
+            run, self, self._kinds, panes=lambda: self.panes, memory_trial=self.memory_trial, find=self.find,
+            levers=self.levers,
+        )  # fmt: skip
         self._paused = paused or play
         self._thinking_since = 0.0
-        self._told_error = ""
+        self._error_shown = ""
         self._covered = True
         """Whether another screen, and no mere window, was over this one."""
 
     def all_commands(self) -> dict[str, Callable[..., object]]:
         """Return what the keys and the typed commands do, by the names in their tables."""
-        player, steering, saves, hands = self.player, self.steering, self.saves, self.hands
+        player, steering, saves, trial = self.player, self.steering, self.saves, self.memory_trial
         return {
             "toggle_pause": player.toggle_pause, "step_once": player.step_once, "approve": player.approve,
             "forward": player.forward, "hand_over": player.hand_over, "look": player.look,
@@ -122,8 +123,8 @@ class WatchScreen(RunningScreen):
             "veto": steering.veto, "ask": steering.ask, "breakpoints": steering.breakpoints,
             "redo": steering.redo, "end_episode": steering.end_episode, "take_back": saves.take_back,
             "save": saves.save, "load": saves.load, "branch": saves.branch, "compare": saves.compare,
-            "undo_trial": hands.undo, "keep_trial": hands.keep, "memories": hands.open_memory,
-            "what_if": lambda: hands.what_if(player.go_to_step, self._go_on_with),
+            "undo_trial": trial.undo, "keep_trial": trial.keep, "memories": trial.open_memory,
+            "what_if": lambda: trial.what_if(player.go_to_step, self._go_on_with),
             "episode": self._change_episode, "lever": self.levers.choose, "curves": self.earlier.open_curves,
             "hint": self.play_help.hint, "notes": self.play_help.notes, "export": self.play_help.export,
             "all_actions": self.play_help.all_actions, "score": self.play_help.score,
@@ -147,7 +148,7 @@ class WatchScreen(RunningScreen):
     @property
     def choice(self) -> Choice | None:
         """The displayed choice, as it would be if what is tried out were in memory."""
-        return self.hands.shown(self.run.choice)
+        return self.memory_trial.shown(self.run.choice)
 
     following = ""
     """How a session of another process is shown, in a few words; "" for one of this process."""
@@ -194,7 +195,7 @@ class WatchScreen(RunningScreen):
 
     def on_unmount(self) -> None:
         """Close the memory that was opened."""
-        self.hands.close()
+        self.memory_trial.close()
 
     def on_resize(self) -> None:
         """Choose the arrangement for the new size."""
@@ -246,8 +247,8 @@ class WatchScreen(RunningScreen):
     def _after_events(self) -> None:
         view = self.view
         self.earlier.look()
-        if view.error and view.error != self._told_error:
-            self._told_error = view.error
+        if view.error and view.error != self._error_shown:
+            self._error_shown = view.error
             self.app.push_screen(dialogs.ErrorDialog(view.error, view.error_kind), self._after_error)
         self.overruling.renew()
 
@@ -258,10 +259,10 @@ class WatchScreen(RunningScreen):
     def _tick(self) -> None:
         if self.view.activity in ("thinking", "starting"):
             self._draw_status()
-        if self.hands.work.busy:
+        if self.memory_trial.work.busy:
             self.redraw()
         elif not self.player.hurry:
-            self.hands.look_near()
+            self.memory_trial.look_near()
 
     # -------------------------------------------------------------------------------------- drawing
 
@@ -277,7 +278,7 @@ class WatchScreen(RunningScreen):
             self.panes.turn_to_web(self.app.size)
             if not self.has_class("-web"):
                 self._arrange()
-        self.query_one(MemoryPane).note(self.hands.notes())
+        self.query_one(MemoryPane).note(self.memory_trial.notes())
         back = self.run.back.choice if self.run.back is not None else None
         self.panes.transcript.mark_step((back.episode, back.decision.step) if back is not None else None)
         self.panes.show(
@@ -287,10 +288,10 @@ class WatchScreen(RunningScreen):
             self.query_one(Scrubber).show(*self.source.progress)
         if self.run.person_plays and view.choice is not None:
             line = self.query_one(CommandLine)
-            line.offer(view.choice.decision)
+            line.suggest_actions(view.choice.decision)
             line.private = bool(view.pages)
         banner = self.query_one("#banner", Static)
-        reason = self.hands.banner or self.banner()
+        reason = self.memory_trial.banner or self.banner()
         if str(banner.content) != reason:
             banner.display = bool(reason)
             banner.update(Content(reason))
@@ -310,7 +311,7 @@ class WatchScreen(RunningScreen):
                 hurry_from=self.player.hurry_from,
                 looking_back=self.run.back is not None,
                 recording=not self.source.live,
-                leaving=self.ending.told,
+                leaving=self.ending.message,
                 asks=self.steering.asks(),
                 lever=self.levers.shown(),
                 following=self.following,
@@ -383,7 +384,7 @@ class WatchScreen(RunningScreen):
         """Show the home screen, after a question if the session goes on."""
         if self._over:
             self.ask_leave()
-        elif self.app.has_home and not self.ending.told:
+        elif self.app.has_home and not self.ending.message:
             self.ending.ask(f"The session stops here. {KEPT}", "choose another game", self.app.go_home, "h")
 
     # ----------------------------------------------------------------------------- panes and windows
@@ -414,8 +415,8 @@ class WatchScreen(RunningScreen):
 
     def show_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
-        if self.hands.trying:
-            self.hands.drop()
+        if self.memory_trial.trying:
+            self.memory_trial.drop()
         if self.panes.zoomed:
             self.toggle_zoom()
         if self.run.person_plays:
@@ -478,7 +479,7 @@ class WatchScreen(RunningScreen):
 
     def on_memory_pane_asked(self, event: MemoryPane.Asked) -> None:
         """Try out what a person does to a remembered step."""
-        self.hands.asked(event)
+        self.memory_trial.asked(event)
 
     def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
         """Bring the pane of a clicked tab to the front."""

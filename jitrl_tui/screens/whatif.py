@@ -227,7 +227,7 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
                 yield ChoicePane()
                 yield OtherValues()
             with Vertical(id="right"):
-                yield Static(id="told", markup=False)
+                yield Static(id="progress", markup=False)
                 yield RowList("choices", self._row, lambda width: "ep/step  was → would be; pale: same, π was → now")
         yield KeyBar("keybar")
 
@@ -272,12 +272,12 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
         self.query_one(RowList).message = ""
         self.query_one(RowList).show(0)
 
-        def work(told: Callable[[int, int], None]) -> tuple[Again | None, WhatIfOutcome]:
-            one = whatif.trial(run, place, changes=changes, check=lambda: told(0, 0))
-            told(0, 0)  # raises if the window was closed
+        def work(progress: Callable[[int, int], None]) -> tuple[Again | None, WhatIfOutcome]:
+            one = whatif.trial(run, place, changes=changes, check=lambda: progress(0, 0))
+            progress(0, 0)  # raises if the window was closed
             self.app.call_later(self._show, one)
             asks = True if first and run.scope is not None else None
-            return one, whatif.what_if(run, changes, from_memory=asks, checks=first, progress=told)
+            return one, whatif.what_if(run, changes, from_memory=asks, checks=first, progress=progress)
 
         def finished(result: tuple[Again | None, WhatIfOutcome]) -> None:
             one, self._outcome = result
@@ -311,8 +311,8 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
         stops, changes, now = sliders.stops(name), sliders.changes, getattr(sliders.now, name)
         values = self.query_one(OtherValues)
 
-        def work(told: Callable[[int, int], None]) -> list[tuple[Any, Again]]:
-            return whatif.by_value(run, place, name, stops, changes, lambda: told(0, 0))
+        def work(progress: Callable[[int, int], None]) -> list[tuple[Any, Again]]:
+            return whatif.by_value(run, place, name, stops, changes, lambda: progress(0, 0))
 
         def finished(made: list[tuple[Any, Again]]) -> None:
             values.show(STOPS[name][0] or name, now, made)
@@ -342,9 +342,9 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
                 f"{self._unlike:,} decisions cannot be made again exactly: memory or jitrl has changed since."
             )
         text = "\n".join(lines)
-        told = self.query_one("#told", Static)
-        if str(told.content) != text:
-            told.update(Content(text))
+        line = self.query_one("#progress", Static)
+        if str(line.content) != text:
+            line.update(Content(text))
 
     def _row(self, at: int, width: int) -> Content:
         if self._outcome is None:

@@ -11,7 +11,7 @@ from engine.errors import JitrlError
 from jitrl_tui.system import crash, logs
 
 Result = TypeVar("Result")
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Takes the progress of work: how much is done, and of how much. It raises if the work was cancelled."""
 STORING = "Something is being stored; try again when that is done."
 _LOG = logging.getLogger("jitrl")
@@ -40,7 +40,7 @@ class Background:
 
     def begin(
         self,
-        work: Callable[[Told], Result],
+        work: Callable[[Progress], Result],
         finished: Callable[[Result], None],
         failed: Callable[[str], None],
         *,

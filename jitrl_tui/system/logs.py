@@ -39,20 +39,20 @@ def where() -> str:
     return shown(file.baseFilename) if file is not None and os.path.exists(file.baseFilename) else ""
 
 
-def start(saves: Path, words: Sequence[str], version: str, *, told: bool = False) -> None:
+def start(saves: Path, words: Sequence[str], version: str, *, verbose: bool = False) -> None:
     """Write records of this process to the log file. What other packages warn of is written there too.
 
     Args:
         saves: The saves folder.
         words: The arguments of the command, for the line that says what was started.
         version: Version of jitrl.
-        told: Whether the records are told on stderr, too.
+        verbose: Whether the records are told on stderr, too.
     """
     stop()
     handler = LogFile(file_in(saves), f"started: jitrl {' '.join(words)} (version {version})")
     _LOGGER.setLevel(logging.INFO)
     _LOGGER.propagate = False
-    for one in (handler, StderrHandler()) if told else (handler,):
+    for one in (handler, StderrHandler()) if verbose else (handler,):
         one.setFormatter(_Form(_FORM, "%Y-%m-%d %H:%M:%S"))
         _LOGGER.addHandler(one)
         logging.getLogger().addHandler(one)

@@ -40,13 +40,13 @@ class CommandLine(Entry):
         self._draft = ""
         self.private = False
         """What is typed is not written to the file of the history: on the web it may be a password."""
-        self._offered: Decision | None = None
+        self._decision: Decision | None = None
         self._completions: list[str] = []
 
-    def offer(self, decision: Decision) -> None:
+    def suggest_actions(self, decision: Decision) -> None:
         """Suggest the valid actions, and say that a command is awaited. What the agent would do is not told."""
-        if decision is not self._offered:
-            self._offered = decision
+        if decision is not self._decision:
+            self._decision = decision
             self.suggester = SuggestFromList(decision.possible, case_sensitive=False)
         self.placeholder = "your command (empty: the agent takes this step; /hint gives a hint)"
 
@@ -76,7 +76,7 @@ class CommandLine(Entry):
         if self.value in self._completions:
             at = self._completions.index(self.value) + by
         else:
-            valid = self._offered.possible if self._offered is not None else ()
+            valid = self._decision.possible if self._decision is not None else ()
             known = dict.fromkeys([*map(one_line, valid), *command_table.words(), *reversed(self._history.lines)])
             given = self.value.casefold()
             self._completions = [line for line in known if line.casefold().startswith(given)]

@@ -53,12 +53,12 @@ class CellCurve(LinePane):
             text += f": {task}episode {one.episode}, step {one.step}, score {points(one.score)}"
         lines = [Content(fit(text, width))]
         if one.error:
-            told, style = wrap(one.error.replace("\n", " "), width), BAD
+            sentence, style = wrap(one.error.replace("\n", " "), width), BAD
         else:
-            told, style = wrap(one.said.replace("\n", " "), width) if height >= _ROOMY else [], MUTED
-        if len(told) > _SENTENCE:
-            told[_SENTENCE - 1 :] = [fit(f"{told[_SENTENCE - 1]} …", width)]
-        return [*lines, *(Content.styled(line, style) for line in told if line)]
+            sentence, style = wrap(one.said.replace("\n", " "), width) if height >= _ROOMY else [], MUTED
+        if len(sentence) > _SENTENCE:
+            sentence[_SENTENCE - 1 :] = [fit(f"{sentence[_SENTENCE - 1]} …", width)]
+        return [*lines, *(Content.styled(line, style) for line in sentence if line)]
 
 
 class ArmCurves(LinePane):

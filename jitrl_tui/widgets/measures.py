@@ -56,9 +56,9 @@ class CurvesPane(LinePane):
 
     def turn(self, by: int) -> None:
         """Give the pane to another measure, of those that are not 0 throughout."""
-        told = [MEASURES[0], *self._not_zero()]
-        at = told.index(MEASURES[self.measure]) if MEASURES[self.measure] in told else 0
-        self.measure, self.whole = MEASURES.index(told[(at + by) % len(told)]), True
+        choices = [MEASURES[0], *self._not_zero()]
+        at = choices.index(MEASURES[self.measure]) if MEASURES[self.measure] in choices else 0
+        self.measure, self.whole = MEASURES.index(choices[(at + by) % len(choices)]), True
         self.renew()
 
     def _not_zero(self) -> list[CurveMeasure]:
@@ -75,12 +75,12 @@ class CurvesPane(LinePane):
             plots = self._plot(MEASURES[self.measure], width, height)
         else:
             each = max(8, height * 3 // 10)
-            told = self._not_zero()
-            below = len(told) // _COLUMNS + 1  # rows of plots; the totals are the last one
+            measures = self._not_zero()
+            below = len(measures) // _COLUMNS + 1  # rows of plots; the totals are the last one
             plots = self._plot(MEASURES[0], width, height - below * each)
             size = (width - _GAP * (_COLUMNS - 1)) // _COLUMNS
-            for first in range(0, len(told) + 1, _COLUMNS):
-                small = [self._plot(one, size, each) for one in told[first : first + _COLUMNS]]
+            for first in range(0, len(measures) + 1, _COLUMNS):
+                small = [self._plot(one, size, each) for one in measures[first : first + _COLUMNS]]
                 small += [self._totals(size, each)] * (len(small) < _COLUMNS)
                 plots += [_beside(row, size) for row in zip(*small, strict=True)]
         return [*plots, Content(""), *legend]
@@ -144,7 +144,7 @@ class CurvesPane(LinePane):
         """Return what the session took in all: exactly `height` lines."""
         rows = self._curves[0].sessions[0][1]
         calls, retrieval_s = sum(row.calls for row in rows), sum(row.retrieval_s for row in rows)
-        told = [
+        totals = [
             ("this session", STRONG),
             (f"{len(rows):,} episodes, {sum(row.steps for row in rows):,} steps", ""),
             (f"{sum(row.wall_s for row in rows):,.1f} s", ""),
@@ -152,7 +152,7 @@ class CurvesPane(LinePane):
             (f"{sum(row.tokens for row in rows):,} tokens, {dollars(total_cost(row.cost_usd for row in rows))}", ""),
             (f"{sum(row.retrievals for row in rows):,} retrievals in {retrieval_s:,.2f} s", ""),
         ]
-        lines = [Content.styled(fit(text, width), style) for text, style in told][:height]
+        lines = [Content.styled(fit(text, width), style) for text, style in totals][:height]
         return lines + [Content("")] * (height - len(lines))
 
     def _legend(self, width: int) -> list[Content]:

@@ -22,7 +22,7 @@ from jitrl_tui.system.background import STORING, Background
 from jitrl_tui.system.output import SafeStream
 from tests.tui.driving import PATIENCE_S, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
-from tests.tui.test_hands import folder, original, pressed, watching  # noqa: F401
+from tests.tui.test_memory_trials import folder, original, pressed, watching  # noqa: F401
 
 
 def done(work: Background, do, **how) -> list[str]:
@@ -149,12 +149,12 @@ def test_a_trial_counts_its_decisions_and_esc_cancels_it(folder, monkeypatch):  
             before = screen.choice.decision
             await pilot.press("delete")
             await until(pilot, lambda: re.search(r"TRIAL, memory is unchanged. Deciding again… 0 of \d+ decisions. "
-                                                 "Esc cancels", screen.hands.banner))  # fmt: skip
-            totals.append(screen.hands.banner)
+                                                 "Esc cancels", screen.memory_trial.banner))  # fmt: skip
+            totals.append(screen.memory_trial.banner)
             await pilot.press("escape")
             go_on.set()
             await settled(pilot)
-            assert (screen.hands.banner, screen.hands.trying) == ("", False)
+            assert (screen.memory_trial.banner, screen.memory_trial.trying) == ("", False)
             assert screen.choice.decision == before
             assert screen.query_one(MemoryPane).notes.edits == ()
 

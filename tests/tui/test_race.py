@@ -151,7 +151,7 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
             await pilot.press("question_mark", "question_mark")
             await until(pilot, lambda: "Two to four agents play one game" in screen_text(app))
             await pilot.press("escape", "plus", "minus", "d", "q")
-            await until(pilot, lambda: not app.is_running or app.screen.ending.told, 10)
+            await until(pilot, lambda: not app.is_running or app.screen.ending.message, 10)
 
     drive(go())
 

@@ -12,10 +12,10 @@ from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.source import Source
 from jitrl_tui.screens.levers import RECORDING, Levers
 from jitrl_tui.screens.play import PlayHelp
-from jitrl_tui.screens.player import FAR_BACK, SPEEDS, Player, stepped
+from jitrl_tui.screens.player import FAR_BACK, SPEEDS, RunPlayer, stepped
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
-from jitrl_tui.screens.steer import Steering
+from jitrl_tui.screens.steer import SteerCommands
 from tests.tui import stream
 
 
@@ -28,7 +28,7 @@ class Said:
         self.drawn = 0
         self.app = SimpleNamespace(push_screen=lambda window, answered=None: self.windows.append(window),
                                    remember=lambda key, value: None)  # fmt: skip
-        self.ending = SimpleNamespace(told="")
+        self.ending = SimpleNamespace(message="")
 
     def notify(self, message: str, **how: object) -> None:
         self.told.append(message)
@@ -79,7 +79,7 @@ def run_of(source: Source, said: Said) -> ShownRun:
 
 def test_looking_back_and_on_ends_at_the_present(said):
     run = run_of(Live(), said)
-    player = Player(run, said)
+    player = RunPlayer(run, said)
     made = [(event.episode, event.decision.step) for event in stream.run(3, 6) if isinstance(event, Decided)]
     seen = []
     for _ in range(4):
@@ -99,7 +99,7 @@ def test_looking_back_and_on_ends_at_the_present(said):
 def test_the_player_steers_a_live_run_and_keeps_to_its_speeds(said):
     source = Live()
     run = run_of(source, said)
-    player = Player(run, said, delay=1.0)
+    player = RunPlayer(run, said, delay=1.0)
     run.view.activity = "running"
     player.toggle_pause()
     run.view.activity = "paused"
@@ -119,7 +119,7 @@ def test_a_speed_goes_to_the_next_stop(now, by, wanted):
 
 def test_a_recording_says_what_cannot_be_done_and_does_nothing(said):
     run = run_of(ReplaySource(lambda: []), said)
-    steering, saves, levers, play_help = (kind(run, said) for kind in (Steering, Saves, Levers, PlayHelp))
+    steering, saves, levers, play_help = (kind(run, said) for kind in (SteerCommands, Saves, Levers, PlayHelp))
     for act in (steering.veto, steering.redo, steering.end_episode, steering.ask, steering.breakpoints):
         act()
     assert {*said.told} == {"This is a recording: what happened cannot be changed."}

@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from engine.records import Decided, Observation, Stepped
 from jitrl_tui.app import JitrlApp
-from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.panes.transcript import TranscriptPane
 from jitrl_tui.runs.view import PARAGRAPHS, RunView
 from jitrl_tui.widgets.pane import How
 from tests.tui import stream
@@ -22,7 +22,7 @@ class OneScreen(Screen):
     CSS = "Transcript { text-wrap: nowrap; scrollbar-size: 1 1; scrollbar-gutter: stable; }"
 
     def compose(self):
-        yield Transcript("transcript")
+        yield TranscriptPane("transcript")
 
 
 def one_widget() -> JitrlApp:
@@ -51,7 +51,7 @@ def test_it_follows_the_end_until_someone_scrolls_up_and_then_keeps_its_place():
     async def go():
         app, view = one_widget(), fresh()
         async with app.run_test(size=(60, 20)) as pilot:
-            widget = app.screen.query_one(Transcript)
+            widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 50)
             widget.look(view, None, How())
             await settled(pilot)
@@ -81,7 +81,7 @@ def test_a_resize_rewraps_and_keeps_the_paragraph_at_the_top():
     async def go():
         app, view = one_widget(), fresh()
         async with app.run_test(size=(100, 20)) as pilot:
-            widget = app.screen.query_one(Transcript)
+            widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 60)
             widget.look(view, None, How())
             await settled(pilot)
@@ -102,7 +102,7 @@ def test_old_paragraphs_go_while_the_place_stays():
     async def go():
         app, view = one_widget(), fresh()
         async with app.run_test(size=(60, 20)) as pilot:
-            widget = app.screen.query_one(Transcript)
+            widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 900)
             widget.look(view, None, How())
             await settled(pilot)
@@ -123,7 +123,7 @@ def test_a_step_costs_less_than_wrapping_all_there_is():
     async def go():
         app, view = one_widget(), fresh()
         async with app.run_test(size=(100, 40)) as pilot:
-            widget = app.screen.query_one(Transcript)
+            widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 1000)
             widget.look(view, None, How())
             await settled(pilot)

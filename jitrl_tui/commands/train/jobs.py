@@ -233,14 +233,14 @@ def _start(args: argparse.Namespace, job: TrainingJob) -> int:
         with tempfile.TemporaryDirectory(prefix="jitrl-train-") as folder:
             job = dataclasses.replace(job, folder=folder)
             runs.write(job)
-            return train(python, job, accelerate, _Telling())
+            return train(python, job, accelerate, _ConsoleProgress())
     job = runs.begin(job)
-    code = train(python, job, accelerate, _Telling())
+    code = train(python, job, accelerate, _ConsoleProgress())
     _tell_end(Path(job.saves), job.name, stopped=code != 0)
     return code
 
 
-class _Telling:
+class _ConsoleProgress:
     """Prints what a training process tells: sentences to stderr, updates as lines of a table."""
 
     def __init__(self) -> None:
@@ -347,10 +347,11 @@ def table(rows: Sequence[Mapping[str, Any]], runs: Sequence[TrainingRun], publis
     for row, run, paper in zip(rows, runs, papers.rows, strict=True):
         scores = [score for update in run.updates for score in update.evaluation]
         mean, most, least = (sum(scores) / len(scores), max(scores), min(scores)) if scores else (0.0, 0.0, 0.0)
-        told = f"{mean:7.1f} {most:6g} {least:6g}" if scores else f"{'none':>7} {'':6} {'':6}"
+        reward_columns = f"{mean:7.1f} {most:6g} {least:6g}" if scores else f"{'none':>7} {'':6} {'':6}"
         episodes = run.updates[-1].episodes if run.updates else 0
         lines.append(
-            f"{row['group']:5d}  {row['batch']:5d}  {row['epochs_of_batch']:6d}  {row['learning_rate']:<5g} {told} "
+            f"{row['group']:5d}  {row['batch']:5d}  {row['epochs_of_batch']:6d}  {row['learning_rate']:<5g} "
+            f"{reward_columns} "
             f"{episodes:9d}   {'  '.join(str(value) for value in paper.values)}"
         )
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from jitrl_tui.panes.picture import PicturePane
 from jitrl_tui.panes.registry import SentencePane
 from jitrl_tui.panes.tabs import TabLine, stage_title
-from jitrl_tui.panes.transcript import Transcript
+from jitrl_tui.panes.transcript import TranscriptPane
 from jitrl_tui.runs.places import RememberedMap
 from jitrl_tui.runs.view import Choice, RunView
 from jitrl_tui.widgets.layout import Layout, layout_for, shared_rows
@@ -95,9 +95,9 @@ class Panes(Container):
         return pane
 
     @property
-    def transcript(self) -> Transcript:
+    def transcript(self) -> TranscriptPane:
         """The transcript."""
-        return self.query_one(Transcript)
+        return self.query_one(TranscriptPane)
 
     @property
     def picture(self) -> PicturePane:
@@ -144,7 +144,7 @@ class Panes(Container):
             rows = None if self._zoomed else self._layout.rows(self._kinds[name])
             most = max(0, (rows or 0) - pane.gutter.height)
             how = How(back=back, alone=alone, whole=self._zoomed == name, most=most, pages=pages, remembered=known)
-            pane.update(present if isinstance(pane, Transcript) else view, choice, how)
+            pane.update(present if isinstance(pane, TranscriptPane) else view, choice, how)
         self.share_rows()
 
     def share_rows(self) -> None:

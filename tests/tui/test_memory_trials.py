@@ -96,7 +96,7 @@ async def pressed(pilot, *keys):
 
 def busy(screen) -> bool:
     """Whether decisions are being made again, or memory is being searched or changed."""
-    work = screen.hands.work if isinstance(screen, WatchScreen) else getattr(screen, "work", None)
+    work = screen.memory_trial.work if isinstance(screen, WatchScreen) else getattr(screen, "work", None)
     return bool(work is not None and work.busy) or bool(isinstance(screen, WhatIfScreen) and screen.busy)
 
 
@@ -286,7 +286,7 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
             await pressed(pilot, "q")
             await until(pilot, lambda: pilot.app.screen is screen)
             await pressed(pilot, "v", "delete")
-            assert screen.hands.trying
+            assert screen.memory_trial.trying
 
     asyncio.run(go())
 
@@ -326,7 +326,7 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
                 same = whatif.what_if(run_, {"beta": beta})
             assert len(same.differing) == len(window.outcome.differing) > 0
             assert same.sentence in " ".join(screen_text(pilot.app).split())
-            assert same.without[1:] in str(window.query_one("#told", Static).content)
+            assert same.without[1:] in str(window.query_one("#progress", Static).content)
             listed = window.query_one(RowList)
             assert listed.count == len(same.differing) + len(same.moving)
             assert list(map(whatif.shift, same.moving)) == sorted(map(whatif.shift, same.moving), reverse=True)
