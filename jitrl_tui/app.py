@@ -28,7 +28,7 @@ from jitrl_tui.host import Host
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from jitrl_tui.plain.terminal import wants_plain
-from jitrl_tui.preferences import used, usual_delay
+from jitrl_tui.preferences import current, usual_delay
 from jitrl_tui.runs.source import LiveSource
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
@@ -77,7 +77,7 @@ class JitrlApp(Host):
         self._safe_lines = SafeLines()
         for theme in OWN:
             self.register_theme(theme)
-        wanted = used().value("app.theme")
+        wanted = current().value("app.theme")
         self.theme = wanted if wanted in self.available_themes else DARK.name
         # Textual begins with the variable's theme before it is registered, and then sees no change.
         self._watch_theme(self.theme)
@@ -188,7 +188,7 @@ class JitrlApp(Host):
             self.watching.source.stop()
         self._exit_renderables.append(
             Text(
-                f"jitrl: the screen failed ({crash.named(self._exception)}). What was stored is intact; `jitrl` "
+                f"jitrl: the screen failed ({crash.error_text(self._exception)}). What was stored is intact; `jitrl` "
                 f"goes on from there. {crash.written_down(self._exception, self._saves)}"
             )
         )
@@ -242,14 +242,14 @@ class JitrlApp(Host):
         """Change to the next theme."""
         at = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(at + 1) % len(CYCLE)]
-        fixed = used().fixed("app.theme")
+        fixed = current().fixed("app.theme")
         lasts = f" until you leave: it is set by the {fixed.source_text}" if fixed else ""
         self.notify(f"Theme: {self.theme}{lasts}", timeout=6 if fixed else 2)
 
     def remember(self, key: str, value: object) -> None:
         """Keep a value for the next start, unless something sets it anyway."""
-        if used().fixed(key) is None and used().value(key) != value:
-            used().remembered.keep({key: value})
+        if current().fixed(key) is None and current().value(key) != value:
+            current().remembered.keep({key: value})
 
     def action_settings(self) -> None:
         """Show the settings."""

@@ -37,7 +37,7 @@ from jitrl_tui.command_table import (
     Key,
     help_list,
 )  # fmt: skip
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.widgets.pane import Pane, PaneKind
 
 _SHORT = {"esc": "escape", "del": "delete", "return": "enter"}
@@ -52,10 +52,10 @@ _OTHERS: Mapping[str, tuple[Key, ...]] = {
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
     """Return the keys of a watch screen with these panes."""
-    return remapped(_usual_watch(kinds), "watch")
+    return remap(_usual_watch(kinds), "watch")
 
 
-def turning(keys: Sequence[Key], symbol: str, *, apart: bool = False) -> list[Key]:
+def session_keys(keys: Sequence[Key], symbol: str, *, apart: bool = False) -> list[Key]:
     """Return the keys of a running session: those of episodes change a setting there.
 
     Args:
@@ -107,16 +107,16 @@ def tables(kinds: Sequence[PaneKind]) -> dict[str, tuple[Key, ...]]:
 
 def of(screen: str) -> tuple[Key, ...]:
     """Return the keys of a screen other than the watch screen, of a window or a widget, by its name."""
-    return remapped(_OTHERS[screen], screen)
+    return remap(_OTHERS[screen], screen)
 
 
-def remapped(keys: Sequence[Key], screen: str, chosen: Mapping[str, str] | None = None) -> tuple[Key, ...]:
+def remap(keys: Sequence[Key], screen: str, chosen: Mapping[str, str] | None = None) -> tuple[Key, ...]:
     """Return keys with those that the user has chosen. A choice that cannot be followed leaves an action its usual key.
 
     Args:
         chosen: Keys by SCREEN.ACTION, None for those of the config file.
     """
-    chosen = used().config.keys if chosen is None else chosen
+    chosen = current().config.keys if chosen is None else chosen
     wrong = {name for name, _ in _mistakes(keys, screen, chosen)}
     found = []
     for key in keys:

@@ -109,7 +109,7 @@ def test_a_crash_is_written_to_a_new_private_file_without_keys(tmp_path, monkeyp
     for report in reports:
         assert rights(report) == 0o600
         assert report.read_text() == "ZeroDivisionError: [redacted] at https://host/v1\n"
-    assert crash.named(error) == "ZeroDivisionError: [redacted] at https://host/v1"
+    assert crash.error_text(error) == "ZeroDivisionError: [redacted] at https://host/v1"
     monkeypatch.setenv("JITRL_SAVES", str(tmp_path / "usual"))
     crash.written_down(error, None)
     assert len(list((tmp_path / "usual" / "log").iterdir())) == 1

@@ -14,7 +14,7 @@ from engine import children, disk, forks
 from engine.session import store as sessions
 from engine.settings import SessionConfig
 from jitrl_tui import cli
-from jitrl_tui.screens.home_rows import when
+from jitrl_tui.screens.home_rows import date_text
 from tests.arena.running import SMALL
 
 pytestmark = pytest.mark.usefixtures("own_interpreters")
@@ -128,7 +128,7 @@ def test_a_small_file_is_read_with_little_memory(tmp_path):
 
 @pytest.mark.parametrize("at", [253_402_300_800.0, 1e13, 1e18, -1e18, float("inf"), float("nan")])
 def test_times_that_no_calendar_has_are_shown_as_none(at):
-    assert isinstance(when(at), str)
+    assert isinstance(date_text(at), str)
 
 
 def test_a_session_of_the_year_ten_thousand_is_listed(jitrl, tmp_path):

@@ -138,7 +138,7 @@ def _set(args: argparse.Namespace) -> int:
     from jitrl_tui.preferences import config
 
     made = args.preferences
-    key, value = config.checked(args.name, args.value)
+    key, value = config.check_setting(args.name, args.value)
     if key.startswith("keys."):
         wrong = keymap.mistakes(keymap.tables(kinds()), {**made.config.keys, key.removeprefix("keys."): value})
         if wrong:

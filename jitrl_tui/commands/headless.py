@@ -72,7 +72,7 @@ def write(result: dict[str, Any], target: Path | None, *, show: bool) -> None:
         print(text)
 
 
-def tracked(tool: str | None, saves: Path, saved: SavedSession, session: Session, progress: RunProgress) -> None:
+def track_episodes(tool: str | None, saves: Path, saved: SavedSession, session: Session, progress: RunProgress) -> None:
     """Write the finished episodes of a session for the tool of `--track`, None for none. A failure is told."""
     from jitrl_tui.runs.trackers import of_episode, track
 

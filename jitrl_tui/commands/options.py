@@ -120,9 +120,9 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     Raises:
         UsageError: A name or value is invalid, or there is a mistake in the config file.
     """
-    from jitrl_tui.preferences import used
+    from jitrl_tui.preferences import current
 
-    set_before = args.preferences or used()
+    set_before = args.preferences or current()
     set_before.refuse_mistakes()
 
     def chosen(name: str) -> Any:

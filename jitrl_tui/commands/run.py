@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.records import SessionStarted
-from jitrl_tui.commands.headless import RunProgress, play, result_of, tracked, verdict, write
+from jitrl_tui.commands.headless import RunProgress, play, result_of, track_episodes, verdict, write
 from jitrl_tui.commands.options import add_session_options, session_config
 from jitrl_tui.runs.start_checks import check_game
 from jitrl_tui.runs.trackers import TOOLS, check
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         return run_suite(suite, saves, target, quiet=args.quiet, show=args.json == "-", tool=args.track)
     session, progress, interrupted = play(saved, saves, quiet=args.quiet)
     write(result_of(session.results, config, progress), target, show=args.json == "-")
-    tracked(args.track, saves, saved, session, progress)
+    track_episodes(args.track, saves, saved, session, progress)
     again = f"go on with: jitrl run {shlex.quote(config.game)} --resume {shlex.quote(saved.name)}"
     if interrupted:
         print(f"stopped; {again}", file=sys.stderr)
@@ -118,7 +118,7 @@ def run_suite(
             result["error"], code = str(session.error), session.error.exit_code
         elif not interrupted:
             code = verdict(session.results, saved.config, progress) or code
-        tracked(tool, saves, saved, session, progress)
+        track_episodes(tool, saves, saved, session, progress)
         results.append(result)
         write(summary(config, results), target, show=False)  # store the results so far, whatever happens later
         if interrupted:

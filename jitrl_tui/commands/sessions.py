@@ -252,7 +252,7 @@ def _compare(args: argparse.Namespace) -> int:
     saves = saves_folder(args.saves)
     paths = recorded(saves, args.a), recorded(saves, args.b)
     names = [path.name if path.is_dir() else path.parent.name for path in paths]
-    comparison = comparison_texts.compared(*paths)
+    comparison = comparison_texts.compare_recordings(*paths)
     if args.json:
         print(json.dumps(comparison_texts.as_json(comparison, names), indent=1))
     elif args.plain or wants_plain():

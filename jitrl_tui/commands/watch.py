@@ -92,9 +92,10 @@ def _follow(args: argparse.Namespace) -> int:
 
         return follow_session(found)
     from jitrl_tui.app import run_app
-    from jitrl_tui.screens.follow import followed
+    from jitrl_tui.screens.follow import follow_screen
 
-    return run_app(lambda: followed(found), pictures=found.folder is not None and (found.folder / "pages").is_dir())
+    pictures = found.folder is not None and (found.folder / "pages").is_dir()
+    return run_app(lambda: follow_screen(found), pictures=pictures)
 
 
 def _found(args: argparse.Namespace) -> FollowedRun | Reach:

@@ -16,7 +16,7 @@ from jitrl_tui.runs.view import Choice, RunView, percents, signed
 from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
-from jitrl_tui.widgets.plots import arrow, changed, moved, thin
+from jitrl_tui.widgets.plots import arrow, bar_parts, move_track, thin
 
 Part = str | tuple[str, str]
 
@@ -57,7 +57,7 @@ class CandidatesPane(LinePane):
         used = sum(map(len, (*names, *chains)))
         bars = 2 if used + 2 * len(names) <= room else 1
         self._actions = [""]
-        for index in hits.ordered(decision):
+        for index in hits.display_order(decision):
             lines += [*names[index], *chains[index], *_bars(decision, index, width, bars)]
             self._actions += [decision.candidates[index].action] * (len(lines) - len(self._actions))
         if decision.chosen < 0:
@@ -162,7 +162,7 @@ def _is_valued(update: Update, index: int) -> bool:
 def _count(update: Update, index: int) -> str:
     """Return how often a candidate was tried, or how one was treated that never was."""
     how = update.valuation.how[index]
-    return hits.tried(*explain.tried(update, index)) if update.valuation.n[index] else _HOW.get(how, "0")
+    return hits.try_count(*explain.tried(update, index)) if update.valuation.n[index] else _HOW.get(how, "0")
 
 
 def _values(update: Update, index: int) -> str:
@@ -235,7 +235,7 @@ def _track(decision: Decision, index: int, size: int) -> list[Part]:
     z = [candidate.z for candidate in decision.candidates]
     caps = [value + update.beta for value in z]
     low, high = min(*z, *update.z_prime), max(*z, *update.z_prime, *caps)
-    track = moved(z[index], update.z_prime[index], low, high, size, cap=caps[index])
+    track = move_track(z[index], update.z_prime[index], low, high, size, cap=caps[index])
     tone = GOOD if update.z_prime[index] >= z[index] else BAD
     way = track.strip("·┤")
     before, _, after = track.partition(way)
@@ -260,7 +260,7 @@ def _bars(decision: Decision, index: int, width: int, most: int) -> list[Content
         return [Content.assemble(*said, ("→ ", MUTED), f"{after:4.0%}", _change(decision, index), *track)]
     size = max(3, (width - 24) // 2)
     bar, rest = thin(before, size)
-    kept, change, empty = changed(before, after, size)
+    kept, change, empty = bar_parts(before, after, size)
     shares = Content.assemble(
         *said, (bar, NAME), (rest, FAINT), (" → ", MUTED), f"{after:4.0%} ",
         (kept, style), (change, GOOD if after >= before else BAD), (empty, FAINT), _change(decision, index),

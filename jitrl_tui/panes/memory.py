@@ -170,7 +170,7 @@ class MemoryPane(LinePane):
         neighbours = decision.update.neighbours if decision.update is not None else ()
         texts = [line for basis in hits.texts(decision) for line in self._texts(basis, width)]
         if not neighbours and not texts:
-            lines = wrap(hits.nothing(self.choice, self.entries), width)
+            lines = wrap(hits.why_nothing(self.choice, self.entries), width)
             return [
                 *(Content.styled(line, MUTED) for line in lines),
                 *self._nearest(decision, width),
@@ -210,9 +210,9 @@ class MemoryPane(LinePane):
     ) -> list[Content]:
         """Return the steps that the plan repeats, then other actions taken here."""
         assert self.choice is not None
-        plan = hits.repeated(decision)
+        plan = hits.repeated_steps(decision)
         others = neighbours[len(plan) :]
-        head = f"{hits.headed(plan)}:" if plan else hits.nothing(self.choice, self.entries)
+        head = f"{hits.plan_heading(plan)}:" if plan else hits.why_nothing(self.choice, self.entries)
         lines = [*_account(decision, width), *(Content.styled(line, MUTED) for line in wrap(head, width))]
         if plan:
             lines += self._rows(plan, decision.action, width, among=neighbours)
@@ -248,7 +248,7 @@ class MemoryPane(LinePane):
         state = "    without it" if self.notes.influence and width - size - len(second) > 44 else state
         lines = [Content.styled(fit(head + state, width), MUTED)] if named else []
         used = size + 28 + len(second)
-        for neighbour, expected in zip(found, hits.expected(found), strict=True):
+        for neighbour, expected in zip(found, hits.expected_points(found), strict=True):
             row = _row(
                 neighbour, chosen, size, width, excerpt=not self.whole, planned=planned, due=expected if due else None
             )

@@ -11,7 +11,7 @@ from textual.visual import Visual
 
 from jitrl_tui.host import Host
 from jitrl_tui.panes.page import OfPage
-from jitrl_tui.pictures.image import Box, area, blocks, decoded
+from jitrl_tui.pictures.image import Box, area, blocks, decode
 from jitrl_tui.pictures.overlay import Pictured
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.runs.view import Choice, RunView
@@ -73,7 +73,7 @@ class PicturePane(OfPage, Pictured):
         source = self._store.picture(shown), marks
         if source != self._source:
             self._source = source
-            self._image = decoded(source[0], marks, (shown.width, shown.height))
+            self._image = decode(source[0], marks, (shown.width, shown.height))
             self._number += 1
 
     def _items(self) -> tuple[Item, ...]:

@@ -28,7 +28,7 @@ def why_lines(choice: Choice, width: int, *, brief: bool) -> list[Content]:
     lines.extend(Content.styled(line, ACCENT) for line in wrap(worked.update(d), width) if line)
     for basis in hits.texts(d):
         lines.extend(Content(line) for line in wrap(hits.rests_on(basis), width))
-    drawn = hits.taken(choice)
+    drawn = hits.how_taken(choice)
     lines.extend(Content(line) for line in wrap(drawn, width) if line)
     i = d.chosen
     if i >= 0 and not brief:

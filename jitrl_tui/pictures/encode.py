@@ -22,7 +22,7 @@ _CHUNK = 4096
 _RUN = re.compile(rb"(.)\1{3,}", re.DOTALL)
 
 
-def encoded(image: Image, columns: int, rows: int, graphics: Graphics, *, grey: bool = False) -> str:
+def encode_image(image: Image, columns: int, rows: int, graphics: Graphics, *, grey: bool = False) -> str:
     """Encode a picture of `columns` by `rows` cells in the terminal's protocol.
 
     Raises:

@@ -22,7 +22,7 @@ HALF = "▀"
 Box = tuple[float, float, float, float]
 
 
-def decoded(jpeg: bytes, marks: tuple[Box, ...] = (), view: tuple[int, int] = (0, 0)) -> Image | None:
+def decode(jpeg: bytes, marks: tuple[Box, ...] = (), view: tuple[int, int] = (0, 0)) -> Image | None:
     """Decode a JPEG and draw frames around marked areas; None if it is damaged or no JPEG. Never raises.
 
     Args:

@@ -14,7 +14,7 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
 
-from jitrl_tui.pictures.encode import KITTY_GONE, encoded
+from jitrl_tui.pictures.encode import KITTY_GONE, encode_image
 from jitrl_tui.pictures.terminal import Graphics
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Overlay:
             while self._wanted is not None:
                 where, image = self._wanted
                 data = await asyncio.to_thread(
-                    encoded, image, where[1].width, where[1].height, self.graphics, grey=self._grey
+                    encode_image, image, where[1].width, where[1].height, self.graphics, grey=self._grey
                 )
                 self._ready = (where, data)
                 if self._wanted is not None and self._wanted[0] == where:

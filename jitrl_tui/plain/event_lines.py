@@ -26,7 +26,7 @@ from engine.records import (
 )
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.steer_texts import drawn_at_random, from_elsewhere
-from jitrl_tui.runs.view import Choice, RunView, gained, noticed, percents, points, signed, steps
+from jitrl_tui.runs.view import Choice, RunView, notice_text, percents, points, signed, signed_points, steps
 from jitrl_tui.system.output import clean
 
 INVITED = "Your turn. /hint and /why ask the agent; /help lists more."
@@ -95,7 +95,7 @@ class EventLines:
         """Print the basis of a choice, and how it was taken from the policy."""
         for basis in hits.texts(choice.decision):
             self.say(hits.rests_on(basis))
-        drawn = hits.taken(choice)
+        drawn = hits.how_taken(choice)
         if drawn:
             self.say(drawn)
 
@@ -133,14 +133,14 @@ class EventLines:
                 self.say(f"\n{who}: > {event.action}")
                 self.say(event.observation.text.strip())
                 if event.reward:
-                    self.say(f"Score {gained(event.reward)}. {self.score()}")
+                    self.say(f"Score {signed_points(event.reward)}. {self.score()}")
             case TakenBack():
                 self.say(f"\nTaken back: {event.action}. Step {event.step}.")
                 self.say(event.observation.text.strip())
             case EpisodeEnded():
                 self.say(view.paragraphs[-1].text)
             case Notice():
-                self.say(noticed(event) if event.level != "info" else f"Info: {event.message}")
+                self.say(notice_text(event) if event.level != "info" else f"Info: {event.message}")
             case Paused() if event.reason.startswith("end of"):
                 self.over = True
             case Paused() if self._steered:
@@ -181,7 +181,7 @@ def candidate_lines(choice: Choice) -> list[str]:
     if update is not None and not hits.says_nothing(update):
         seen = explain.shown(update)
         lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
-    for i in hits.ordered(decision):
+    for i in hits.display_order(decision):
         candidate = decision.candidates[i]
         opinion = ""
         if candidate.confidence is not None:
@@ -203,7 +203,7 @@ def _values(update: Update | None, i: int) -> str:
         return ""
     seen, how = explain.shown(update), update.valuation.how[i]
     known = "" if how == "known" else f" ({how})"
-    count = hits.tried(*explain.tried(update, i))
+    count = hits.try_count(*explain.tried(update, i))
     return (
         f"N {count}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
         f"scaled {signed(update.advantage_normalised[i], worked.places_beside(update.beta))}, "

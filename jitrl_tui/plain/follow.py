@@ -12,7 +12,7 @@ from engine.bench.progress import BenchProgress
 from engine.bench.records import Failed, Finished, Said, Stopped
 from engine.bench.run_events import RunBegan, RunOver
 from jitrl_tui.plain.event_lines import EventLines
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.runs.bench_lines import outcome, totals
 from jitrl_tui.runs.bench_source import FollowedBench
 from jitrl_tui.runs.follower import FollowSource, Reach
@@ -26,7 +26,7 @@ _LOOK_S = 0.2
 
 def follow_session(reach: Reach) -> int:
     """Print what a session tells until it ends; return the exit code."""
-    source = FollowSource(reach.open, used().value("app.hold_s"), ends=True)
+    source = FollowSource(reach.open, current().value("app.hold_s"), ends=True)
     output = EventLines(sys.stdout, play=False)
     output.say("Following, read-only. Ctrl-C leaves; the session goes on.")
 
@@ -116,7 +116,7 @@ def _follow(source: InThread, take: Any) -> int:
         source.stop()
 
     handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
-    with shutdown.handling(handlers), shutdown.when_closed([sys.stdout], closed):
+    with shutdown.handle_signals(handlers), shutdown.when_closed([sys.stdout], closed):
         source.start(inbox)
         try:
             while True:

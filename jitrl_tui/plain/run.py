@@ -20,7 +20,7 @@ from jitrl_tui.plain.event_lines import EventLines
 from jitrl_tui.plain.terminal import TypedLines, line_reader
 from jitrl_tui.runs.session_files import SessionFiles, TypedHistory
 from jitrl_tui.runs.source import Inbox, Source
-from jitrl_tui.runs.view import RunView, meant
+from jitrl_tui.runs.view import RunView, action_meant
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.output import clean, one_line
 
@@ -162,7 +162,7 @@ class PlainRun:
                 elif self._is_ours(line):
                     continue
                 elif line:
-                    self._source.overrule(0, meant(line, self.view, self._pages))
+                    self._source.overrule(0, action_meant(line, self.view, self._pages))
                     self.view.activity = "running"
                 else:
                     self._step()
@@ -285,7 +285,7 @@ class PlainRun:
         elif line and self._is_ours(line):
             pass
         elif line:
-            self._source.overrule(0, meant(line, self.view, self._pages))
+            self._source.overrule(0, action_meant(line, self.view, self._pages))
         elif self.view.activity == "paused":
             self._step()
         else:
@@ -389,7 +389,7 @@ def _run(
     handlers = {signal.SIGTERM: asked, signal.SIGHUP: asked}
     with (
         shutdown.same_modes(sys.stdin) as restore,
-        shutdown.handling(handlers),
+        shutdown.handle_signals(handlers),
         shutdown.when_closed([sys.stdin, sys.stdout], hang_up),
     ):
         return run.run(), run.then

@@ -158,7 +158,7 @@ def use(made: Preferences) -> None:
     _used = made
 
 
-def used() -> Preferences:
+def current() -> Preferences:
     """Return the preferences of this process: those that the command line has read, or none."""
     return _used
 
@@ -168,5 +168,5 @@ __all__ = ["FoundValue", "Preference", "Preferences", "load", "schema", "use", "
 
 def usual_delay() -> float:
     """Return the seconds between two steps that the user has set."""
-    speed = used().value("app.speed")
+    speed = current().value("app.speed")
     return 1.0 / speed if speed > 0 else 0.0

@@ -172,7 +172,7 @@ def _removed(table: Any, name: str) -> bool:
     return bool(rest) and _removed(table.get(first), rest)
 
 
-def checked(key: str, text: str) -> tuple[str, Any]:
+def check_setting(key: str, text: str) -> tuple[str, Any]:
     """Return the key with its section, and the value, of a setting that is typed.
 
     Raises:

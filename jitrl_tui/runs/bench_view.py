@@ -89,7 +89,7 @@ def tasks_of(one: CellProgress) -> str:
     return one.tasks[0] if len(one.tasks) == 1 else f"{len(one.tasks)} tasks"
 
 
-def listed(progress: BenchProgress, wanted: str = "") -> list[CellProgress]:
+def ordered_cells(progress: BenchProgress, wanted: str = "") -> list[CellProgress]:
     """Return the cells in the order in which they are shown: those that are played first, then failed ones.
 
     Args:

@@ -21,8 +21,8 @@ from engine.session.compare import (
     reason,
     weighed,
 )
-from jitrl_tui.runs.hits import tried
-from jitrl_tui.runs.view import gained, points, signed
+from jitrl_tui.runs.hits import try_count
+from jitrl_tui.runs.view import points, signed, signed_points
 from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ MEANINGS = {
 }
 
 
-def compared(left: Path, right: Path) -> Comparison:
+def compare_recordings(left: Path, right: Path) -> Comparison:
     """Compare two recordings: files, or folders of sessions.
 
     Raises:
@@ -75,7 +75,7 @@ def done(side: Side | None) -> str:
     """Return what was done, with the points that it gave."""
     if side is None:
         return "-"
-    gain = f" {gained(side.reward)}" if side.reward else ""
+    gain = f" {signed_points(side.reward)}" if side.reward else ""
     person = " (a person)" if side.provenance == "human" else ""
     return one_line(side.action) + gain + person
 
@@ -84,7 +84,7 @@ def chance(option: ComparedOption | None, unit: str) -> str:
     """Return the probabilities of an action before and after memory, its value, and how often it was tried."""
     if option is None:
         return "no candidate"
-    value = f", Q {signed(option.q)} {unit}, N {tried(option.n, option.now)}" if option.q is not None else ""
+    value = f", Q {signed(option.q)} {unit}, N {try_count(option.n, option.now)}" if option.q is not None else ""
     return f"{option.before:.0%} to {option.after:.0%}{value}"
 
 

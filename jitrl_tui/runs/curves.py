@@ -133,7 +133,7 @@ def running_mean(values: Sequence[float], window: int) -> list[float]:
     return means
 
 
-def thinned(values: Sequence[float], most: int) -> list[tuple[float, float]]:
+def thin_out(values: Sequence[float], most: int) -> list[tuple[float, float]]:
     """Return at most `most` points (index, value). If there are more values, each point is the mean of several."""
     if len(values) <= most:
         return [(float(at), value) for at, value in enumerate(values)]
@@ -157,10 +157,10 @@ def figure(title: str, curves: Sequence[Curve]) -> Figure:
                 continue
             if measure.name == "score":
                 if number == 0:
-                    lines.append(_line("each episode", 6, thinned(values, MOST_DRAWN)))
+                    lines.append(_line("each episode", 6, thin_out(values, MOST_DRAWN)))
                 values = running_mean(values, window)
             label = curve.name if curve.letter == "E" else f"{curve.name} ({curve.about})"
-            lines.append(_line(label, number, thinned(values, MOST_DRAWN)))
+            lines.append(_line(label, number, thin_out(values, MOST_DRAWN)))
         top = next((curve.max_score for curve in curves if curve.max_score is not None), None)
         if measure.name == "score" and top is not None and lines:
             right = max(line.x[-1] for line in lines)

@@ -70,7 +70,7 @@ def chain(decision: Decision, index: int) -> str:
     return f"{start} → Ã {scaled} → z′ {signed(update.z_prime[index])} → {after}"
 
 
-def derived(choice: Choice, index: int) -> list[Derived]:
+def derive(choice: Choice, index: int) -> list[Derived]:
     """Return the numbers of a candidate in the order in which they are computed."""
     decision = choice.decision
     update = decision.update
@@ -243,7 +243,7 @@ def _choice(choice: Choice) -> Derived:
     from engine.agents.static import StaticAgent
 
     decision = choice.decision
-    said = hits.taken(choice) or decision.why
+    said = hits.how_taken(choice) or decision.why
     if (selection := choice.settings.get("selection")) in ("greedy", "first"):
         paper = f"not in the paper, which samples: the highest logit is taken (selection={selection})"
         return Derived("a", "chosen action", decision.action, paper, StaticAgent.select, (said,))

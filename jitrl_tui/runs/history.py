@@ -124,15 +124,15 @@ def scores_of(recording: Path) -> tuple[float, ...]:
     return tuple(row.score for row in rows_of(recording))
 
 
-def played(saves: Path) -> Iterator[PlayedSession]:
+def played_sessions(saves: Path) -> Iterator[PlayedSession]:
     """Yield the readable sessions of agents, the one that was played last first. Those of people are left out."""
     for saved in sessions.saved(saves):
-        found = beginning(saved) if saved.kind != "play" else None
+        found = read_start(saved) if saved.kind != "play" else None
         if found is not None:
             yield found
 
 
-def beginning(saved: SavedSession) -> PlayedSession | None:
+def read_start(saved: SavedSession) -> PlayedSession | None:
     """Return a session with its first event; None if its recording cannot be read."""
     started = started_of(saved.recording)
     if started is None:
@@ -153,7 +153,7 @@ def earlier(saves: Path, name: str, started: SessionStarted) -> list[SessionCost
         started: Its first event.
     """
     wanted, found, origins = likeness(started), list[SessionCosts](), _origins(saves, name)
-    for one in played(saves):
+    for one in played_sessions(saves):
         if one.name < name and not one.branch and one.name not in origins and likeness(one.started) == wanted:
             rows, starts = _read(one.recording)
             if rows and all(likeness(start) == wanted for start in starts):

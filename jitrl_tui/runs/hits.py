@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine import explain, worked
 from engine.records import Basis, Candidate, Decision, Neighbour, Update
-from jitrl_tui.runs.view import Choice, gained, signed, steps
+from jitrl_tui.runs.view import Choice, signed, signed_points, steps
 from jitrl_tui.system.output import one_line
 
 REPEATED = "The plan repeats these remembered steps"
@@ -20,7 +20,7 @@ TRIES = 3
 """Largest number of untried actions named in a line."""
 
 
-def repeated(decision: Decision) -> tuple[Neighbour, ...]:
+def repeated_steps(decision: Decision) -> tuple[Neighbour, ...]:
     """Return the remembered steps that the plan repeats, in order; () if values come from neighbours."""
     update = decision.update
     if update is None:
@@ -36,12 +36,12 @@ def repeated(decision: Decision) -> tuple[Neighbour, ...]:
     return tuple(found)
 
 
-def headed(plan: tuple[Neighbour, ...]) -> str:
+def plan_heading(plan: tuple[Neighbour, ...]) -> str:
     """Return the line above the steps of a plan."""
     return REPEATED if all(hit.episode > 0 for hit in plan) else KNOWN
 
 
-def tried(remembered: int, now: int) -> str:
+def try_count(remembered: int, now: int) -> str:
     """Return how often an action was tried: in memory, then in the running episode if it was tried there."""
     return f"{remembered}+{now}" if now else str(remembered)
 
@@ -72,7 +72,7 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
         return []
     expected, hoped, spare = (seen.terms.get(name, (0.0,) * len(seen.q))[first]
                               for name in (explain.EXPECTED, explain.HOPED, explain.SPARE))  # fmt: skip
-    plan_steps = repeated(decision)
+    plan_steps = repeated_steps(decision)
     listed = sum(hit.expected for hit in plan_steps)
     rows = [(listed, "expected of these steps", "")] if plan_steps else []
     gain = update.valuation.terms.get("gain", seen.q)[first]  # before the plan is cut to what is left
@@ -89,7 +89,7 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
     return [(whole, f"points, Q̂ of '{decision.candidates[first].action}'", remark), *lines]
 
 
-def expected(plan: Sequence[Neighbour]) -> list[str]:
+def expected_points(plan: Sequence[Neighbour]) -> list[str]:
     """Return the points that are expected of each step of a plan, written so that they add up; "" for none."""
     _, *each = worked.sum_of(sum(hit.expected for hit in plan), [hit.expected for hit in plan])
     return [text if hit.expected else "" for hit, text in zip(plan, each, strict=True)]
@@ -100,7 +100,7 @@ def _named(tries: tuple[str, ...]) -> str:
     return ", ".join(tries[:TRIES]) + more
 
 
-def taken(choice: Choice) -> str:
+def how_taken(choice: Choice) -> str:
     """Return how an action was taken from the policy, "" where there is no policy or nobody knows."""
     return "" if choice.agent in ("random", "human") else explain.drawn(choice.decision, choice.settings)
 
@@ -110,7 +110,7 @@ def unit(seen: explain.Shown) -> str:
     return {explain.POINTS: "points", explain.NOVELTY: "novelty, no points"}.get(seen.unit, "return G")
 
 
-def ordered(decision: Decision) -> list[int]:
+def display_order(decision: Decision) -> list[int]:
     """Return the candidates in the order of display: the chosen one, the one of the prior alone, then the others."""
     others = range(len(decision.candidates))
     without = decision.update.without_memory if decision.update is not None else ""
@@ -170,7 +170,7 @@ def without_values(choice: Choice) -> str:
         return f"Nothing kept bears on this choice: {_by_the_model(choice, ' alone')}."
     if choice.settings.get("estimator") == "graph":
         return f"Nothing to plan with yet: {_by_the_model(choice, ' alone')}."
-    lacks = f" ({lacking(choice)})" if lacking(choice) else " remembered"
+    lacks = f" ({nearest_lacks(choice)})" if nearest_lacks(choice) else " remembered"
     return f"Nothing similar{lacks}: {_by_the_model(choice, ' alone')}."
 
 
@@ -181,7 +181,7 @@ def _by_the_model(choice: Choice, alone: str = "") -> str:
     return "drawn by the model's odds" if by_draw and count > 1 else f"the model{alone} decides"
 
 
-def nothing(choice: Choice, entries: int) -> str:
+def why_nothing(choice: Choice, entries: int) -> str:
     """Return the reason why no remembered steps, or no steps of a plan, are shown.
 
     Args:
@@ -206,11 +206,11 @@ def nothing(choice: Choice, entries: int) -> str:
         return EMPTY
     if choice.settings.get("estimator") == "graph":
         return f"Nothing that was remembered bears on this choice ({count})."
-    lacks = f": {lacking(choice)}" if lacking(choice) else ""
+    lacks = f": {nearest_lacks(choice)}" if nearest_lacks(choice) else ""
     return f"No remembered state was similar enough{lacks} ({count})."
 
 
-def lacking(choice: Choice) -> str:
+def nearest_lacks(choice: Choice) -> str:
     """Return what the most similar remembered step lacks to be a neighbour; "" if that was not looked for."""
     near = choice.nearest
     if near is None:
@@ -223,7 +223,7 @@ def could_be_near(choice: Choice, entries: int) -> bool:
     """Return whether there were remembered steps, none of which was similar enough.
 
     Args:
-        entries: As of `nothing`.
+        entries: As of `why_nothing`.
     """
     update, remembered = choice.decision.update, entries if choice.remembered is None else choice.remembered
     neighbours = choice.settings.get("estimator") == "knn"
@@ -237,7 +237,7 @@ def ahead(neighbour: Neighbour) -> str:
 
 def gain(neighbour: Neighbour) -> str:
     """Return the points that the environment gave for a step, "" for none."""
-    return gained(neighbour.gain) if neighbour.gain else ""
+    return signed_points(neighbour.gain) if neighbour.gain else ""
 
 
 def basis_lines(choice: Choice, entries: int) -> list[str]:
@@ -262,11 +262,12 @@ def _basis(basis: Basis) -> list[str]:
 def _remembered(choice: Choice, entries: int) -> list[str]:
     hits = choice.decision.update.neighbours if choice.decision.update is not None else ()
     if not hits:
-        return [nothing(choice, entries), *_accounted(choice.decision)]
+        return [why_nothing(choice, entries), *_accounted(choice.decision)]
     if hits[0].ahead < 0:
         return [_neighbour(hit) for hit in hits]
-    plan = repeated(choice.decision)
-    lines = [f"{headed(plan)}:" if plan else nothing(choice, entries), *map(_planned, plan, expected(plan))]
+    plan = repeated_steps(choice.decision)
+    head = f"{plan_heading(plan)}:" if plan else why_nothing(choice, entries)
+    lines = [head, *map(_planned, plan, expected_points(plan))]
     others = hits[len(plan) :]
     return [*lines, *_accounted(choice.decision), *([f"{ALSO}:"] if others else []), *map(_done, others)]
 

@@ -44,7 +44,7 @@ class KnownMemory:
         return f"{self.title} · {self.size / 1000:,.0f} kB · {when}"
 
 
-def known(saves: Path, but: Path | None = None) -> list[KnownMemory]:
+def list_memories(saves: Path, but: Path | None = None) -> list[KnownMemory]:
     """Return the shared memory and those that sessions have for themselves, the one changed last first.
 
     Args:

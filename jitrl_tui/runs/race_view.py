@@ -11,7 +11,7 @@ from engine.records import EpisodeEnded, Event, Notice, Stepped
 from engine.session.lockstep import Moment
 from engine.session.race import RacerEvent, SavedRace
 from jitrl_tui.runs.amounts import amount, dollars
-from jitrl_tui.runs.view import RunView, gained, points
+from jitrl_tui.runs.view import RunView, points, signed_points
 from jitrl_tui.system.output import one_line
 
 LETTERS = "ABCD"
@@ -122,7 +122,7 @@ class RaceView:
 
 def done(event: Stepped) -> str:
     """Return an action with the points that it gave."""
-    return one_line(event.action) + (f" {gained(event.reward)}" if event.reward else "")
+    return one_line(event.action) + (f" {signed_points(event.reward)}" if event.reward else "")
 
 
 def racer_facts(racer: RacerView) -> list[str]:

@@ -116,7 +116,7 @@ class InThread(ABC):
             self.failure, self.exit_code, self.failed_as = str(error), error.exit_code, type(error).__name__
         except BaseException as error:  # the screen reports any exception
             sentence = (
-                f"Something went wrong that should not have ({crash.named(error)}). "
+                f"Something went wrong that should not have ({crash.error_text(error)}). "
                 "What was stored is intact; leave with q and start again."
             )
             self.failure, self.exit_code = f"{sentence} {crash.written_down(error, self._saves)}", 1

@@ -72,7 +72,7 @@ def signed(value: float, decimals: int = 2) -> str:
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def gained(value: float) -> str:
+def signed_points(value: float) -> str:
     """Return points that were gained or lost, with a sign: no decimals where there are none."""
     return signed(value, 0 if value == int(value) else 1)
 
@@ -87,7 +87,7 @@ def steps(count: int) -> str:
     return f"{count:,} step{'' if count == 1 else 's'}"
 
 
-def noticed(notice: Notice) -> str:
+def notice_text(notice: Notice) -> str:
     """Return a notice as it is shown: what kind it is, and what it says."""
     message = notice.message
     if _REPLACED.match(message):
@@ -95,7 +95,7 @@ def noticed(notice: Notice) -> str:
     return message if notice.level == "info" else f"{notice.level.capitalize()}: {message}"
 
 
-def awaited(waiting: Waiting) -> str:
+def wait_text(waiting: Waiting) -> str:
     """Return what a model's server makes the session wait for, and for how long."""
     if waiting.seconds <= 1:
         return f"{waiting.reason}: trying again"
@@ -313,7 +313,7 @@ class RunView(Scored):
 
     def _waiting(self, event: Waiting) -> None:
         if self.activity != "paused":
-            self.activity, self.doing = "waiting", one_line(awaited(event))
+            self.activity, self.doing = "waiting", one_line(wait_text(event))
 
     def _model_called(self, event: ModelCalled) -> None:
         self.calls.append(event)
@@ -357,7 +357,7 @@ class RunView(Scored):
             limit = f" of {points(self.max_score)}" if self.max_score else ""
             now = f"score {points(event.observation.score)}{limit}"
             word = "point" if abs(change) == 1 else "points"
-            self._write("gain" if change > 0 else "loss", f"{gained(change)} {word}, {now}")
+            self._write("gain" if change > 0 else "loss", f"{signed_points(change)} {word}, {now}")
         if self.activity != "paused":
             self.activity, self.doing = "running", ""
 
@@ -405,7 +405,7 @@ class RunView(Scored):
         )
 
     def _notice(self, event: Notice) -> None:
-        message, text = event.message, noticed(event)
+        message, text = event.message, notice_text(event)
         if event.level == "error":
             self.error, self.error_kind = message, event.kind
         elif event.level == "warning":
@@ -447,7 +447,7 @@ class RunView(Scored):
         self.written += 1
 
 
-def meant(typed: str, view: RunView, store: PageStore | None) -> str:
+def action_meant(typed: str, view: RunView, store: PageStore | None) -> str:
     """Return the action meant by the number of an element of the latest page; everything else as it is."""
     shown = view.page_at(None)
     page = store.page(shown) if shown is not None and store is not None else None

@@ -17,9 +17,9 @@ from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
 from jitrl_tui.runs.bench_lines import totals
 from jitrl_tui.runs.bench_source import BenchSource, RunOver
-from jitrl_tui.runs.bench_view import arm_curves, listed, models, tasks_of
+from jitrl_tui.runs.bench_view import arm_curves, models, ordered_cells, tasks_of
 from jitrl_tui.screens import dialogs
-from jitrl_tui.screens.follow import followed
+from jitrl_tui.screens.follow import follow_screen
 from jitrl_tui.screens.recordings import RecordingScreen, recordings, session_dialog
 from jitrl_tui.screens.run_base import Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.system.output import one_line
@@ -137,7 +137,7 @@ class BenchScreen(RunningScreen):
         if not self.is_mounted:
             return
         self.feed.drawn()
-        rows, cells = listed(self.progress, self._wanted), self.cells
+        rows, cells = ordered_cells(self.progress, self._wanted), self.cells
         cells.message = "  No cell has these words." if self._wanted else "  This run has no cells."
         cells.border_title = Content(f"cells: {len(rows)} of {len(self.progress.cells)}" if self._wanted else "cells")
         cells.border_subtitle = Content(fit(self._wanted, 40).rstrip())
@@ -228,7 +228,7 @@ class BenchScreen(RunningScreen):
             return
         playing = self.source.session(one.cell.name) if one.state == "running" else None
         if playing is not None:
-            self.app.push_screen(followed(playing, cell=True, over=True))
+            self.app.push_screen(follow_screen(playing, cell=True, over=True))
             return
         found = recordings(folder / "cells" / one.cell.name) if folder is not None else []
         if not found:

@@ -28,7 +28,16 @@ from engine.session.compare import (
 from jitrl_tui import keymap
 from jitrl_tui.host import Host
 from jitrl_tui.runs import history
-from jitrl_tui.runs.comparison_texts import MEANINGS, SIGNS, compared, differ_in, done, place, result_of, who
+from jitrl_tui.runs.comparison_texts import (
+    MEANINGS,
+    SIGNS,
+    compare_recordings,
+    differ_in,
+    done,
+    place,
+    result_of,
+    who,
+)
 from jitrl_tui.runs.view import points, signed
 from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.dialogs import PickDialog, WaitDialog
@@ -234,7 +243,7 @@ def open_comparison(app: Host, paths: tuple[Path, Path], names: tuple[str, str])
         if comparison is not None:
             app.push_screen(CompareScreen(comparison, names))
 
-    app.push_screen(WaitDialog("Reading both recordings", lambda progress: compared(*paths)), show)
+    app.push_screen(WaitDialog("Reading both recordings", lambda progress: compare_recordings(*paths)), show)
 
 
 def others(saves: Path, folder: Path) -> list[SavedSession]:

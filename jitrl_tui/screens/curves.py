@@ -242,5 +242,5 @@ def _others(saves: Path, own: PlayedSession, taken: set[str]) -> list[PlayedSess
     """Return the other sessions of the same game, the one that was played last first."""
     game = own.started.environment.scope
     return [
-        one for one in history.played(saves) if one.started.environment.scope == game and one.name not in taken
+        one for one in history.played_sessions(saves) if one.started.environment.scope == game and one.name not in taken
     ]

@@ -34,7 +34,7 @@ class _Derivation(LinePane):
         head = f"candidate {self.at + 1} of {len(self._order)}: {decision.candidates[index].action}{chosen}"
         lines = [Content.styled(line, ACCENT) for line in wrap(head, width)]
         lines += [Content.styled(line, STRONG) for line in wrap(derivation.chain(decision, index), width)]
-        for step in derivation.derived(self._choice, index):
+        for step in derivation.derive(self._choice, index):
             lines += [Content(""), *_derived_lines(step, width)]
         return lines
 
@@ -78,7 +78,7 @@ class ExplainDialog(CommandDialog[None]):
         """Lay out the one pane."""
         choice = self._choice
         with self.box(f"explain: episode {choice.episode}, step {choice.decision.step + 1}"):
-            yield _Derivation(choice, hits.ordered(choice.decision), self._action)
+            yield _Derivation(choice, hits.display_order(choice.decision), self._action)
         yield KeyBar("keybar")
 
     def _save(self) -> None:

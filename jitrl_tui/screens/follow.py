@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jitrl_tui import command_table, keymap
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.runs.follower import FollowSource, Reach
 from jitrl_tui.screens import help
 from jitrl_tui.screens.dialogs import ConfirmDialog
@@ -210,7 +210,7 @@ class HeldSession:
         self._overruling.open(typed, goes_on=False)
 
 
-def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:
+def follow_screen(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowScreen:
     """Return the screen of a session.
 
     Args:
@@ -218,5 +218,5 @@ def followed(reach: Reach, *, cell: bool = False, over: bool = False) -> FollowS
         cell: Whether it is a cell of a benchmark.
         over: Whether the screen lies over another one.
     """
-    source = FollowSource(reach.open, used().value("app.hold_s"))
+    source = FollowSource(reach.open, current().value("app.hold_s"))
     return FollowScreen(source, cell=cell, over=over, folder=reach.folder)

@@ -17,7 +17,7 @@ from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.command_table import Key
-from jitrl_tui.runs.view import gained, points, signed
+from jitrl_tui.runs.view import points, signed, signed_points
 from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.dialogs import FieldDialog
 from jitrl_tui.widgets.clickable import KeyBar
@@ -85,7 +85,7 @@ def _around(about: HitDetails, width: int) -> list[Content]:
         step = steps[at]
         action = "(forgotten)" if step.provenance == FORGOTTEN else step.action
         mark = "▸" if at == here else " "
-        gain = gained(step.env_reward) if step.env_reward else "·"
+        gain = signed_points(step.env_reward) if step.env_reward else "·"
         head = f"{mark} {at + 1:>4}  {gain:>6}  {signed(about.returns[at]):>6}  {action}"
         tone = GOOD if step.env_reward > 0 else BAD if step.env_reward < 0 else ""
         lines.append(Content.styled(fit(head, width), ACCENT if at == here else tone))

@@ -20,7 +20,7 @@ from engine.errors import JitrlError
 from jitrl_tui import keymap
 from jitrl_tui.arguments import racers
 from jitrl_tui.command_table import Key
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.preferences.config import GAME
 from jitrl_tui.runs.home_contents import HomeContents, SessionRow
 from jitrl_tui.screens import dialogs, home_rows
@@ -253,7 +253,7 @@ class HomeScreen(CommandScreen[int]):
 
     def _preferred(self, rows: Sequence[Option], enabled: Sequence[int]) -> int:
         """Return the row to begin with: the game that was started last, else the first one."""
-        last = used().remembered.values.get(GAME)
+        last = current().remembered.values.get(GAME)
         return next((number for number in enabled if rows[number].id == f"start:{last}"), enabled[0])
 
     def _counts(self) -> dict[str, str]:
@@ -291,7 +291,8 @@ class HomeScreen(CommandScreen[int]):
         task = next((row for row in contents.web if option == row.name), None)
         if game is not None:
             self.query_one(HowForm).describe(game.about)
-            self.query_one(Preview).show_game(game.title or game.name, home_rows.played(contents.sessions, game.name))
+            played = home_rows.sessions_of(contents.sessions, game.name)
+            self.query_one(Preview).show_game(game.title or game.name, played)
             against = " against ".join(racers(self.query_one(HowForm).agent))
             self._suggest(f"Press Enter to {_DOES[self._section][1].format(game.title or game.name, against)}.")
             if self.query_one(KnownPane).display:
@@ -300,7 +301,7 @@ class HomeScreen(CommandScreen[int]):
                 self.query_one(KnownPane).show(game.title or game.name, known, nothing, secret=secret)
         elif task is not None:
             self.query_one(HowForm).describe(task.intent)
-            self.query_one(Preview).show_game(task.name, home_rows.played(contents.sessions, task.name))
+            self.query_one(Preview).show_game(task.name, home_rows.sessions_of(contents.sessions, task.name))
             self._suggest(f"Press Enter to watch it learn {task.name}.")
         elif session is not None:
             does = "go on where this session stood" if self._section == "resume" else "look at this recording"
@@ -428,7 +429,7 @@ class HomeScreen(CommandScreen[int]):
                 config = dataclasses.replace(config, episodes=1)
             race = self._section == "race"
             screen = self._actions.race(config) if race else self._actions.begin(config, play=play)
-            used().remembered.keep({GAME: game, "session.model": config.model, "session.profile": config.profile})
+            current().remembered.keep({GAME: game, "session.model": config.model, "session.profile": config.profile})
             return screen
 
         self._guarded(make, self.app.switch_screen)

@@ -12,7 +12,7 @@ from engine.errors import UsageError
 from engine.session import edits
 from engine.session import store as sessions
 from jitrl_tui.arguments import racers
-from jitrl_tui.preferences import used, usual_delay
+from jitrl_tui.preferences import current, usual_delay
 from jitrl_tui.runs import memories, memory_summary, start_checks
 from jitrl_tui.runs.home_contents import (
     BenchRow,
@@ -52,7 +52,7 @@ class StoredHome:
     def load(self) -> HomeContents:
         """Return what is found quickly: games and sessions, without scores. It is called in another thread."""
         games, message = find_games(self.saves, self.games)
-        problems = used().problems
+        problems = current().problems
         said = problems[0] if problems else message
         return HomeContents(games, find_sessions(self.saves), message=said, complete=False)
 
@@ -66,7 +66,7 @@ class StoredHome:
         web, missing = find_web(self.saves)
         return dataclasses.replace(
             found, web=web, missing=missing, benches=find_benches(self.saves), races=find_races(self.saves),
-            memories=memories.known(self.saves), complete=True,
+            memories=memories.list_memories(self.saves), complete=True,
         )  # fmt: skip
 
     def begin(self, config: SessionConfig, *, play: bool = False) -> WatchScreen:

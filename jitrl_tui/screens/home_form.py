@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from engine.errors import UsageError
 from engine.settings import SessionConfig
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.widgets.lines import ACCENT
 from jitrl_tui.widgets.options import Entry, Picker
@@ -52,7 +52,7 @@ class HowForm(Vertical):
         """Lay out the fields."""
         from engine.agents import AGENTS
 
-        chosen = used()
+        chosen = current()
         numbers = {
             "episodes": str(chosen.value("session.episodes")), "steps": self._usual_steps,
             "seed": str(chosen.value("session.seed")),
@@ -76,7 +76,7 @@ class HowForm(Vertical):
         """Return the step limit of a session of the present kind that the user has set, or that the profile has."""
         from engine.environments import profile
 
-        fixed = used().fixed("settings.step_limit")
+        fixed = current().fixed("settings.step_limit")
         return fixed.value if fixed else profile("default", self._kind).step_limit
 
     def turn_to(self, kind: str) -> None:
@@ -103,7 +103,7 @@ class HowForm(Vertical):
         name, agent = self.query_one("#method", Picker).value, self.query_one("#agent", Picker).value
         label = self.query_one("#methodlabel", Static)
         made = profile(name, self._kind)
-        settings = {"estimator": used().settings().get("estimator", made.estimator)}
+        settings = {"estimator": current().settings().get("estimator", made.estimator)}
         for named in (explain.method, explain.method_in_short):
             text = f"method · {named(settings, agent)}"
             if cell_len(text) <= label.size.width:
@@ -148,7 +148,7 @@ class HowForm(Vertical):
             numbers[name] = int(text)
         method = self.query_one("#method", Picker).value
         kind, game = resolve(game)
-        changes = {**used().settings(), "step_limit": numbers["steps"]}
+        changes = {**current().settings(), "step_limit": numbers["steps"]}
         return SessionConfig(
             game=game,
             agent=self.agent,

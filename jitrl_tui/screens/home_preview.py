@@ -14,7 +14,7 @@ from jitrl_tui.runs.home_contents import RaceRow, SessionRow
 from jitrl_tui.runs.memory_summary import Known
 from jitrl_tui.runs.session_summary import last_steps
 from jitrl_tui.runs.view import points, signed
-from jitrl_tui.screens.home_rows import CURVE, session_facts, sparkline, when
+from jitrl_tui.screens.home_rows import CURVE, date_text, session_facts, sparkline
 from jitrl_tui.system.background import Background
 from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, STRONG, LinePane, fit, wrap
@@ -205,7 +205,7 @@ def _in_short(row: SessionRow, width: int) -> str:
     facts, room = row.facts, max(8, width - 11 - CURVE - 11)
     best = f"best {points(facts.best)}" if facts.best is not None else ""
     model = fit(f"{row.saved.config.agent} with {row.saved.config.model}", room)
-    return f"{when(facts.changed):<11}  {model} {sparkline(facts.scores, CURVE):<{CURVE}} {best}"
+    return f"{date_text(facts.changed):<11}  {model} {sparkline(facts.scores, CURVE):<{CURVE}} {best}"
 
 
 def _step_lines(step: Stepped | SettingsChanged, width: int, rows: int) -> list[Content]:

@@ -48,7 +48,7 @@ def of_section(
     below: list[Option] = []
     if name in ("start", "play", "race"):
         rows = [
-            Option(game_line(game, width, played(contents.sessions, game.name)), id=f"start:{game.name}")
+            Option(game_line(game, width, sessions_of(contents.sessions, game.name)), id=f"start:{game.name}")
             for game in contents.games
         ]
         if name == "start" and not contents.sessions:
@@ -63,7 +63,7 @@ def of_section(
     elif name == "benches":
         rows = [Option(bench_line(row, width), id=f"bench:{row.folder.name}") for row in contents.benches]
     else:
-        sessions = ordered(contents.unfinished if name == "resume" else contents.sessions, sort)
+        sessions = sort_sessions(contents.unfinished if name == "resume" else contents.sessions, sort)
         rows = [
             Option(session_line(row, width, depth), id=f"{name}:{row.saved.name}")
             for row, depth in sessions
@@ -72,7 +72,7 @@ def of_section(
     return above, rows, below
 
 
-def played(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
+def sessions_of(sessions: Sequence[SessionRow], game: str) -> list[SessionRow]:
     """Return the sessions of a game, the one played last first."""
     return [row for row in sessions if row.saved.config.game == game]
 
@@ -101,7 +101,7 @@ SORTS: Mapping[str, Callable[[SessionRow], Any]] = {
 the game or the model, the best score first."""
 
 
-def ordered(rows: Sequence[SessionRow], sort: str) -> list[tuple[SessionRow, int]]:
+def sort_sessions(rows: Sequence[SessionRow], sort: str) -> list[tuple[SessionRow, int]]:
     """Return sessions in one of `SORTS`, each with the number of sessions that it is branched from.
 
     In the first order branches follow the session that they come from. In others none has such a number.
@@ -159,7 +159,7 @@ def session_line(row: SessionRow, width: int, depth: int = 0) -> Content:
     sizes = _sizes(width)
     texts = (
         branch + config.game.rsplit("/", 1)[-1], config.agent, config.model, f"{episode}/{config.episodes}", scores,
-        sparkline(facts.scores, sizes[5]), when(facts.changed), ", ".join(_unusual(row)) if sizes[7] else "",
+        sparkline(facts.scores, sizes[5]), date_text(facts.changed), ", ".join(_unusual(row)) if sizes[7] else "",
         row.saved.name,
     )  # fmt: skip
     cells = [fit(text, size) if size else "" for text, size in zip(texts, sizes, strict=True)]
@@ -221,7 +221,7 @@ def bench_line(row: BenchRow, width: int) -> Content:
     state = "finished" if row.finished == row.cells else f"{'▸ ' * row.played}{row.finished}/{row.cells} cells"
     return Content.assemble(
         (fit(row.folder.name, name), STRONG), " " + fit(row.title, room - name), " ",
-        f"{state:>14}", "  ", when(row.changed),
+        f"{state:>14}", "  ", date_text(row.changed),
     )  # fmt: skip
 
 
@@ -237,11 +237,11 @@ def race_line(row: RaceRow, width: int) -> Content:
 def memory_line(memory: KnownMemory, width: int) -> Content:
     """Return the row of a memory."""
     room = max(20, width - 26)
-    cells = f"{memory.size / 1000:>10,.0f} kB  {when(memory.changed):>11}"
+    cells = f"{memory.size / 1000:>10,.0f} kB  {date_text(memory.changed):>11}"
     return Content.assemble((fit(memory.title, room), STRONG), cells)
 
 
-def when(at: float) -> str:
+def date_text(at: float) -> str:
     """Return month, day, hour and minute of a Unix time, "" for 0 and for times that no calendar has."""
     try:
         return time.strftime("%m-%d %H:%M", time.localtime(at)) if at else ""

@@ -21,7 +21,7 @@ from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, par
 from engine.session import whatif
 from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
-from jitrl_tui.runs.view import gained, signed
+from jitrl_tui.runs.view import signed, signed_points
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step, with_number
@@ -258,7 +258,7 @@ class MemoryScreen(CommandScreen[int]):
         wide, rest = self._widths(width)
         action = fit(table.actions[table.action[row]], wide)
         by = one_line(table.provenances[table.provenance[row]])[:6]
-        gain = gained(points) if points else "·"
+        gain = signed_points(points) if points else "·"
         text = f"{sign}{pin} {entry:>6} {place:>8} {signed(g):>7} {gain:>5}  {action} {by:<6}"
         if width >= _WITH_COUNTS and self._counts is not None:
             text += f"{self._counts.hits.get(entry, 0):>6}{self._counts.decided.get(entry, 0):>5}"

@@ -194,7 +194,7 @@ class MemoryChanges:
                 return [line for one in differences for line in memories.differences(one, "here", "there")] + notes
 
             def finished(lines: list[str]) -> None:
-                titles = [one.title for one in memories.known(self._saves, memory.folder) if one.folder == path]
+                titles = [one.title for one in memories.list_memories(self._saves, memory.folder) if one.folder == path]
                 title = f"here: this memory, there: {titles[0] if titles else path}"
                 self._screen.app.push_screen(PageDialog(title, lambda width: _wrapped(lines, width)))
 
@@ -204,7 +204,7 @@ class MemoryChanges:
 
     def _ask_for_other(self, title: str, hint: str, given: Callable[[Path], None]) -> None:
         """Ask for another memory: one of the saves folder from a list, or any other by its path."""
-        known = [(str(one.folder), one.line) for one in memories.known(self._saves, self._memory.folder)]
+        known = [(str(one.folder), one.line) for one in memories.list_memories(self._saves, self._memory.folder)]
         if not known:
             hint += " There is no other one in this saves folder: type its path."
         self._screen.app.push_screen(

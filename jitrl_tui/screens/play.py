@@ -10,7 +10,7 @@ from jitrl_tui.command_table import Commands, do
 from jitrl_tui.runs import steer_texts
 from jitrl_tui.runs.hits import Hints
 from jitrl_tui.runs.session_files import export_as
-from jitrl_tui.runs.view import meant, points
+from jitrl_tui.runs.view import action_meant, points
 from jitrl_tui.screens.dialogs import ConfirmDialog
 from jitrl_tui.screens.run_dialogs import NotesDialog, export_dialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
@@ -101,7 +101,7 @@ class TypedCommands(Service):
         elif (word := text.casefold()) in command_table.OURS:
             self._ask_whose(word, lambda: run.source.overrule(0, text))
         elif text:
-            run.source.overrule(0, meant(text, run.view, run.pages))
+            run.source.overrule(0, action_meant(text, run.view, run.pages))
         else:
             run.source.step_once()
 

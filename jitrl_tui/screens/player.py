@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from engine.records import EpisodeEnded, Event, Paused, SessionEnded
-from jitrl_tui.preferences import used, usual_delay
+from jitrl_tui.preferences import current, usual_delay
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.dialogs import STEPS, UNTIL_BREAKPOINT, forward_dialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
@@ -37,7 +37,7 @@ class RunPlayer(Service):
         super().__init__(run, screen)
         self._prompt, self.delay = prompt, delay
         self.hurry = self.hurry_from = 0
-        self._speed = used().value("app.speed")
+        self._speed = current().value("app.speed")
         """The speed of the settings when another screen was opened."""
 
     # -------------------------------------------------------------------------------- pause and step
@@ -93,7 +93,7 @@ class RunPlayer(Service):
         self._change_speed(1)
 
     def _change_speed(self, by: int) -> None:
-        self._take_delay(stepped(SPEEDS, self.delay, by))
+        self._take_delay(next_stop(SPEEDS, self.delay, by))
         self._screen.app.remember("app.speed", 1 / self.delay if self.delay else 0.0)
 
     def _take_delay(self, seconds: float) -> None:
@@ -103,11 +103,11 @@ class RunPlayer(Service):
 
     def note_speed(self) -> None:
         """Remember the speed of the settings, because another screen is opened."""
-        self._speed = used().value("app.speed")
+        self._speed = current().value("app.speed")
 
     def follow_speed(self) -> None:
         """Take the speed of the settings, if it was changed on another screen."""
-        if used().value("app.speed") != self._speed:
+        if current().value("app.speed") != self._speed:
             self._take_delay(usual_delay())
 
     # ----------------------------------------------------------------------------------- fast-forward
@@ -185,7 +185,7 @@ class RunPlayer(Service):
             self._screen.notify(FAR_BACK)
 
 
-def stepped(stops: tuple[float, ...], now: float, by: int) -> float:
+def next_stop(stops: tuple[float, ...], now: float, by: int) -> float:
     """Return the stop that is `by` places from the one nearest to `now`, the first or last one at most."""
     at = min(range(len(stops)), key=lambda i: abs(stops[i] - now))
     return stops[min(max(at + by, 0), len(stops) - 1)]

@@ -20,7 +20,7 @@ from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 from jitrl_tui.runs.race_view import LETTERS, RacerView, RaceView, racer_facts
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.compare import open_comparison
-from jitrl_tui.screens.player import SPEEDS, stepped
+from jitrl_tui.screens.player import SPEEDS, next_stop
 from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.system.output import one_line
 from jitrl_tui.widgets.clickable import KeyBar
@@ -205,7 +205,7 @@ class RaceScreen(RunningScreen):
 
     def _change_speed(self, by: int) -> None:
         """Change the time between steps."""
-        self._delay = stepped(SPEEDS, self._delay, by)
+        self._delay = next_stop(SPEEDS, self._delay, by)
         self.source.set_delay(self._delay)
         self._draw_lines()
 

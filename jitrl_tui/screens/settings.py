@@ -15,7 +15,7 @@ from engine.errors import JitrlError, UsageError
 from engine.session.levers import LEVERS
 from jitrl_tui import keymap
 from jitrl_tui.panes.registry import kinds
-from jitrl_tui.preferences import FoundValue, config, schema, use, used
+from jitrl_tui.preferences import FoundValue, config, current, schema, use
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.levers import STOPS, Levers
@@ -61,7 +61,7 @@ class SettingRow:
         return all(word in text for word in words.casefold().split())
 
 
-def written(value: object) -> str:
+def typed_form(value: object) -> str:
     """Return a value as it is typed."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -70,14 +70,14 @@ def written(value: object) -> str:
 
 def rows() -> Iterator[SettingRow]:
     """Yield everything that can be set, in the order of display."""
-    made = used()
+    made = current()
     named = made.value("session.profile")
     values = {name: getattr(profile(named), name) for name in schema.BY_NAME if hasattr(profile(named), name)}
     for option in schema.OPTIONS:
         found = made.found(option.key, profile=values)
         yield SettingRow(
-            option.key, option.group, option.name, written(found.value), found, written(option.default), option.meaning,
-            option.allowed, f"{option.flag}, {option.variable}" if option.flag else option.variable, option.choices,
+            option.key, option.group, option.name, typed_form(found.value), found, typed_form(option.default),
+            option.meaning, option.allowed, f"{option.flag}, {option.variable}" if option.flag else option.variable, option.choices,
         )  # fmt: skip
     chosen = made.config.keys
     for screen, keys in keymap.tables(kinds()).items():
@@ -102,7 +102,7 @@ def ask(row: SettingRow) -> dialogs.Dialog[str]:
     return dialogs.PickDialog(row.key, row.meaning, "type to filter", rows=rows)
 
 
-def reached(key: str, running: Levers | None = None) -> str:
+def reach_text(key: str, running: Levers | None = None) -> str:
     """Return what a change of a setting reaches, in a phrase.
 
     Args:
@@ -128,9 +128,9 @@ def reached(key: str, running: Levers | None = None) -> str:
 def mistake(key: str, text: str) -> str:
     """Return why a typed value cannot be set, "" if it can."""
     try:
-        name, value = config.checked(key, text)
+        name, value = config.check_setting(key, text)
         if name.startswith("keys."):
-            chosen = {**used().config.keys, name.removeprefix("keys."): value}
+            chosen = {**current().config.keys, name.removeprefix("keys."): value}
             return next(iter(keymap.mistakes(keymap.tables(kinds()), chosen)), "") if value else "a key is needed"
     except UsageError as error:
         return str(error)
@@ -190,7 +190,7 @@ class SettingsScreen(CommandScreen[None]):
 
     def _load(self) -> None:
         self._rows = list(rows())
-        made = used()
+        made = current()
         wrong = (*made.problems, *keymap.mistakes(keymap.tables(kinds()), made.config.keys))
         text = Content.assemble(("settings", ACCENT), (f"  {made.config.file}", MUTED))
         if wrong:
@@ -226,7 +226,7 @@ class SettingsScreen(CommandScreen[None]):
                 Content.assemble(
                     (row.key, STRONG), f": {row.meaning}\n",
                     (f"allowed: {row.allowed}\ndefault: {row.usual or 'nothing'}   from: {row.found.source_text}   "
-                     f"also set by: {row.set_by}\na change reaches: {reached(row.key, self._levers)}", MUTED),
+                     f"also set by: {row.set_by}\na change reaches: {reach_text(row.key, self._levers)}", MUTED),
                 )
             )  # fmt: skip
 
@@ -265,7 +265,7 @@ class SettingsScreen(CommandScreen[None]):
         if text is None:
             return
         try:
-            key, value = config.checked(row.key, text)
+            key, value = config.check_setting(row.key, text)
             self._write(row, key, value)
         except JitrlError as error:
             self.notify(str(error), severity="error")
@@ -291,12 +291,12 @@ class SettingsScreen(CommandScreen[None]):
 
     def _write(self, row: SettingRow, key: str, value: object) -> None:
         """Write a value to the config file, and follow it."""
-        made = used()
+        made = current()
         config.set_value(made.config.file, key, value)
         use(made.renewed())
         if key == "app.theme":
-            self.app.theme = used().value(key)
-        found = used().found(key) if key in schema.BY_KEY else FoundValue(value, "file")
+            self.app.theme = current().value(key)
+        found = current().found(key) if key in schema.BY_KEY else FoundValue(value, "file")
         if value is not None and found.source in ("flag", "environment"):
             self.notify(f"Written, but the {found.source_text} comes first.", severity="warning", timeout=6)
         elif isinstance(value, (int, float)) and key.startswith("settings.") and self._levers is not None:

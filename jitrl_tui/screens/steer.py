@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.records import Decision
 from engine.session.orders import ALWAYS, BREAKPOINTS, NEVER, Orders
-from jitrl_tui.runs.view import meant
+from jitrl_tui.runs.view import action_meant
 from jitrl_tui.screens.dialogs import ConfirmDialog, OverruleDialog
 from jitrl_tui.screens.run_dialogs import BreakpointsDialog
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
@@ -160,7 +160,7 @@ class Overruling(Service):
 
     def _meant(self, typed: str) -> str:
         """Return an action, where the number of an element of the page stands for it."""
-        return meant(typed, self._run.view, self._run.pages)
+        return action_meant(typed, self._run.view, self._run.pages)
 
     def _answered(self, goes_on: bool, action: str | None) -> None:
         self._dialog = None

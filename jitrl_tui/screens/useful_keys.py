@@ -68,7 +68,7 @@ class UsefulKeys:
             useless.add("find_next")
         live = run.source.live and not over
         keys = [key for key in screen.key_table if (live or not key.live) and key.action not in useless]
-        return keymap.turning(keys, self._levers.symbol(), apart=apart) if live else keys
+        return keymap.session_keys(keys, self._levers.symbol(), apart=apart) if live else keys
 
     def footer(self) -> list[tuple[str, str, str, int]]:
         """Return what the footer names: for each key, as `keymap.footer` says."""

@@ -18,7 +18,7 @@ from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.panes import Panes
 from jitrl_tui.panes.registry import kinds
 from jitrl_tui.panes.tabs import TabLine
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.runs.places import RememberedMap
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.session_files import SessionFiles
@@ -347,7 +347,7 @@ class WatchScreen(RunningScreen):
             return
         self._covered = False
         self.player.follow_speed()
-        if self.panes.follow(used().value("app.layout")):
+        if self.panes.follow(current().value("app.layout")):
             self._arrange()
             self.redraw()
 

@@ -26,7 +26,7 @@ from jitrl_tui.command_table import Key
 from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
-from jitrl_tui.screens.whatif_choice import ChoicePane, OtherValues, shown
+from jitrl_tui.screens.whatif_choice import ChoicePane, OtherValues, setting_text
 from jitrl_tui.system.background import Background
 from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit
@@ -96,7 +96,8 @@ class Sliders(LinePane):
         lines = []
         labels = [name if STOPS[name][0] in ("", name) else f"{STOPS[name][0]} {name}" for name in self.names]
         wide = max(map(len, labels)) + 1
-        was = max((len(shown(getattr(self.before, name))) for name in self.names if self.unlike(name)), default=3)
+        old = [setting_text(getattr(self.before, name)) for name in self.names if self.unlike(name)]
+        was = max(map(len, old), default=3)
         room = min(_BAR, width - wide - was - 14)
         for at, (name, label) in enumerate(zip(self.names, labels, strict=True)):
             value, before, stops = getattr(self.now, name), getattr(self.before, name), self.stops(name)
@@ -106,8 +107,8 @@ class Sliders(LinePane):
                 ("▸ " if at == self._at else "  ", ACCENT),
                 (fit(label, wide), STRONG if at == self._at else ""),
                 (bar, NAME), (rest, FAINT),
-                (f" {shown(value):>6}", HUMAN if self.unlike(name) else ""),
-                (f" was {shown(before)}" if self.unlike(name) else "", MUTED),
+                (f" {setting_text(value):>6}", HUMAN if self.unlike(name) else ""),
+                (f" was {setting_text(before)}" if self.unlike(name) else "", MUTED),
             )  # fmt: skip
             lines.append(line.truncate(width))
         return lines

@@ -14,7 +14,7 @@ from engine.session.recorded import Again
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, MUTED, NAME, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.plots import changed, thin
+from jitrl_tui.widgets.plots import bar_parts, thin
 
 _BAR = 60
 _LEAST_BAR = 8
@@ -63,7 +63,7 @@ class ChoicePane(LinePane, can_focus=False):
             if room < _LEAST_BAR:
                 lines.append(Content.styled(fit(row, width), style))
                 continue
-            kept, gone, rest = changed(before.get(action, 0.0), now.posterior[index], room)
+            kept, gone, rest = bar_parts(before.get(action, 0.0), now.posterior[index], room)
             moved = GOOD if "▓" in gone else BAD
             lines.append(Content.assemble((f"{row}  ", style), (kept, NAME), (gone, moved), (rest, FAINT)))
         return lines
@@ -101,14 +101,14 @@ class OtherValues(LinePane, can_focus=False):
         at = next((i for i, (value, _) in enumerate(self._made) if value == self._now), 0)
         first = min(max(0, at - room // 2), max(0, len(self._made) - room))
         rows = self._made[first : first + room]
-        wide = max(len(shown(value)) for value, _ in rows)
+        wide = max(len(setting_text(value)) for value, _ in rows)
         name = min(max(len(one.now.action) for _, one in rows), max(8, width - wide - 8))
         bar = min(_BAR, width - name - wide - 12)
         lines = [Content.styled(fit(f"This choice by {self._symbol}, and its π:", width), MUTED)]
         for value, one in rows:
             p = float(one.now.posterior[one.now.chosen])
             mark, style = ("▸ ", ACCENT) if value == self._now else ("  ", "")
-            row = f"{mark}{shown(value):>{wide}}  {fit(one.now.action, name)} {p:4.0%}"
+            row = f"{mark}{setting_text(value):>{wide}}  {fit(one.now.action, name)} {p:4.0%}"
             full, rest = thin(p, bar) if bar >= _LEAST_BAR else ("", "")
             lines.append(
                 Content.assemble(
@@ -118,7 +118,7 @@ class OtherValues(LinePane, can_focus=False):
         return lines
 
 
-def shown(value: object) -> str:
+def setting_text(value: object) -> str:
     """Return the value of a setting for people."""
     if isinstance(value, float) and value and abs(value) < 0.01:
         return f"1e{math.log10(abs(value)):.0f}" if math.log10(abs(value)).is_integer() else f"{value:.0e}"

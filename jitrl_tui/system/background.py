@@ -136,4 +136,4 @@ def _sentence(what: str, error: Exception) -> str:
         return str(error)
     _LOG.error("%s failed", what, exc_info=error)
     log = logs.where()
-    return f"{what} failed ({crash.named(error)}).{f' {crash.DETAILS} {log}.' if log else ''}"
+    return f"{what} failed ({crash.error_text(error)}).{f' {crash.DETAILS} {log}.' if log else ''}"

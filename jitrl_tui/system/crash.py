@@ -16,7 +16,7 @@ from engine.disk import shown
 from engine.errors import StorageError
 from engine.paths import ensure_folder, saves_folder
 from engine.redaction import hidden, secrets_of, without_credentials
-from jitrl_tui.system.output import escaped
+from jitrl_tui.system.output import escape
 
 DETAILS = "The details are in"
 """Begins the sentence that names the report."""
@@ -24,7 +24,7 @@ _LOG = logging.getLogger("jitrl")
 _LOG.addHandler(logging.NullHandler())
 
 
-def named(error: BaseException | None) -> str:
+def error_text(error: BaseException | None) -> str:
     """Return the type and message of an exception in one line."""
     return _clean(f"{type(error).__name__}: {error}") if error is not None else "no reason given"
 
@@ -43,7 +43,7 @@ def written_down(error: BaseException | None, saves: Path | None) -> str:
         # Made with O_EXCL and O_NOFOLLOW, mode 0600, under a name that nobody can foresee.
         fd, where = tempfile.mkstemp(".txt", f"jitrl-crash-{time.strftime('%Y%m%d-%H%M%S')}-", folder)
         with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(escaped(text))
+            file.write(escape(text))
     except (OSError, StorageError):
         return "The details could not be written down."
     return f"{DETAILS} {shown(where)}."

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine.disk import private_file, private_folder, shown
 from engine.redaction import hidden, secrets_of, without_credentials
-from jitrl_tui.system.output import escaped
+from jitrl_tui.system.output import escape
 
 LARGEST = 1 << 20
 """Bytes after which a new file is begun."""
@@ -119,4 +119,4 @@ class _Form(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record, without secrets and without characters that a terminal obeys."""
         text = without_credentials(hidden(super().format(record), secrets_of(os.environ)))
-        return escaped(text).replace("\n", "\n  ")
+        return escape(text).replace("\n", "\n  ")

@@ -57,7 +57,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else clean(text).replace("\n", " ")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     r"""Return `text` with each unsafe character as JSON writes it, such as `\u001b`; line ends and tabs stay.
 
     Text in JSON means the same before and after.
@@ -80,7 +80,7 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 
 
 class SafeStream:
-    """A text stream that writes `escaped` text to another one, and is like it in all else.
+    """A text stream that writes `escape` text to another one, and is like it in all else.
 
     Attributes:
         beneath: The other one.
@@ -93,7 +93,7 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write."""
-        self.draw(escaped(text))
+        self.draw(escape(text))
         return len(text)
 
     def draw(self, text: str) -> None:
@@ -131,7 +131,7 @@ def guard() -> None:
     """Make stdout and stderr safe for the rest of this process, tracebacks included.
 
     A character that the encoding of a stream does not have is replaced: on a terminal by "?", so that columns stay in
-    line, else as in `escaped`, so that JSON stays the same. What is no text on stdin is replaced, too; a closed one
+    line, else as in `escape`, so that JSON stays the same. What is no text on stdin is replaced, too; a closed one
     has no lines.
     """
     codecs.register_error(_ESCAPED, _escape)

@@ -158,7 +158,7 @@ def interruptible(stop: Callable[[], None], shown_on: TextIO) -> Iterator[Interr
 
 
 @contextlib.contextmanager
-def handling(handlers: Mapping[signal.Signals, Callable[..., Any]]) -> Iterator[None]:
+def handle_signals(handlers: Mapping[signal.Signals, Callable[..., Any]]) -> Iterator[None]:
     """Handle signals with these functions during the block, in the main thread: they may raise, and nothing else."""
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

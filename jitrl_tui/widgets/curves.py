@@ -12,7 +12,7 @@ from engine.bench.progress import CellProgress
 from jitrl_tui.runs.bench_view import SIGNS, ArmCurve, task_of
 from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
-from jitrl_tui.widgets.plots import MOST_PLANNED, canvas_for, framed, score_plot
+from jitrl_tui.widgets.plots import MOST_PLANNED, canvas_for, score_plot, with_axes
 
 _COLOURS = (NAME, ACCENT, GOOD, HUMAN, STRONG, BAD)
 _SENTENCE = 3
@@ -108,7 +108,7 @@ class ArmCurves(LinePane):
             while at > 0 and canvas.has_sign(at, curve.values[at]):
                 at -= 1
             canvas.sign(at, curve.values[at], curve.letter, _colour(curve))
-        return [*framed(canvas, f"episode {count}", width), *legend]
+        return [*with_axes(canvas, f"episode {count}", width), *legend]
 
 
 def _entry(curve: ArmCurve, room: int, *, seeds: bool = False) -> Content:

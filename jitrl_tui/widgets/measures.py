@@ -8,11 +8,11 @@ from textual.content import Content
 
 from engine.records import total_cost
 from jitrl_tui.runs.amounts import dollars
-from jitrl_tui.runs.curves import MEASURES, UNKNOWN, Curve, CurveMeasure, running_mean, thinned, window_of
+from jitrl_tui.runs.curves import MEASURES, UNKNOWN, Curve, CurveMeasure, running_mean, thin_out, window_of
 from jitrl_tui.runs.plot import BrailleCanvas
 from jitrl_tui.runs.view import points
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit
-from jitrl_tui.widgets.plots import MOST_PLANNED, framed
+from jitrl_tui.widgets.plots import MOST_PLANNED, with_axes
 
 LEAST_WIDTH, LEAST_HEIGHT = 110, 32
 """Smallest size of a pane that shows all measures at once."""
@@ -102,7 +102,7 @@ class CurvesPane(LinePane):
         if limit is not None:
             canvas.path([(0, limit), (count - 1, limit)], GOOD, every=4)
         for curve, values in reversed(drawn):
-            path = thinned(running_mean(values, window_of(self._curves)) if score else values, canvas.width * 2)
+            path = thin_out(running_mean(values, window_of(self._curves)) if score else values, canvas.width * 2)
             style = _COLOURS[curve.letter]
             canvas.path(path, style, every=3 if curve.letter == "E" else 1)
             if curve.letter and path:
@@ -115,7 +115,7 @@ class CurvesPane(LinePane):
             best = max(range(len(own)), key=own.__getitem__)
             canvas.sign(best, own[best], "★", GOOD)
         heading = self._heading(measure, own, width, most if score else None, drawn=limit is not None)
-        return [heading, *framed(canvas, f"episode {count}", width, brief)]
+        return [heading, *with_axes(canvas, f"episode {count}", width, brief)]
 
     def _heading(
         self, measure: CurveMeasure, own: Sequence[float], width: int, most: float | None, *, drawn: bool

@@ -33,7 +33,7 @@ def thin(share: float, width: int) -> tuple[str, str]:
     return bar, "·" * (width - len(bar))
 
 
-def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
+def bar_parts(before: float, after: float, width: int) -> tuple[str, str, str]:
     """Return the common part of two shares, the gain (▓) or loss (░), and the empty rest, together `width` cells."""
     full = round(min(max(after, 0.0), 1.0) * width)
     old = round(min(max(before, 0.0), 1.0) * width)
@@ -46,7 +46,7 @@ def changed(before: float, after: float, width: int) -> tuple[str, str, str]:
     return kept, moved, "·" * (width - len(kept) - len(moved))
 
 
-def moved(before: float, after: float, low: float, high: float, width: int, cap: float | None = None) -> str:
+def move_track(before: float, after: float, low: float, high: float, width: int, cap: float | None = None) -> str:
     """Return a track of `width` cells from `low` to `high`: ◇ at `before`, ◆ at `after`, a line between them.
 
     `┤` marks the cap, beyond which `after` cannot be; where it is reached, ◆ stands there.
@@ -86,7 +86,7 @@ def canvas_for(width: int, height: int, values: Sequence[float], count: int) -> 
     return BrailleCanvas(max(4, width - _label_size(low, high) - 2), max(2, height - 1), low, high, count)
 
 
-def framed(canvas: BrailleCanvas, last: str, width: int, tick_of: Callable[[float], str] = points) -> list[Content]:
+def with_axes(canvas: BrailleCanvas, last: str, width: int, tick_of: Callable[[float], str] = points) -> list[Content]:
     """Return the lines of a plot: the canvas with its vertical axis, and the horizontal axis from 1 to `last`.
 
     Args:
@@ -137,7 +137,7 @@ def score_plot(
     if scores:
         top = max(range(len(scores)), key=scores.__getitem__)
         canvas.sign(top, scores[top], "★", GOOD)
-    return [*framed(canvas, f"episode {count}", width), _legend(scores, means, previous, width)]
+    return [*with_axes(canvas, f"episode {count}", width), _legend(scores, means, previous, width)]
 
 
 def episode_at(column: int, scores: Sequence[float], planned: int, width: int, previous: Sequence[float] = ()) -> int:

@@ -27,7 +27,7 @@ from jitrl_tui.runs.follower import FollowSource, Reach
 from jitrl_tui.runs.source import Inbox
 from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.dialogs import ConfirmDialog, ErrorDialog
-from jitrl_tui.screens.follow import FollowScreen, followed
+from jitrl_tui.screens.follow import FollowScreen, follow_screen
 from tests.arena.made_runs import made, row
 from tests.arena.running import SMALL, planned
 from tests.tui import stream
@@ -309,7 +309,7 @@ def said(app) -> set[str]:
 
 
 def drive(folder: Path, steps, size=(140, 45), **more) -> None:
-    screen = followed(Reach(lambda: FolderSession(folder), folder), **more)
+    screen = follow_screen(Reach(lambda: FolderSession(folder), folder), **more)
     app = JitrlApp(lambda: screen)
 
     async def go():
@@ -402,7 +402,7 @@ def test_keys_that_steer_say_why_they_cannot(session):
 
 def test_a_damaged_recording_opens_a_window_that_says_so(session):
     (session / "events.jsonl").write_bytes(b"rubbish\n")
-    screen = followed(Reach(lambda: FolderSession(session), session))
+    screen = follow_screen(Reach(lambda: FolderSession(session), session))
     app = JitrlApp(lambda: screen)
 
     async def go():

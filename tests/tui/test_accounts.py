@@ -33,7 +33,7 @@ from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.why import WhyPane, why_lines
 from jitrl_tui.plain.event_lines import candidate_lines
 from jitrl_tui.runs import hits
-from jitrl_tui.runs.view import Choice, RunView, awaited, percents
+from jitrl_tui.runs.view import Choice, RunView, percents, wait_text
 from jitrl_tui.widgets.plots import arrow
 from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.test_switches import Proposing, decided
@@ -136,7 +136,7 @@ def test_the_status_line_names_the_method_and_the_reading_at_every_size():
 
 def test_a_plan_shows_the_steps_it_repeats_and_apart_from_them_what_else_was_done_here():
     decision = planned(hit("go south", 0), hit("open icebox", 2), hit("take parsnip", 3, 1.0), hit("wait", 0))
-    assert [n.action for n in hits.repeated(decision)] == ["go south", "open icebox", "take parsnip"]
+    assert [n.action for n in hits.repeated_steps(decision)] == ["go south", "open icebox", "take parsnip"]
     choice = Choice(2, decision, started(), 60)
     lines = memory_text(choice).splitlines()
     assert lines[0] == "The plan repeats these remembered steps:"
@@ -169,7 +169,7 @@ def test_a_plan_that_repeats_nothing_says_so_and_counts_what_is_remembered():
     assert " ".join(first.split()).startswith(hits.EXPLORES)
     # What was done here before is no step of a plan that begins otherwise.
     decision = planned(hit("wait", 0, episode=2))
-    assert hits.repeated(decision) == ()
+    assert hits.repeated_steps(decision) == ()
     text = memory_text(Choice(2, decision, started(), 60))
     assert "repeats nothing" in text
     assert "Also done in this place before:" in text
@@ -299,8 +299,8 @@ def test_waiting_for_a_server_is_told_until_it_is_over():
     view.fold_all([started(PAPER), *stream.run(1, 2)[1:3]])
     view.fold(Waiting("rate limit", 12.0, 540.0))
     bar._view, bar._mode = view, Mode(hurry=3)
-    assert awaited(Waiting("rate limit", 12.0, 540.0)) == "rate limit: next try in 12 s (gives up in 9 min)"
-    assert awaited(Waiting("rate limit", 5.0, 45.0)) == "rate limit: next try in 5 s (gives up in 45 s)"
+    assert wait_text(Waiting("rate limit", 12.0, 540.0)) == "rate limit: next try in 12 s (gives up in 9 min)"
+    assert wait_text(Waiting("rate limit", 5.0, 45.0)) == "rate limit: next try in 5 s (gives up in 45 s)"
     assert bar._state().plain == "‖ rate limit: 12 s (gives up in 9 min)"  # a narrow bar
     view.fold(Waiting("rate limit", 0.9, 528.0))
     assert bar._state().plain == "‖ rate limit: trying again"

@@ -132,7 +132,7 @@ def test_a_difference_names_agent_model_and_settings():
 def test_a_running_mean_is_that_of_the_last_values_and_thinning_keeps_the_mean():
     assert curves.running_mean([1.0, 3.0, 5.0, 7.0], 2) == [1.0, 2.0, 4.0, 6.0]
     values = [float(at % 7) for at in range(2_000)]
-    points = curves.thinned(values, 100)
+    points = curves.thin_out(values, 100)
     assert len(points) == 100
     assert sum(value for _, value in points) / 100 == pytest.approx(sum(values) / 2_000)
     assert points[0][0] == 9.5

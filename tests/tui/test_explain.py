@@ -105,7 +105,7 @@ def test_a_choice_without_an_update_has_no_fixture():
 
 
 def shown_lines(choice: Choice, index: int = 0, width: int = 100) -> list[str]:
-    pane = _Derivation(choice, hits.ordered(choice.decision))
+    pane = _Derivation(choice, hits.display_order(choice.decision))
     pane.at = index
     lines = [line.plain for line in pane.build(width, 60)]
     assert all(cell_len(line) <= width for line in lines)
@@ -128,14 +128,14 @@ def test_each_number_has_its_equation_its_function_and_its_calculation():
     assert f"{update.z_prime[chosen]:+.2f}".replace("-", "−") in text
     value = update.valuation
     for index in range(len(choice.decision.candidates)):
-        steps = {step.symbol: step for step in derivation.derived(choice, index)}
+        steps = {step.symbol: step for step in derivation.derive(choice, index)}
         want = {"known": "Eq. 5", "optimistic": "Eq. 6", "neutral": "1 − λ"}[value.how[index]]
         assert want in steps["Q̂"].paper
 
 
 def test_the_way_from_the_opinion_to_the_probability_is_one_line():
     choice = paper_choice()
-    at = hits.ordered(choice.decision).index(0)  # one that the model proposed
+    at = hits.display_order(choice.decision).index(0)  # one that the model proposed
     line = shown_lines(choice, at)[1]
     parts = line.split(" → ")
     assert [part.split()[0] for part in parts] == ["confidence", "z", "Ã", "z′", "π"]
@@ -145,7 +145,7 @@ def test_the_way_from_the_opinion_to_the_probability_is_one_line():
 
 def test_a_neutral_logit_is_explained_by_the_step_that_sets_it():
     choice = paper_choice()
-    step = derivation.derived(choice, 3)[0]
+    step = derivation.derive(choice, 3)[0]
     assert choice.decision.candidates[3].source == "memory"
     assert "neutral logit 0" in step.paper
     assert step.code is jitrl.candidate_set

@@ -22,7 +22,7 @@ from engine.session.recording import Recorder
 from engine.settings import SessionConfig
 from jitrl_tui.app import JitrlApp, _watch, home_screen
 from jitrl_tui.cli import main
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.runs import session_summary
 from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.runs.replay import ReplaySource
@@ -31,7 +31,7 @@ from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
 from jitrl_tui.screens.home_preview import KnownPane, Preview, _step_lines
-from jitrl_tui.screens.home_rows import ordered, session_head, session_line
+from jitrl_tui.screens.home_rows import session_head, session_line, sort_sessions
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
 from jitrl_tui.screens.recordings import RecordingScreen
@@ -388,7 +388,7 @@ def test_what_was_chosen_last_is_offered_first():
 
     opened = Opened()
     at_home(Opened(), lambda: HomeContents(GAMES), go)
-    assert used().remembered.values == {"game": "zork1", "session.model": "prior/verbs", "session.profile": "paper"}
+    assert current().remembered.values == {"game": "zork1", "session.model": "prior/verbs", "session.profile": "paper"}
     at_home(opened, lambda: HomeContents(GAMES), again)
     assert opened.configs == [
         SessionConfig(game="zork1", model="prior/verbs", profile="paper", settings=profile("paper"))
@@ -488,7 +488,7 @@ def test_branches_stand_below_the_session_that_they_come_from(tmp_path):
     origin = sessions.Origin(rows[2].saved.name, 1, 0)
     rows[0] = dataclasses.replace(rows[0], saved=dataclasses.replace(rows[0].saved, origin=origin))
     names = [row.saved.name for row in rows]
-    found = [(row.saved.name, depth) for row, depth in ordered(rows, "changed")]
+    found = [(row.saved.name, depth) for row, depth in sort_sessions(rows, "changed")]
     assert found == [(names[1], 0), (names[2], 0), (names[0], 1)]
     assert f"└ {rows[0].saved.config.game}" in session_line(rows[0], 100, 1).plain
 

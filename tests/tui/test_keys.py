@@ -211,7 +211,7 @@ def test_n_after_a_search_goes_to_the_place_before_and_takes_no_step():
 
 
 def test_a_running_session_names_each_key_once():
-    written = [name for key in keymap.turning(keymap.watch(kinds()), "β") for name in key.written.split()]
+    written = [name for key in keymap.session_keys(keymap.watch(kinds()), "β") for name in key.written.split()]
     assert [name for name in set(written) if written.count(name) > 1] == []
 
 

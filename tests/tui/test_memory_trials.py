@@ -1,4 +1,4 @@
-"""Hands on memory from the screen: the memory pane, the window of a step, what-if, and the memory screen."""
+"""Changes of memory from the screen: the memory pane, the window of a step, what-if, and the memory screen."""
 
 from __future__ import annotations
 

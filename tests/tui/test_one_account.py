@@ -15,7 +15,7 @@ from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice
-from jitrl_tui.widgets.plots import moved
+from jitrl_tui.widgets.plots import move_track
 from tests.tui.test_accounts import DEFAULT, hit, memory_text, planned, started, with_update
 
 
@@ -144,9 +144,9 @@ def test_before_anything_is_remembered_exploration_is_said_to_decide():
 
 def test_a_count_tells_what_is_remembered_from_what_this_episode_did():
     made = decision(now=(2, 0, 1))
-    assert [hits.tried(*explain.tried(made.update, i)) for i in range(3)] == ["0+2", "0", "0+1"]
+    assert [hits.try_count(*explain.tried(made.update, i)) for i in range(3)] == ["0+2", "0", "0+1"]
     made = decision(now=(0, 0, 0))
-    assert [hits.tried(*explain.tried(made.update, i)) for i in range(3)] == ["2", "0", "1"]
+    assert [hits.try_count(*explain.tried(made.update, i)) for i in range(3)] == ["2", "0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_numbers_read_from_the_opinion_to_the_new_logit_from_left_to_right():
 
 @pytest.mark.parametrize(("before", "after"), [(1.5, 21.5), (2.0, -18.0), (0.0, 0.0)])
 def test_the_track_shows_where_logits_are(before, after):
-    track = moved(before, after, -20.0, 22.0, 43)
+    track = move_track(before, after, -20.0, 22.0, 43)
     assert len(track) == 43
     assert track.index("◆") == round(after + 20)
     if before != after:

@@ -132,7 +132,7 @@ def places(choice: Choice, row: ComparedStep) -> dict[str, dict[str, float]]:
     """Return V, Q, A, z and z' of the chosen action, as far as each place shows them."""
     d, i = choice.decision, choice.decision.chosen
     wide = {**table(choice)[d.action], "V": after("V̂\\(s\\) = ", candidates(choice, WIDE))}
-    steps = {one.symbol: one for one in derivation.derived(choice, i)}
+    steps = {one.symbol: one for one in derivation.derive(choice, i)}
     named = (("V", "V̂"), ("Q", "Q̂"), ("A", "Â"), ("z", "z"), ("z'", "z′"))
     explained = {name: value(steps[symbol].value) for name, symbol in named}
     why = plain(why_lines(choice, 1000, brief=False))
@@ -235,7 +235,7 @@ def test_every_shown_calculation_gives_the_shown_result(played):
     counted = dict.fromkeys(("Ã", "Q̂", "V̂", "Â", "z′", "softmax", "z"), 0)
     for choice, _ in some(played):
         d = choice.decision
-        lines = [line for index in range(len(d.candidates)) for one in derivation.derived(choice, index)
+        lines = [line for index in range(len(d.candidates)) for one in derivation.derive(choice, index)
                  for line in one.worked]  # fmt: skip
         lines += plain(why_lines(choice, 1000, brief=False)).splitlines()
         for text in lines:
@@ -301,8 +301,8 @@ def test_a_long_sum_has_the_rest_as_one_number():
 
 def test_what_is_expected_of_each_step_adds_up(plans):
     for choice, _ in some(plans):
-        steps = hits.repeated(choice.decision)
-        listed = [value(text) for text in hits.expected(steps) if text]
+        steps = hits.repeated_steps(choice.decision)
+        listed = [value(text) for text in hits.expected_points(steps) if text]
         assert sum(listed) == pytest.approx(sum(step.expected for step in steps), abs=0.0101)
         if listed and hits.account(choice.decision):
-            assert hits.expected(steps)[0] in memory_text(choice, 120) or not steps[0].expected
+            assert hits.expected_points(steps)[0] in memory_text(choice, 120) or not steps[0].expected

@@ -24,7 +24,7 @@ from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.source import LiveSource
 from jitrl_tui.screens.watch import WatchScreen
-from jitrl_tui.system.output import SafeStream, clean, escaped, guard, one_line
+from jitrl_tui.system.output import SafeStream, clean, escape, guard, one_line
 from jitrl_tui.widgets.pane import Pane, PaneKind
 from tests.tui import hostile, stream
 from tests.tui.driving import settled, until, watch
@@ -45,7 +45,7 @@ def test_controls_and_directions_go_and_what_people_write_stays():
     assert clean("\u061ca\u2028b\U000e0041c\ud800") == "a bc\ufffd"
     persian, family = "\u0645\u06cc\u200c\u0631\u0648\u0645", "\U0001f468\u200d\U0001f469"
     for kept in (persian, family, "a\u00a0b\u3000c", "\u2764\ufe0f", "e\u0301", "\ue0b0", "\U0001fae9"):
-        assert clean(kept) == escaped(kept) == kept
+        assert clean(kept) == escape(kept) == kept
     assert one_line("a\nb\tc") == "a b" + " " * 3 + "c"
 
 
@@ -53,13 +53,13 @@ def test_controls_and_directions_go_and_what_people_write_stays():
 def test_no_text_whatever_keeps_anything_dangerous(text):
     assert dangers(clean(text), "\n") == []
     assert dangers(one_line(text)) == []
-    assert dangers(escaped(text), "\n\t") == []
+    assert dangers(escape(text), "\n\t") == []
     assert clean(clean(text)) == clean(text)
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
 def test_json_that_is_printed_says_the_same_as_before(value):
-    printed = escaped(json.dumps(value, ensure_ascii=False))
+    printed = escape(json.dumps(value, ensure_ascii=False))
     assert dangers(printed) == []
     assert json.loads(printed) == json.loads(json.dumps(value, ensure_ascii=False))
 

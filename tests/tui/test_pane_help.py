@@ -78,7 +78,7 @@ def test_all_terms_of_memory_are_in_its_help():
 def test_all_terms_of_the_window_explain_are_in_its_help():
     text = " ".join(page("explain").split())
     made = paper_choice()
-    steps = [*derivation.derived(made, 0), *derivation.derived(Choice(2, decision(left=12.0), started(), 60), 0)]
+    steps = [*derivation.derive(made, 0), *derivation.derive(Choice(2, decision(left=12.0), started(), 60), 0)]
     for symbol in {step.symbol for step in steps}:
         assert f"**{symbol}**" in text
     for word in ("*paper*", "*code*", "*here*", "`←`", "`→`", "`s`"):

@@ -22,8 +22,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from jitrl_tui.panes.picture import PicturePane
-from jitrl_tui.pictures.encode import KITTY_GONE, encoded
-from jitrl_tui.pictures.image import area, blocks, decoded
+from jitrl_tui.pictures.encode import KITTY_GONE, encode_image
+from jitrl_tui.pictures.image import area, blocks, decode
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
 from tests.tui.driving import settled, until, watch
@@ -84,13 +84,13 @@ def near(one, other) -> float:
 @pytest.mark.parametrize("cell", [(9, 18), (8, 17)])
 def test_sixels_show_the_picture(cell):
     image = page_picture()
-    shown = read_sixel(encoded(image, 40, 11, Graphics("sixel", cell)))
+    shown = read_sixel(encode_image(image, 40, 11, Graphics("sixel", cell)))
     assert shown.shape == (11 * cell[1], 40 * cell[0], 3)
     assert near(shown, image.resize((40 * cell[0], 11 * cell[1]), Image.Resampling.LANCZOS)) < 3
 
 
 def test_sixels_keep_to_a_terminals_colours_and_size():
-    text = encoded(page_picture(), 40, 11, Graphics("sixel", (9, 18), colours=16, largest=(200, 100)))
+    text = encode_image(page_picture(), 40, 11, Graphics("sixel", (9, 18), colours=16, largest=(200, 100)))
     assert read_sixel(text).shape == (100, 200, 3)
     assert len(set(re.findall(r"#(\d+);2;", text))) <= 16
 
@@ -98,7 +98,7 @@ def test_sixels_keep_to_a_terminals_colours_and_size():
 def test_kitty_gets_the_picture_in_pieces_it_can_take():
     rng = np.random.default_rng(1)
     image = Image.fromarray(rng.integers(0, 255, (90, 160, 3), np.uint8))
-    text = encoded(image, 30, 9, Graphics("kitty"))
+    text = encode_image(image, 30, 9, Graphics("kitty"))
     pieces = re.findall(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\", text)
     assert "".join(f"\x1b_G{keys};{data}\x1b\\" for keys, data in pieces) == text
     assert all(len(data) <= 4096 for _, data in pieces)
@@ -110,7 +110,7 @@ def test_kitty_gets_the_picture_in_pieces_it_can_take():
 
 
 def test_iterm_gets_a_png_of_the_size_it_is_told():
-    text = encoded(page_picture(320, 180), 30, 9, Graphics("iterm"))
+    text = encode_image(page_picture(320, 180), 30, 9, Graphics("iterm"))
     found = re.fullmatch(r"\x1b\]1337;File=inline=1;size=(\d+);width=30;height=9;[^:]*:([^\x07]*)\x07", text)
     data = base64.b64decode(found.group(2))
     assert abs(len(data) - int(found.group(1))) < 3
@@ -144,13 +144,13 @@ def test_a_picture_keeps_its_proportions_and_its_width(columns, rows, cell):
     "data", [b"", b"no picture", jpeg(page_picture())[:900], b"\x89PNG\r\n\x1a\n" + b"0" * 90]
 )
 def test_what_is_no_picture_is_none(data):
-    assert decoded(data) is None
+    assert decode(data) is None
 
 
 def test_what_was_chosen_is_framed():
     plain, marked = (
-        decoded(jpeg(page_picture())),
-        decoded(jpeg(page_picture()), ((100, 300, 60, 20),), (1280, 720)),
+        decode(jpeg(page_picture())),
+        decode(jpeg(page_picture()), ((100, 300, 60, 20),), (1280, 720)),
     )
     difference = np.abs(np.asarray(plain, int) - np.asarray(marked, int)).sum(axis=2) > 60
     rows, columns = np.nonzero(difference)

@@ -23,7 +23,7 @@ from jitrl_tui.runs.view import PARAGRAPHS, Choice, RunView
 from jitrl_tui.system.output import clean
 from jitrl_tui.widgets.layout import layout_for
 from jitrl_tui.widgets.lines import fit, wrap
-from jitrl_tui.widgets.plots import changed, thick, thin
+from jitrl_tui.widgets.plots import bar_parts, thick, thin
 from tests.tui import stream
 
 texts = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200)
@@ -50,7 +50,7 @@ def test_fit_gives_exactly_the_width(text, width):
 def test_bars_fill_their_width(before, after, width):
     assert sum(map(len, thick(after, width))) == width
     assert sum(map(len, thin(before, width))) == width
-    kept, moved, rest = changed(before, after, width)
+    kept, moved, rest = bar_parts(before, after, width)
     assert len(kept + moved + rest) == width
     assert ("▓" in moved) <= (after > before)
     assert ("░" in moved) <= (after < before)

@@ -452,7 +452,7 @@ def hits_remembered(view: RunView) -> int:
     """Return the number of steps that the memory pane and plain lines say."""
     choice = dataclasses.replace(view.choice, decision=dataclasses.replace(view.choice.decision, parts=(
         dataclasses.replace(view.choice.decision.update, neighbours=(), valuation=Valuation(0.0, (), (), ())),)))
-    return int(re.search(r"([\d,]+) steps? (?:was|were) remembered", hits.nothing(choice, 0))[1].replace(",", ""))
+    return int(re.search(r"([\d,]+) steps? (?:was|were) remembered", hits.why_nothing(choice, 0))[1].replace(",", ""))
 
 
 def test_the_drawing_marks_this_place_tells_values_and_fits_every_width():

@@ -192,7 +192,7 @@ def test_last_choices_count_on_the_home_screen_alone(file):
 
 def test_keys_are_remapped_by_name():
     keys = {"watch.step_once": "ctrl+n", "watch.toggle_pause": ".", "watch.look_back": "?"}
-    table = {key.name: key for key in keymap.remapped(keymap.tables(kinds())["watch"], "watch", keys)}
+    table = {key.name: key for key in keymap.remap(keymap.tables(kinds())["watch"], "watch", keys)}
     assert (table["step_once"].keys, table["step_once"].written) == ("ctrl+n", "ctrl+n")
     assert table["toggle_pause"].keys == "full_stop"  # free, because the other one moved
     assert table["look_back"].written == "←"  # ? is taken

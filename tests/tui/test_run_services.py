@@ -12,7 +12,7 @@ from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.source import Source
 from jitrl_tui.screens.levers import RECORDING, Levers
 from jitrl_tui.screens.play import PlayHelp
-from jitrl_tui.screens.player import FAR_BACK, SPEEDS, RunPlayer, stepped
+from jitrl_tui.screens.player import FAR_BACK, SPEEDS, RunPlayer, next_stop
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
 from jitrl_tui.screens.steer import SteerCommands
@@ -114,7 +114,7 @@ def test_the_player_steers_a_live_run_and_keeps_to_its_speeds(said):
 
 @pytest.mark.parametrize(("now", "by", "wanted"), [(1.0, 1, 2.0), (1.1, -1, 0.5), (0.0, -1, 0.0), (90.0, 1, 8.0)])
 def test_a_speed_goes_to_the_next_stop(now, by, wanted):
-    assert stepped(SPEEDS, now, by) == wanted
+    assert next_stop(SPEEDS, now, by) == wanted
 
 
 def test_a_recording_says_what_cannot_be_done_and_does_nothing(said):

@@ -14,7 +14,7 @@ from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from jitrl_tui import preferences
 from jitrl_tui.app import JitrlApp, _watch
-from jitrl_tui.preferences import used
+from jitrl_tui.preferences import current
 from jitrl_tui.screens.settings import SettingsScreen, _line, rows
 from jitrl_tui.widgets.clickable import KeyBar
 from tests.tui.driving import replay_app, settled, until, watch
@@ -68,10 +68,10 @@ def test_a_number_is_searched_changed_with_validation_and_taken_out_again(file):
         await until(pilot, lambda: read(file) == {"settings": {"beta": 2.5}})
         assert file.read_text().startswith("# mine\n")
         await until(pilot, lambda: f"from: file {file}"[:30] in " ".join(screen_text(app).split()))
-        assert used().settings() == {"beta": 2.5}
+        assert current().settings() == {"beta": 2.5}
         await pilot.press("delete", "enter")
         await until(pilot, lambda: read(file) == {"settings": {}})
-        assert used().settings() == {}
+        assert current().settings() == {}
 
     with_settings(file, go)
 

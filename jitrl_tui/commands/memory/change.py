@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import shown
 from engine.errors import UsageError
 from engine.paths import slug
-from jitrl_tui.commands.memory.text import counted, find_scope, memory_at, open_memory, scope_name, size
+from jitrl_tui.commands.memory.text import find_scope, memory_at, open_memory, scope_name, size, with_noun
 from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def export(args: argparse.Namespace) -> int:
             return 0
         target = Path(args.file)
         count, records = exchange.export_to(target, scopes)
-    note(f"wrote {counted(count, 'episode')}{_and_kept(records)} to {shown(target)}")
+    note(f"wrote {with_noun(count, 'episode')}{_and_kept(records)} to {shown(target)}")
     return 0
 
 
@@ -64,7 +64,7 @@ def push(args: argparse.Namespace) -> int:
     with open_memory(args) as memory, memory_at(args.address, args) as shared:
         for name in [find_scope(memory, text).name for text in args.scope or memory.scopes()]:
             number = transfer.push(memory.scope(name), shared)  # type: ignore[arg-type]
-            print(f"{name}: {counted(number, 'document')}")
+            print(f"{name}: {with_noun(number, 'document')}")
     return 0
 
 
@@ -78,7 +78,7 @@ def pull(args: argparse.Namespace) -> int:
     with open_memory(args) as memory, memory_at(args.address, args) as shared:
         for name in [scope_name(shared, text) for text in args.scope or shared.scopes()]:
             number = transfer.pull(shared, name, memory, problems.append)  # type: ignore[arg-type]
-            print(f"{name}: {counted(number, 'document')}")
+            print(f"{name}: {with_noun(number, 'document')}")
     for problem in problems:
         print(f"jitrl: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -89,7 +89,7 @@ def _tell_taken(taken: Any) -> int:
         print(f"jitrl: {problem}", file=sys.stderr)
     if len(taken.problems) > 20:
         print(f"jitrl: ... and {len(taken.problems) - 20} more", file=sys.stderr)
-    print(f"took {counted(taken.episodes, 'episode')} with {counted(taken.entries, 'entry', 'entries')}"
+    print(f"took {with_noun(taken.episodes, 'episode')} with {with_noun(taken.entries, 'entry', 'entries')}"
           f"{_and_kept(taken.kept)}; "
           f"{taken.known} known already, {len(taken.problems)} refused", file=sys.stderr)  # fmt: skip
     return 1 if taken.problems else 0
@@ -97,7 +97,7 @@ def _tell_taken(taken: Any) -> int:
 
 def _and_kept(number: int) -> str:
     """Return how many kept records go along, "" for none."""
-    return f" and {counted(number, 'kept record')}" if number else ""
+    return f" and {with_noun(number, 'kept record')}" if number else ""
 
 
 def forget(args: argparse.Namespace) -> int:
@@ -108,7 +108,7 @@ def forget(args: argparse.Namespace) -> int:
     if args.undo and not (named or args.provenance):
         with open_memory(args) as memory:
             entries, records = upkeep.undo_last(memory)
-        note(f"put back {counted(entries, 'entry', 'entries')}{_and_kept(records)}")
+        note(f"put back {with_noun(entries, 'entry', 'entries')}{_and_kept(records)}")
         return 0
     if args.undo or not (named or args.provenance):
         raise UsageError(
@@ -127,14 +127,14 @@ def forget(args: argparse.Namespace) -> int:
         if not plans:
             raise UsageError("nothing remembered fits that; nothing was forgotten")
         for _, plan in plans:
-            print(f"{plan.scope}: {counted(len(plan.entries), 'entry', 'entries')}, among them "
-                  f"{counted(len(plan.episodes), 'whole episode')}{_and_kept(len(plan.kept))}")  # fmt: skip
+            print(f"{plan.scope}: {with_noun(len(plan.entries), 'entry', 'entries')}, among them "
+                  f"{with_noun(len(plan.episodes), 'whole episode')}{_and_kept(len(plan.kept))}")  # fmt: skip
         if args.dry_run:
             note("nothing was forgotten: this was a dry run")
             return 0
         entries, records = upkeep.forget_all(memory, plans)
     print(
-        f"forgot {counted(entries, 'entry', 'entries')}{_and_kept(records)}; `jitrl memory forget --undo` "
+        f"forgot {with_noun(entries, 'entry', 'entries')}{_and_kept(records)}; `jitrl memory forget --undo` "
         "puts them back",
         file=sys.stderr,
     )
@@ -197,14 +197,14 @@ def recover(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(asdict(found), indent=1))
         return 1 if found.lost or found.problems else 0
-    others = f" and {counted(found.others, 'other document')}" if found.others else ""
+    others = f" and {with_noun(found.others, 'other document')}" if found.others else ""
     print(
-        f"found    {counted(found.episodes, 'episode')} with {counted(found.entries, 'entry', 'entries')}, "
-        f"{counted(found.kept, 'kept record')}{others} of {found.scope or 'a scope without a name'}"
+        f"found    {with_noun(found.episodes, 'episode')} with {with_noun(found.entries, 'entry', 'entries')}, "
+        f"{with_noun(found.kept, 'kept record')}{others} of {found.scope or 'a scope without a name'}"
     )
     if not found.header:
         print("new      the first line, which was damaged")
-    lost = f"{found.lost:,} bytes in {counted(found.places, 'place')}" if found.lost else "nothing"
+    lost = f"{found.lost:,} bytes in {with_noun(found.places, 'place')}" if found.lost else "nothing"
     print(f"lost     {lost}")
     for problem in found.problems:
         print(f"left out {problem}")

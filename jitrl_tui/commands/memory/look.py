@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import BadFile, UsageError
 from engine.paths import saves_folder
 from jitrl_tui.commands.memory.text import (
-    counted,
     episode_row,
     find_scope,
     kept_row,
@@ -23,8 +22,9 @@ from jitrl_tui.commands.memory.text import (
     print_kept,
     scope_journal,
     scope_name,
-    shown,
     size,
+    value_text,
+    with_noun,
 )
 from jitrl_tui.system.output import note
 
@@ -45,8 +45,8 @@ def ls(args: argparse.Namespace) -> int:
         print(f"nothing is remembered yet in {memory.place}", file=sys.stderr)
     for item in [] if args.json else items:
         print(
-            f"{item['scope']:<36} {counted(item['episodes'], 'episode'):>14} "
-            f"{counted(item['entries'], 'entry', 'entries'):>15}   "
+            f"{item['scope']:<36} {with_noun(item['episodes'], 'episode'):>14} "
+            f"{with_noun(item['entries'], 'entry', 'entries'):>15}   "
             f"best {points(item['best_score'], item['max_score']):<9} {size(item['bytes']):>9}"
             + (f"   {item['kept']} kept" if item["kept"] else "")
         )
@@ -91,7 +91,7 @@ def stats(args: argparse.Namespace) -> int:
     for item in [] if args.json else items:
         print(f"{item.pop('scope')}")
         for key, value in item.items():
-            print(f"  {key.replace('_', ' '):<16} {shown(key, value)}")
+            print(f"  {key.replace('_', ' '):<16} {value_text(key, value)}")
     return _report_unread(broken)
 
 
@@ -225,7 +225,7 @@ def verify(args: argparse.Namespace) -> int:
     for one in [] if args.json else checked:
         state = "sound" if one.sound else "DAMAGED"
         print(
-            f"{state:<8}{counted(one.episodes, 'episode')}, {counted(one.entries, 'entry', 'entries')}"
+            f"{state:<8}{with_noun(one.episodes, 'episode')}, {with_noun(one.entries, 'entry', 'entries')}"
             f"{f', {one.kept} kept' if one.kept else ''}  {one.path}"
         )
         for problem in one.problems:

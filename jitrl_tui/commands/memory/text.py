@@ -104,7 +104,7 @@ def print_kept(hit: Any, *, full: bool) -> None:
         print(f"  data    {json.dumps(one.data, ensure_ascii=False)}")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def with_noun(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
@@ -123,7 +123,7 @@ def size(number: float) -> str:
     return f"{number:.1f} GB"
 
 
-def shown(key: str, value: Any) -> str:
+def value_text(key: str, value: Any) -> str:
     """Return a value of the statistics for people."""
     if isinstance(value, dict):
         return ", ".join(f"{name or '(none)'} {count}" for name, count in value.items()) or "-"

@@ -84,14 +84,14 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.jobs import HEAD, line, taken
+    from jitrl_tui.commands.train.jobs import HEAD, line, spent_text
 
     run = load(saves_folder(args.saves), args.name)
     print(HEAD)
     for update in run.updates:
         print(line(update))
     if run.updates:
-        print(taken(run.updates[-1]))
+        print(spent_text(run.updates[-1]))
     if run.written:
         print(f"play it with: jitrl run {shlex.quote(run.job.tasks[0])} --agent static "
               f"--model {shlex.quote(f'local:{run.folder}')} {PLAY}")

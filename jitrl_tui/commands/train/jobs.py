@@ -261,11 +261,11 @@ class _ConsoleProgress:
 
 def _tell_end(saves: Path, name: str, *, stopped: bool) -> None:
     from engine.train.runs import load
-    from jitrl_tui.commands.train.jobs import taken
+    from jitrl_tui.commands.train.jobs import spent_text
 
     run = load(saves, name)
     if run.updates:
-        print(taken(run.updates[-1]))
+        print(spent_text(run.updates[-1]))
     if stopped:
         print(f"stopped; go on with: jitrl train resume {name}", file=sys.stderr)
     else:
@@ -287,7 +287,7 @@ def line(update: WeightUpdate) -> str:
     ).rstrip()
 
 
-def taken(update: WeightUpdate) -> str:
+def spent_text(update: WeightUpdate) -> str:
     """Return what a run took up to an update, in a sentence."""
     tokens = update.prompt_tokens + update.completion_tokens
     return (
