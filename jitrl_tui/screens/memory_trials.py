@@ -1,4 +1,4 @@
-"""Changes of memory on trial: what a person tries out with the remembered steps behind a choice, and what becomes of it.
+"""Changes of memory on trial: what a person tries out with the steps behind a choice, and what becomes of it.
 
 A trial changes nothing. The shown choice is made again as if memory had been changed, without the model, and all panes
 show it. Only when the person keeps the changes, they are stored, and a running session decides again.

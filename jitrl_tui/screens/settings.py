@@ -77,7 +77,8 @@ def rows() -> Iterator[SettingRow]:
         found = made.found(option.key, profile=values)
         yield SettingRow(
             option.key, option.group, option.name, typed_form(found.value), found, typed_form(option.default),
-            option.meaning, option.allowed, f"{option.flag}, {option.variable}" if option.flag else option.variable, option.choices,
+            option.meaning, option.allowed,
+            f"{option.flag}, {option.variable}" if option.flag else option.variable, option.choices,
         )  # fmt: skip
     chosen = made.config.keys
     for screen, keys in keymap.tables(kinds()).items():
