@@ -152,7 +152,7 @@ BENCH = (
         "show all cells again; the cursor goes to the first row and stays there", SHEET),
     _HELP,
     _THEME,
-    Key("q", "q", "leave", "leave", "leave, after a question if a run is stopped by it; it can be taken up again", 0),
+    Key("q", "q", "leave", "leave", "leave, after a question if a run is stopped by it; it can be resumed", 0),
     ALL,
     SETTINGS,
 )
@@ -211,7 +211,7 @@ RACE = (
     Key("z", "z", "zoom", "zoom", "give the whole width to the racer with the focus, and back", SHEET),
     _HELP,
     _THEME,
-    Key("q", "q", "leave", "leave", "leave, after a question while it is being run; it can be taken up again", 0),
+    Key("q", "q", "leave", "leave", "leave, after a question while it is being run; it can be resumed", 0),
 )
 """The keys of the race screen."""
 

@@ -1,4 +1,4 @@
-"""Sessions that are killed again and again and taken up, beside the same session that nobody killed.
+"""Sessions that are killed again and again and resumed, beside the same session that nobody killed.
 
     python -m tests.killed SAVES SESSION MOMENT [SCRIPT]
 
@@ -35,7 +35,7 @@ Moment = tuple[int, int]
 
 
 class Person(Control):
-    """Overrules and takes back at given moments, each once in an episode however often that is taken up.
+    """Overrules and takes back at given moments, each once in an episode however often that is resumed.
 
     Args:
         overrules: Where the last valid action is done in place of what was decided.

@@ -82,7 +82,7 @@ def test_a_branch_decides_as_its_session_and_leaves_the_shared_memory_as_it_is(s
     assert differences(expected, found) == []
 
 
-def test_a_branch_left_and_taken_up_decides_as_its_session(source):
+def test_a_branch_left_and_resumed_decides_as_its_session(source):
     saves, saved = source
     branch = branches.branch(saves, saved, (2, 6))
     session = None

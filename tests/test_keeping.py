@@ -112,7 +112,7 @@ def test_a_step_taken_back_leaves_no_trace_in_the_episode(whole, tmp_path):
     assert transcript(play(tmp_path, branch)) == expected
 
 
-def test_a_session_left_after_taking_back_is_taken_up_there(tmp_path, whole):
+def test_a_session_left_after_taking_back_is_resumed_there(tmp_path, whole):
     saved = sessions.create(tmp_path, config(), "play")
     undo = undo_after(4)
 

@@ -1,4 +1,4 @@
-"""A session that was left and taken up decides as the same session that nobody left."""
+"""A session that was left and resumed decides as the same session that nobody left."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def numbers(found):
     return found
 
 
-def test_a_branch_left_and_taken_up_decides_as_one_that_was_not(tmp_path):
+def test_a_branch_left_and_resumed_decides_as_one_that_was_not(tmp_path):
     source = sessions.create(tmp_path / "source", config(), "run")
     play(tmp_path / "source", source)
     found = []
@@ -93,7 +93,7 @@ def test_a_branch_left_and_taken_up_decides_as_one_that_was_not(tmp_path):
 
 
 def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_on(tmp_path):
-    """And it counts in the same way for who leaves the session again later, and takes it up."""
+    """And it counts in the same way for who leaves the session again later, and resumes it."""
     found, ends = [], []
     for name, leaves in (("whole", []), ("left", [(2, 7)]), ("left twice", [(2, 7), (3, 5)])):
         saves = tmp_path / name
@@ -208,7 +208,7 @@ def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):
     assert set(decision.update.valuation.n) == {0}
 
 
-def test_a_recording_that_does_not_tell_what_memory_had_is_taken_up(tmp_path):
+def test_a_recording_that_does_not_tell_what_memory_had_is_resumed(tmp_path):
     saved = sessions.create(tmp_path, config(), "run")
     play(tmp_path, saved, (2, 7))
     lines = []

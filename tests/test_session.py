@@ -172,7 +172,7 @@ def test_static_remembers_nothing_and_is_what_jitrl_is_before_it_knows_anything(
 )
 def test_what_cannot_be_opened_ends_the_session_with_a_sentence(tmp_path, changes, sentence):
     session, saved, events = play(tmp_path, config(**changes))
-    assert saved.recording.read_bytes() == b""  # nothing that would have to be taken up
+    assert saved.recording.read_bytes() == b""  # nothing that would have to be resumed
     assert isinstance(session.error, UsageError)
     assert sentence in str(session.error)
     assert [n.level for n in only(events, Notice)] == ["error"]

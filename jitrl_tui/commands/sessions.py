@@ -29,7 +29,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
                     "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name, and "
                     "`jitrl sessions export NAME` writes its transcript.",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", metavar="SESSION", help="take up this session, load this save, or last")
+    parser.add_argument("name", nargs="?", metavar="SESSION", help="resume this session, load this save, or last")
     parser.add_argument(
         "--branch",
         metavar="[EPISODE:]STEP",

@@ -148,7 +148,7 @@ class FollowedBench(BenchSource):
 
     Args:
         run: The run.
-        ends: Whether to end with the run, or when its process is gone. Otherwise it may be taken up again, and is
+        ends: Whether to end with the run, or when its process is gone. Otherwise it may be resumed, and is
             followed further.
 
     Attributes:

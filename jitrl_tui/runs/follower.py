@@ -43,7 +43,7 @@ class FollowSource(Source):
     Args:
         open_session: Opens the session. Called in the thread.
         lease_s: Seconds for which the session waits for a sign of life of this process while it is held.
-        ends: Whether to end when the session has ended, or is gone. Otherwise it may be taken up again, and is followed
+        ends: Whether to end when the session has ended, or is gone. Otherwise it may be resumed, and is followed
             further.
 
     Attributes:

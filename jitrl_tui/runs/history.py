@@ -183,7 +183,7 @@ def means_of(sequences: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _read(recording: Path) -> tuple[tuple[EpisodeCost, ...], list[SessionStarted]]:
-    """Return the finished episodes of a recording, and how the session began each time it was taken up."""
+    """Return the finished episodes of a recording, and how the session began each time it was resumed."""
     ledger, starts = Ledger(), list[SessionStarted]()
     try:
         with open_binary(recording) as lines:

@@ -98,7 +98,7 @@ class RememberedMap:
         """Scope of the map, and the entry number that it goes up to."""
 
     def map(self, started: SessionStarted, own: Set[str]) -> GameMap | None:
-        """Return what memory had when a session began or was taken up, None while it is being read.
+        """Return what memory had when a session began or was resumed, None while it is being read.
 
         Args:
             own: Uids of the episodes that the session itself has played since its first beginning.

@@ -308,7 +308,7 @@ class RunView(Scored):
             self.resuming = False
             if self.started is not None:  # memory may have changed since the recording was left
                 self.memory_entries = self.started.memory_entries
-            self._write("notice", "Taken up again: the session goes on from here.")
+            self._write("notice", "Resumed: the session goes on from here.")
         self.activity, self.doing = "thinking", one_line(event.what)
 
     def _waiting(self, event: Waiting) -> None:

@@ -282,12 +282,12 @@ class BenchScreen(RunningScreen):
                 self.source.finish_running()
                 self._draw_lines()
 
-        text = f"{self._playing()}, and played to the end; no others are begun. The run can be taken up again."
+        text = f"{self._playing()}, and played to the end; no others are begun. The run can be resumed."
         self.app.push_screen(dialogs.ConfirmDialog("stop after these?", text, "stop after these", "s"), finish)
 
     def ask_leave(self) -> None:
         """Leave. A run that goes on is stopped, after a question; if it is being stopped, it is left at once."""
-        question = f"Leaving stops the run: {self._playing()}. What was played is kept, and it can be taken up again."
+        question = f"Leaving stops the run: {self._playing()}. What was played is kept, and it can be resumed."
         self.ending.ask(question, "stop and leave", self.app.leave_now)
 
     def leave_properly(self) -> None:

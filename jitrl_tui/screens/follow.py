@@ -91,11 +91,11 @@ class FollowScreen(WatchScreen):
     def _not_played(self) -> str:
         sign, view = self._held.source.sign, self.view
         if view.ended is not None and view.activity == "ended":
-            return "The session is over." if view.ended.finished else "It was stopped, and can be taken up again."
+            return "The session is over." if view.ended.finished else "It was stopped, and can be resumed."
         if sign is not None:
             gone = f"Its process is gone ({sign.place.as_text()})"
-            return f"{gone}; what was played is kept, and it can be taken up again."
-        return "It was left in the middle, and can be taken up again." if view.started else "It has not begun yet."
+            return f"{gone}; what was played is kept, and it can be resumed."
+        return "It was left in the middle, and can be resumed." if view.started else "It has not begun yet."
 
     def keys_now(self) -> Sequence[command_table.Key]:
         """Return the keys that do something now."""
@@ -189,7 +189,7 @@ class HeldSession:
     def ask_to_stop(self) -> None:
         """Stop the session, after a question."""
         if self._may():
-            text = "The session stops after its running step. What was played is kept, and it can be taken up again."
+            text = "The session stops after its running step. What was played is kept, and it can be resumed."
             dialog = ConfirmDialog("stop the session?", text, "stop it")
             self._screen.app.push_screen(dialog, lambda yes: self.source.stop_session() if yes else None)
 

@@ -288,7 +288,7 @@ def test_a_transcript_tells_the_steps_that_were_not_taken_back(server, tmp_path)
         assert step.observation.text.splitlines()[0] in record.text
 
 
-def test_a_session_that_is_taken_up_keeps_the_whole_transcript(server, tmp_path):
+def test_a_session_that_is_resumed_keeps_the_whole_transcript(server, tmp_path):
     def stop(session, event):
         if isinstance(event, Stepped) and event.step == 2:
             session.control.stop()

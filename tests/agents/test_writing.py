@@ -143,7 +143,7 @@ def test_a_step_that_is_taken_back_stays_paid_and_nothing_is_counted_twice(serve
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_session_taken_up_again_has_the_account_of_both_sittings(server, tmp_path, after):
+def test_a_session_resumed_has_the_account_of_both_sittings(server, tmp_path, after):
     def stop(session, event):
         if isinstance(event, Stepped) and event.step == after:
             session.control.stop()

@@ -73,7 +73,7 @@ def whole(tmp_path_factory):
     return (folder / "episodes.jsonl").read_bytes()
 
 
-def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_pool(ray, whole, tmp_path):
+def test_a_killed_worker_is_resumed_and_the_rows_are_those_of_the_local_pool(ray, whole, tmp_path):
     head, *arms = TWO.split("[[arms]]")
     plan, folder = planned("[[arms]]".join([head, *(arm for arm in arms if ARM in arm)]), tmp_path)
     told, killed = [], []
@@ -89,7 +89,7 @@ def test_a_killed_worker_is_taken_up_again_and_the_rows_are_those_of_the_local_p
 
     assert len(killed) == 1
     said = [message.message for message in told if isinstance(message, Said)]
-    assert said == ["its worker died; it is taken up again"]
+    assert said == ["its worker died; it is resumed"]
     lines = [line for line in whole.splitlines(keepends=True) if ARM.encode() in line]
     assert (folder / "episodes.jsonl").read_bytes() == b"".join(lines) != b""
     manifest = read_manifest(folder)

@@ -79,7 +79,7 @@ def test_totals_are_those_of_the_distinct_episodes_whatever_is_told(messages, jo
 
 
 @given(st.integers(0, 200), st.integers(0, 6))
-def test_a_run_that_was_cut_and_taken_up_ends_like_one_that_was_not(cut, lost):
+def test_a_run_that_was_cut_and_resumed_ends_like_one_that_was_not(cut, lost):
     """The worker dies after any message, and the last episodes before that may not have been stored."""
     one = bench.cell("a", tasks=("pantry", "zork1"), episodes=4)
     whole = list(bench.life(one))
@@ -88,8 +88,8 @@ def test_a_run_that_was_cut_and_taken_up_ends_like_one_that_was_not(cut, lost):
     stored = stored[: max(0, len(stored) - lost)]
     again = [dataclasses.replace(m, again=True) for m in stored]
     rest = whole[whole.index(stored[-1]) + 1 :] if stored else whole[1:]
-    taken_up = [*before, Failed("a", "killed", lost=True), Began("a"), *again, *rest]
-    expected, found = make(whole, plan=[one]), make(taken_up, plan=[one])
+    resumed = [*before, Failed("a", "killed", lost=True), Began("a"), *again, *rest]
+    expected, found = make(whole, plan=[one]), make(resumed, plan=[one])
     for name in ("episodes_done", "steps", "tokens", "counts", "eta"):
         assert getattr(found, name) == getattr(expected, name)
     assert found.usd == pytest.approx(expected.usd)

@@ -64,7 +64,7 @@ def test_the_same_suite_has_the_same_bytes_again(played, tmp_path):
     assert (again / "episodes.jsonl").read_bytes() == (played / "episodes.jsonl").read_bytes()
 
 
-def test_a_killed_worker_is_taken_up_again_and_nothing_is_counted_twice(whole, tmp_path):
+def test_a_killed_worker_is_resumed_and_nothing_is_counted_twice(whole, tmp_path):
     folder, cells = planned(LONG, tmp_path)
     told, killed = [], []
 
@@ -78,7 +78,7 @@ def test_a_killed_worker_is_taken_up_again_and_nothing_is_counted_twice(whole, t
     assert run.run() == 0
 
     assert killed
-    assert any(isinstance(message, Said) and "taken up again" in message.message for message in told)
+    assert any(isinstance(message, Said) and "resumed" in message.message for message in told)
     assert (folder / "episodes.jsonl").read_bytes() == whole
 
 

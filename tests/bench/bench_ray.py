@@ -158,7 +158,7 @@ class Watch:
                 self._kill(name)
             elif self._lost == name and not self.took:
                 self.took = time.perf_counter() - self._at
-        elif "taken up again" in getattr(message, "message", ""):
+        elif "resumed" in getattr(message, "message", ""):
             self._lost = name
 
 

@@ -5,7 +5,7 @@
 A round is a memory of a few random episodes of a story. It is corrected again and again: steps and episodes are
 forgotten, given other points or returns, pinned, put back, merged from another memory, by the functions of the screens
 and by commands. After each correction an episode is played with `graph` or `knn`: in a new session, in one that was
-left in the middle and is taken up again, and from what the estimator kept of an earlier opening. A trial survives if
+left in the middle and is resumed, and from what the estimator kept of an earlier opening. A trial survives if
 the episode is played to its end and memory decided every step. `--singles` forgets each step of two games alone.
 
 Ends with `N survived, M lost`; exits with 1 if any was lost. `run` does the same for the whole soak.
@@ -154,7 +154,7 @@ def played_after(dice: random.Random, saves: Path, game: str, correction: Callab
     if dice.random() < 0.6:
         said = correction()
         session, _ = play(new_session(saves, game, estimator), saves)
-    else:  # the session is left, memory is corrected, and it is taken up again
+    else:  # the session is left, memory is corrected, and it is resumed
         saved, at = new_session(saves, game, estimator, episodes=2), (dice.choice((1, 2)), dice.randrange(1, 6))
 
         def leave(session: Session, event: object) -> None:

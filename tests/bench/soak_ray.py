@@ -39,11 +39,11 @@ class Blows:
         self.at = sorted(rng.randrange(episodes // 10, episodes * 8 // 10) for _ in range(4))
         self.node_at = rng.randrange(episodes // 4, episodes // 2)
         self.hit: set[str] = set()
-        self.done = self.taken_up = 0
+        self.done = self.resumed = 0
 
     def __call__(self, message: object) -> None:
-        if isinstance(message, Said) and "taken up again" in message.message:
-            self.taken_up += 1
+        if isinstance(message, Said) and "resumed" in message.message:
+            self.resumed += 1
         if not isinstance(message, Ended) or message.again:
             return
         self.done += 1
@@ -68,7 +68,7 @@ def trial(folder: Path, args: argparse.Namespace, seed: int) -> Iterator[str]:
             blows = Blows(ray, nodes, random.Random(seed), args.cells * args.episodes)
             plan, run = planned(text, folder / "killed")
             code = runner(ray, plan, run, folder / "killed", blows).run()
-        print(f"seed {seed}: {len(blows.hit)} workers and a node killed, {blows.taken_up} cells taken up again",
+        print(f"seed {seed}: {len(blows.hit)} workers and a node killed, {blows.resumed} cells resumed",
               file=sys.stderr)  # fmt: skip
         if code or (run / "episodes.jsonl").read_bytes() != want:
             yield f"seed {seed}: the rows of the run with kills differ (code {code})"

@@ -1,4 +1,4 @@
-"""Long fault trials of sessions: killed at random moments and taken up, each beside the same one that nobody killed.
+"""Long fault trials of sessions: killed at random moments and resumed, each beside the same one that nobody killed.
 
     python -m tests.bench.soak_sessions [--trials 50] [--seed 1]
 

@@ -215,7 +215,7 @@ def test_a_run_is_followed_from_before_it_is_played_until_its_end(tmp_path):
     telling.close("stopped by request")
     assert run.new() == [Failed(first, "broken"), RunOver("stopped by request")]
     assert not run.lives()
-    again = RunWriter(folder, RunLimits())  # it is taken up again
+    again = RunWriter(folder, RunLimits())  # it is resumed
     again.begin(1, {})
     again.note(Began(first))
     found = run.new()

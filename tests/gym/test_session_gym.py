@@ -1,4 +1,4 @@
-"""Sessions in environments with Gymnasium's interface: learning, taking back, taking up, the command line."""
+"""Sessions in environments with Gymnasium's interface: learning, taking back, resuming, the command line."""
 
 from __future__ import annotations
 
@@ -122,4 +122,4 @@ def test_an_action_at_which_the_environment_failed_is_not_remembered_and_those_b
     assert [(e.episode, e.steps) for e in ended] == list(failed.items())
     assert sum(failed.values()) > 0
     assert all((e.ended_by, e.entries_added) == ("failure", e.steps) for e in ended)
-    assert play(tmp_path, saved)[-1].finished  # it can be taken up
+    assert play(tmp_path, saved)[-1].finished  # it can be resumed

@@ -1,4 +1,4 @@
-"""`jitrl bench run --watch` in a real terminal, with real workers: leave it, take it up, close the terminal."""
+"""`jitrl bench run --watch` in a real terminal, with real workers: leave it, resume it, close the terminal."""
 
 from __future__ import annotations
 

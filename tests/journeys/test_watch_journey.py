@@ -26,7 +26,7 @@ def status(pattern: str) -> Callable[[str], object]:
     return lambda text: re.search(pattern, "\n".join(text.splitlines()[:3]))
 
 
-def test_watch_pause_overrule_forward_leave_and_take_up_again(tmp_path):
+def test_watch_pause_overrule_forward_leave_and_resume(tmp_path):
     saves = ("--saves", str(tmp_path))
     with Terminal("watch", GAME, *FAST, "--episodes", "4", *saves, columns=140, rows=45) as terminal:
         terminal.wait_for("Episode 1 of 4", 60)
@@ -57,7 +57,7 @@ def test_watch_pause_overrule_forward_leave_and_take_up_again(tmp_path):
     with Terminal(*saves) as terminal:
         terminal.wait_for("Press Enter to go on where this session stood", 60)
         terminal.send("\r")
-        terminal.wait_for("Taken up again", 60)
+        terminal.wait_for("Resumed: ", 60)
         terminal.wait_for(status(r"episode 2/4"))
         terminal.send("f")
         terminal.wait_for("all 2 episodes that are left")
@@ -91,7 +91,7 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
     with Terminal(*saves) as terminal:
         terminal.wait_for("Press Enter to go on where this session stood", 60)
         terminal.send("\r")
-        terminal.wait_for(status(r"episode ([2-9]|\d\d)/90"), 60)  # not 1: it is taken up again
+        terminal.wait_for(status(r"episode ([2-9]|\d\d)/90"), 60)  # not 1: it is resumed
         terminal.send("f")
         terminal.wait_for("fast-forward")
         terminal.send("3\r")
@@ -103,7 +103,7 @@ def test_a_closed_terminal_and_a_killed_program_lose_nothing(tmp_path):
     with Terminal(*saves) as terminal:
         terminal.wait_for("Press Enter to go on where this session stood", 60)
         terminal.send("\r")
-        terminal.wait_for(status(r"episode ([2-9]|\d\d)/90"), 60)  # not 1: it is taken up again
+        terminal.wait_for(status(r"episode ([2-9]|\d\d)/90"), 60)  # not 1: it is resumed
         terminal.wait_for(status(r"step [1-6]/6"), 60)
         terminal.send("\x03")
         assert terminal.wait_for_exit() == 0

@@ -232,7 +232,7 @@ def test_a_window_that_is_too_small_says_so_and_recovers():
 # -------------------------------------------------------------------------------------------- failures
 
 
-def test_the_reason_of_a_failure_is_shown_and_a_cell_that_is_taken_up_counts_once():
+def test_the_reason_of_a_failure_is_shown_and_a_cell_that_is_resumed_counts_once():
     name = "zork1-jitrl-1"
     told = scores(name, [10, 20])
     messages = [*told, Failed(name, "The worker was killed, perhaps because memory ran out.", lost=True)]

@@ -233,7 +233,7 @@ def test_keys_that_are_typed_faster_than_they_are_taken_keep_their_order():
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
-def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_taken_up_unasked(tmp_path, size):
+def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_resumed_unasked(tmp_path, size):
     opened, rows = Opened(), sessions_in(tmp_path)
 
     async def go(pilot, app):

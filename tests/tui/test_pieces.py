@@ -101,13 +101,13 @@ def test_the_view_follows_the_run():
     assert len(gains) == sum(e.reward != 0 for e in events if isinstance(e, Stepped))
 
 
-def test_a_session_that_is_taken_up_counts_what_memory_has_now():
+def test_a_session_that_is_resumed_counts_what_memory_has_now():
     events = stream.run(3, 7)
     view = RunView()
     view.fold(dataclasses.replace(events[0], resumed=True, memory_entries=99))
     view.fold_all(event for event in events[1:-1] if not isinstance(event, Thinking))
     assert view.memory_entries != 99
-    view.fold(Thinking("taking up the session where it was left"))
+    view.fold(Thinking("resuming the session where it was left"))
     assert view.memory_entries == 99
 
 

@@ -26,7 +26,7 @@ STEPS = 8
         (41, 50, 10 / 11),
         (45, 50, 6 / 11),
         (50, 50, 1 / 11),
-        (60, 50, 1 / 11),  # taken up again with fewer
+        (60, 50, 1 / 11),  # fewer again
         (1, 1, 1.0),  # now and then one: there is no end to settle at
         (4, 4, 1.0),
         (5, 5, 0.5),

@@ -90,7 +90,7 @@ def only(events, kind):
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_an_episode_left_in_the_middle_is_not_taken_up_and_nothing_is_sent_again(play, site, tmp_path):
+def test_an_episode_left_in_the_middle_is_not_resumed_and_nothing_is_sent_again(play, site, tmp_path):
     _, saved, events = play([*send(site), "noop()", "stop"], episodes=2)
     assert not only(events, SessionStarted)[0].environment.repeatable
     assert [e.episode for e in only(events, EpisodeEnded)] == [1]
@@ -140,7 +140,7 @@ def test_a_step_is_taken_back_only_where_the_site_is_put_back(play, site, repeat
     assert len(only(events, Stepped)) >= 3
 
 
-def test_an_episode_on_a_site_that_is_put_back_is_taken_up(play, site):
+def test_an_episode_on_a_site_that_is_put_back_is_resumed(play, site):
     _, saved, _ = play(["click(<link[Find]>)", "stop"], repeatable=True, episodes=1)
     session, _, events = play(["click(<button[Send]>)", "noop()"], saved, repeatable=True)
     assert session.error is None
