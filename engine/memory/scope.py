@@ -22,8 +22,8 @@ from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.document import EPISODES, KEPT
 from engine.memory.disk.files import JOURNAL
-from engine.memory.disk.frame import LineSpan
-from engine.memory.disk.journal import Journal, Listener, Position
+from engine.memory.disk.frame import LineSpan, Position
+from engine.memory.disk.journal import Journal, Listener
 from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import Hits, closest, neighbours, returns
@@ -437,8 +437,8 @@ class Scope(Listener):
         return KeptRecords(*arguments)
 
     def _cleaned(self, episodes: Iterable[Episode]) -> list[Episode]:
-        """Return episodes without secrets and within the limits."""
-        return [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
+        """Return episodes without secrets."""
+        return list(map(self._redactor.episode, episodes))
 
     def _save_snapshot(self, after: int) -> None:
         """Write the snapshot if at least `after` rows are missing from it. Failure to write is ignored."""

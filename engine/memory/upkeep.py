@@ -20,7 +20,7 @@ from engine.limits import LARGEST_REWARD, LINE
 from engine.memory.corrections import KIND, described
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
-from engine.memory.disk.database import JournalDB, open_to_read
+from engine.memory.disk.database import JournalDB
 from engine.memory.disk.document import EPISODES, FORGOTTEN, KEPT
 from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.frame import Document
@@ -302,7 +302,7 @@ def verify(path: Path) -> Verification:
         BadFile: The file is no journal, or one of a newer version.
     """
     problems: list[str] = []
-    with open_to_read(path, problems.append) as db:
+    with JournalDB(Journal(path, notice=problems.append, read_only=True)) as db:
         journal = db.journal
         unfinished = len(journal.tail(LINE))
         if unfinished:
