@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from engine.bench.records import Cell, EpisodeRow, Leg, TimingRow
 from engine.codec import to_plain
 from engine.disk import write_private
-from engine.errors import BadFile, FailingAs, StorageError
+from engine.errors import FailingAs, StorageError
 from engine.records import (
     Decided,
     EpisodeEnded,

@@ -35,7 +35,7 @@ from engine.records import Episode, Neighbour, State, Step
 
 SNAPSHOT = "index.snapshot"
 LEARNT = "learnt.snapshot"
-"""What estimators learnt; see `engine.memory.learnt`."""
+"""What estimators learnt; see `engine.values.learnt`."""
 _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal without a noticeable delay; only larger memories need a snapshot."""
 _TEXTS = 20_000
@@ -171,8 +171,8 @@ class Scope(Listener):
                 if episode.uid in entries.uids or episode.uid in fresh:
                     continue
                 fresh.add(episode.uid)
-                given = episode.number if episode.number > 0 else number
-                if not (limits.is_count(given) and limits.is_count(entry)):
+                given = episode.number or number
+                if not (limits.is_count(number) and limits.is_count(entry)):
                     raise BadFile(f"the numbers of {self.name} are used up")
                 named = dataclasses.replace(episode, number=given, scope=self.name)
                 new.append(documents.to_document(named, entry))

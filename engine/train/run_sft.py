@@ -17,13 +17,12 @@ from engine.errors import UsageError
 from engine.kinds import Places
 from engine.llm.prompts import tail
 from engine.settings.train import SftSettings
-from engine.train import curve, manifest, models
+from engine.train import models
 from engine.train.checkpoints import CHECKPOINTS, arguments, latest
 from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
-from engine.train.finish import finish, write
-from engine.train.jobs import TrainingJob, WeightUpdate
-from engine.train.monitor import Following
+from engine.train.monitor import Following, finish, write
 from engine.train.prompts import Prompts
+from engine.train.run_files import TrainingJob, WeightUpdate, add_to_manifest, read_curve, write_curve
 from engine.train.sources import find
 from engine.train.usage import ProcessUsage, UsageCounter
 from engine.train.work import Tell
@@ -48,7 +47,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
     prompts = Prompts(tokenizer, asking, settings.prompt, settings.train_prompt_tokens)
     rows, long = examples(used, prompts, settings)
     tell("say", f"learning {len(rows)} decisions of {len(used)} episodes")
-    manifest.add(folder, data=_about(found, used, len(rows), long))
+    add_to_manifest(folder, data=_about(found, used, len(rows), long))
     set_seed(job.session.seed)
     tell("say", f"loading {job.model}")
     trainer = SFTTrainer(
@@ -173,7 +172,7 @@ class CurveWriter:
     ) -> None:
         done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
         self._folder, self._tell = folder, tell
-        self._updates = [update for update in curve.read(folder) if update.update <= done]
+        self._updates = [update for update in read_curve(folder) if update.update <= done]
         played = ProcessUsage(
             episodes=len(found),
             environment_steps=sum(one.steps for one in found),
@@ -188,5 +187,5 @@ class CurveWriter:
         taken = self._counts.now()
         update = WeightUpdate(step, **to_plain(taken), loss=logs.get("loss"), gradient_norm=logs.get("grad_norm"))
         self._updates.append(update)
-        curve.write(self._folder, self._updates)
+        write_curve(self._folder, self._updates)
         self._tell("update", to_plain(update))

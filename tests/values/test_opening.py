@@ -20,7 +20,6 @@ import pytest
 from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.memory import Memory, upkeep
-from engine.memory import learnt as learning
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT
 from engine.memory.search import Correction, Lens
@@ -29,6 +28,7 @@ from engine.memory.view import ScopeView
 from engine.records import Candidate, Episode, Step
 from engine.settings.plan import OpeningNumbers, PlanNumbers
 from engine.values import estimator_factory
+from engine.values import learnt as learning
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from tests.bench.dungeons import Dungeon
@@ -407,8 +407,8 @@ def test_a_hostile_file_runs_nothing(scope, counted, logged, tmp_path, monkeypat
 @pytest.mark.parametrize(
     "evil",
     [
-        b"cengine.values.estimator_factory\nPath\n(S'x'\ntR.",
-        b"cengine.values.estimator_factory\nlearnt.os.system\n(S'touch ran'\ntR.",
+        b"cengine.values.learnt\nPath\n(S'x'\ntR.",
+        b"cengine.values.learnt\nlearnt.os.system\n(S'touch ran'\ntR.",
         b"cengine.values.graph\nnp.os.system\n(S'touch ran'\ntR.",
         b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x09touch ran\x85R.",
         b"cos\nsystem\n.",

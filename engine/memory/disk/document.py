@@ -36,8 +36,8 @@ _END_FIELDS = (("done", bool), ("won", bool), ("died", bool), ("truncated", bool
 _KNOWN = {name for name, _ in (*_EPISODE_FIELDS, *_END_FIELDS)} | {
     "first", "states", "histories", "valid", "steps", "final",
 }  # fmt: skip
-_CLIPPED = ("agent", "model", "session", "scope")
-_STEP_TEXTS = ("action", "provenance", "world_hash")
+_NAMES = ("agent", "model", "session", "scope")
+_CLIPPED = (*_NAMES, "place", "action", "provenance", "world_hash")
 _is_reward = functools.partial(limits.is_number, most=LARGEST_REWARD)
 _OPTIONAL_STEP = {"provenance": "agent", "changed": True, "world_hash": "", "env_reward": 0.0, "score": 0.0}
 
@@ -217,7 +217,7 @@ def _check_texts(texts: list[Any], longest: int, what: str) -> None:
 
 def _are_within(numbers: Sequence[Any], size: int) -> bool:
     """Whether all are places in a list of this size."""
-    return set(map(type, numbers)) == {int} and 0 <= min(numbers) and max(numbers) < size
+    return set(map(type, numbers)) == {int} and min(numbers) >= 0 and max(numbers) < size
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -249,7 +249,7 @@ def _clip(document: dict[str, Any]) -> None:
     kept, steps = [*document["states"], *document["histories"]], document["steps"]
     lists = [*(one["tokens"] for one in kept), *document["valid"]]
     long = [one["text"] for one in kept]
-    short = [document[name] for name in _CLIPPED]
+    short = [document[name] for name in _NAMES]
     short += [one.get("place", "") for one in kept]
     for step in steps:
         short += (step["action"], step.get("provenance", ""), step.get("world_hash", ""))
@@ -262,8 +262,8 @@ def _clip(document: dict[str, Any]) -> None:
     for one in kept:
         one["text"], one["tokens"] = clipped(one["text"], TEXT), _clipped_all(one["tokens"], TOKENS)
     document["valid"] = [_clipped_all(actions, ACTIONS) for actions in document["valid"]]
-    for fields, names in ((document, _CLIPPED), *((one, ("place",)) for one in kept), *((one, _STEP_TEXTS) for one in steps)):
-        fields |= {name: clipped(fields[name], NAME) for name in names if name in fields}
+    for fields in (document, *kept, *steps):
+        fields |= {name: clipped(fields[name], NAME) for name in _CLIPPED if name in fields}
 
 
 def _clipped_all(texts: list[str], most: int) -> list[str]:

@@ -180,7 +180,7 @@ class Journal(Storage):
             self._seen = (now.st_size, now.st_mtime_ns)
             return self._read_on(final=self._depth > 0)
 
-    def read(self) -> dict[str, Mapping[str, Any]]:
+    def read(self) -> dict[str, Mapping[str, Any]]:  # type: ignore[override]
         """Return all tables, as TinyDB asks for them. A document is read from the file when it is asked for.
 
         What others wrote is read first, unless there is a listener or this is only to be read.
@@ -489,6 +489,7 @@ class StoredTable(Mapping[str, Any]):
         return len(self._journal.ids(self._table))
 
     def items(self) -> Iterator[tuple[str, Document]]:  # type: ignore[override]
+        """Yield ids and documents in the order of the file."""
         for doc_id in self._journal.ids(self._table):
             try:
                 document = self._journal.document(self._table, doc_id)
