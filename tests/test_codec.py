@@ -47,6 +47,16 @@ def test_wrong_types_are_refused(bad):
         from_plain(Observation, bad)
 
 
+@pytest.mark.parametrize(
+    "bad", [{"tokens": "abc"}, {"tokens": None}, {"tokens": {"a": "b"}}, {"tokens": ["a", 1]}, {"place": None}]
+)
+def test_wrong_types_in_lists_are_refused(bad):
+    with pytest.raises(BadFile):
+        from_plain(State, {"text": "x", "tokens": ["a"]} | bad)
+    with pytest.raises(BadFile):
+        to_plain(State(**{"text": "x", "tokens": ("a",)} | bad))
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_numbers_must_be_finite(number):
     with pytest.raises(BadFile):

@@ -247,7 +247,7 @@ def clipped(text: str, limit: int) -> str:
 def _clip(document: dict[str, Any]) -> None:
     """Clip texts and lists of a document, and replace control characters. Most need none of it, which is seen first."""
     kept, steps = [*document["states"], *document["histories"]], document["steps"]
-    lists = [*(one["tokens"] for one in kept), *document["valid"]]
+    lists = [one["tokens"] for one in kept] + document["valid"]
     long = [one["text"] for one in kept]
     short = [document[name] for name in _NAMES]
     short += [one.get("place", "") for one in kept]

@@ -126,7 +126,10 @@ class Entries:
         texts = self._add_texts(document["states"], states, offset, line)
         episode, steps, final = len(self.first), document["steps"], document["final"]
         following = [states[step["state"]] for step in steps[1:]] + [states[final[0]]]
-        hidden = [step.get("provenance") == FORGOTTEN for step in steps[1:]] + [False]
+        provenances = [step.get("provenance", "agent") for step in steps]
+        provenance_of = {name: self._provenance(name) for name in dict.fromkeys(provenances)}
+        action_of = {name: self._action(name) for name in dict.fromkeys([step["action"] for step in steps])}
+        hidden = [name == FORGOTTEN for name in provenances[1:]] + [False]
         add = {name: column.append for name, column in self.columns.items()}
         for row, (step, after, unknown) in enumerate(zip(steps, following, hidden, strict=True), len(self)):
             provenance = step.get("provenance", "agent")
@@ -135,10 +138,10 @@ class Entries:
             add["state"](NOTHING if forgotten else state)
             add["history"](history)
             add["next"](NOTHING if unknown else after)
-            add["action"](self._action(step["action"]))
+            add["action"](action_of[step["action"]])
             add["text"](texts[step["state"]])
             add["episode"](episode)
-            add["provenance"](self._provenance(provenance))
+            add["provenance"](provenance_of[provenance])
             add["reward"](step["reward"])
             add["env_reward"](step.get("env_reward", 0.0))
             if forgotten:
