@@ -50,12 +50,14 @@ def from_plain(cls: type[T], data: Any) -> T:
         raise BadFile(f"expected the fields of a {cls.__name__}, found {type(data).__name__}")
     data = modern(cls, data)
     kind: Any = cls
-    fields = [field for field in _fields(kind) if field.name in data or field.needed]
-    try:
-        items = [data[field.name] for field in fields]
-    except KeyError as error:
-        raise BadFile(f"{cls.__name__}.{error.args[0]} is missing") from None
-    made = cls(**_converted(fields, items))
+    fields = _fields(kind)
+    there = [field for field in fields if field.name in data]
+    values = _converted(there, [data[field.name] for field in there])
+    if len(there) < len(fields):
+        for field in fields:
+            if field.needed and field.name not in values:
+                raise BadFile(f"{cls.__name__}.{field.name} is missing")
+    made = cls(**values)
     if isinstance(made, Decision):
         _check_decision(made)
     return made

@@ -49,7 +49,7 @@ def session_name(number: int) -> str:
     return f"{number:03}"
 
 
-def told(saved: SavedSession, kind: type[_Event]) -> tuple[_Event, ...]:
+def recorded(saved: SavedSession, kind: type[_Event]) -> tuple[_Event, ...]:
     """Return the events of a kind in the recording of a session; none if it has none.
 
     Raises:
