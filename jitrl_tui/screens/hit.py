@@ -11,10 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 
-from engine.jitrl import discounted_returns
+from engine.jitrl import discounted_returns, own_returns
 from engine.memory.corrections import described
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.runs.view import gained, points, signed

@@ -89,7 +89,6 @@ class Journal(Storage):
         self._about = dict(about or {})
         self._read_only = read_only
         self._durable = durable
-        self._file_lock = files.FileLock(path.with_name("lock"))
         self._depth = 0
         self._reading = FailingAs(StorageError, f"cannot read {path}")
         self._writing = FailingAs(
@@ -234,10 +233,10 @@ class Journal(Storage):
         Raises:
             StorageError: The folder cannot be written to, or another process holds the lock for too long.
         """
-        with self.lock:
+        with self.lock, contextlib.ExitStack() as held:
             if self._depth == 0:
                 with self._writing:
-                    self._file_lock.acquire()
+                    held.enter_context(files.locked(self.path.with_name("lock")))
             self._depth += 1
             try:
                 if self._depth == 1:
@@ -245,8 +244,6 @@ class Journal(Storage):
                 yield
             finally:
                 self._depth -= 1
-                if self._depth == 0:
-                    self._file_lock.release()
 
     def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
         """Make the file hold the tables of `data`, as TinyDB asks for it. Nothing is written if nothing has changed."""
@@ -303,10 +300,9 @@ class Journal(Storage):
                 self._replace(changes, aside)
 
     def close(self) -> None:
-        """Close the file and the lock; calling this twice is safe."""
+        """Close the file; calling this twice is safe."""
         with self.lock:
             self._close_file()
-            self._file_lock.close()
 
     # --------------------------------------------------------------------------- details of reading
 
