@@ -1,6 +1,6 @@
-"""The files of a run of training: where they are, what is to be done, what the run tells while it works, its manifest.
+"""The files of a run of training: where they are, its job, its manifest, its curve, its checkpoints.
 
-All of this is read and written on both sides, by the training process and by what started it.
+All but the checkpoints are read and written on both sides, by the training process and by what started it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from engine.codec import from_plain, to_plain
 from engine.disk import read_bytes, read_text, write_json, write_private
 from engine.errors import BadFile, FailingAs, ModelError, StorageError
 from engine.settings import SessionConfig
+from engine.settings.train import TrainingSettings
 
 PYTHON = "JITRL_TRAIN"
 """Variable with the Python of a training environment, if it is not that in the saves folder."""
@@ -196,3 +198,57 @@ def write_curve(folder: Path, updates: Sequence[WeightUpdate]) -> None:
     with FailingAs(StorageError, f"cannot write in {folder}", "free some space"):
         write_private(folder / CURVE, lines)
     add_to_manifest(folder, samples={name: getattr(last, name) for name in SAMPLES})
+
+
+CHECKPOINTS = "checkpoints"
+"""Folder of a run that they are in."""
+STATE = "trainer_state.json"
+"""File that the trainer writes last."""
+
+
+def latest_checkpoint(folder: Path, also: str = STATE) -> Path | None:
+    """Return the last whole checkpoint, None if there is none.
+
+    Unfinished ones after it, which a kill leaves, are removed.
+
+    Args:
+        folder: Their folder.
+        also: Name of another file that a whole one has.
+    """
+    found = sorted(
+        (path for path in folder.glob("checkpoint-*") if path.name.rpartition("-")[2].isdigit()),
+        key=lambda path: int(path.name.rpartition("-")[2]),
+        reverse=True,
+    )
+    for path in found:
+        if (path / STATE).is_file() and (path / also).is_file():
+            return path
+        shutil.rmtree(path, ignore_errors=True)
+    return None
+
+
+def trainer_arguments(settings: TrainingSettings, folder: Path, seed: int, *, cpu: bool) -> dict[str, Any]:
+    """Return the arguments of TRL's configurations that do not depend on the method.
+
+    Args:
+        settings: The training settings.
+        folder: Folder of the run.
+        seed: Seed of torch's random numbers.
+        cpu: Whether to compute on the CPU.
+    """
+    return {
+        "output_dir": str(folder / CHECKPOINTS),
+        "learning_rate": settings.learning_rate,
+        "lr_scheduler_type": "constant",
+        "max_grad_norm": settings.gradient_norm,
+        "logging_steps": 1,
+        "save_total_limit": settings.kept_checkpoints,
+        "seed": seed,
+        "use_cpu": cpu,
+        "bf16": settings.precision == "bf16" and not cpu,
+        "gradient_checkpointing": settings.activations == "recompute",  # TRL still sets the old name
+        "activation_checkpointing": settings.activations == "recompute",
+        "dataloader_pin_memory": not cpu,
+        "disable_tqdm": True,
+        "report_to": [],
+    }

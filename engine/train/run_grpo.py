@@ -21,12 +21,18 @@ from engine.llm.model import Model
 from engine.paths import slug
 from engine.settings.train import GrpoSettings
 from engine.train import grpo, models
-from engine.train.checkpoints import CHECKPOINTS, latest
 from engine.train.monitor import Following, finish, write
 from engine.train.policy import TriePolicy
 from engine.train.prompts import Prompts
 from engine.train.rollouts import PlayedEpisode, RolloutPlayer
-from engine.train.run_files import TrainingJob, WeightUpdate, read_curve, write_curve
+from engine.train.run_files import (
+    CHECKPOINTS,
+    TrainingJob,
+    WeightUpdate,
+    latest_checkpoint,
+    read_curve,
+    write_curve,
+)
 from engine.train.sources import find
 from engine.train.trained import TrainedModel
 from engine.train.usage import ProcessUsage, UsageCounter, together
@@ -77,7 +83,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
             group.close()
         tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
         return
-    checkpoint = latest(folder / CHECKPOINTS, EPISODES.format(group.rank))
+    checkpoint = latest_checkpoint(folder / CHECKPOINTS, EPISODES.format(group.rank))
     group.resume(checkpoint, settings.epochs_of_batch)
     if job.write:
         write(trainer, checkpoint, tokenizer, source, job, settings, tell)

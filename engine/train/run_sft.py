@@ -18,11 +18,19 @@ from engine.kinds import Places
 from engine.llm.prompts import tail
 from engine.settings.train import SftSettings
 from engine.train import models
-from engine.train.checkpoints import CHECKPOINTS, arguments, latest
 from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
 from engine.train.monitor import Following, finish, write
 from engine.train.prompts import Prompts
-from engine.train.run_files import TrainingJob, WeightUpdate, add_to_manifest, read_curve, write_curve
+from engine.train.run_files import (
+    CHECKPOINTS,
+    TrainingJob,
+    WeightUpdate,
+    add_to_manifest,
+    latest_checkpoint,
+    read_curve,
+    trainer_arguments,
+    write_curve,
+)
 from engine.train.sources import find
 from engine.train.usage import ProcessUsage, UsageCounter
 from engine.train.work import Tell
@@ -63,7 +71,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
         )
         tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
         return
-    checkpoint = latest(folder / CHECKPOINTS)
+    checkpoint = latest_checkpoint(folder / CHECKPOINTS)
     if job.write:
         write(trainer, checkpoint, tokenizer, source, job, settings, tell)
         return
@@ -83,7 +91,7 @@ def config(settings: SftSettings, folder: Path, seed: int, *, cpu: bool) -> SFTC
         max_length=None,
         completion_only_loss=True,
         save_steps=settings.save_every,
-        **arguments(settings, folder, seed, cpu=cpu),
+        **trainer_arguments(settings, folder, seed, cpu=cpu),
     )
 
 

@@ -17,7 +17,7 @@ from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
 from engine.llm.listed import list_price
 from engine.settings import SessionConfig
-from engine.train import checkpoints, run_files, runs
+from engine.train import run_files, runs
 from engine.train.run_files import TrainingJob, WeightUpdate
 from engine.train.usage import ProcessUsage, UsageCounter, together
 from jitrl_tui.cli import main
@@ -112,13 +112,13 @@ def test_the_manifest_says_what_was_trained(tmp_path):
 
 
 def test_the_last_whole_checkpoint_is_gone_on_from(tmp_path):
-    assert checkpoints.latest(tmp_path) is None
+    assert run_files.latest_checkpoint(tmp_path) is None
     for number, files in ((2, ("trainer_state.json", "a")), (10, ("trainer_state.json", "a")), (12, ("a",)), (14, ())):
         (tmp_path / f"checkpoint-{number}").mkdir()
         for file in files:
             (tmp_path / f"checkpoint-{number}" / file).write_text("{}")
     (tmp_path / "checkpoint-14" / "trainer_state.json").write_text("{}")  # without what belongs to it
-    assert checkpoints.latest(tmp_path, "a").name == "checkpoint-10"
+    assert run_files.latest_checkpoint(tmp_path, "a").name == "checkpoint-10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10", "checkpoint-2"]
 
 

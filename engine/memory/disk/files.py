@@ -159,16 +159,10 @@ def append_durably(path: Path, end: int, data: bytes, *, durable: bool = True) -
 
 def cut(path: Path, end: int, aside: Path) -> None:
     """Truncate a file to `end` bytes. The rest is copied to the file `aside` first."""
-    source = open_descriptor(path, os.O_NOFOLLOW)
-    try:
-        with new_file(aside, replace=True) as fd:
-            at = end
-            while block := os.pread(source, _BLOCK, at):
-                write_all(fd, block)
-                at += len(block)
-            os.fsync(fd)
-    finally:
-        os.close(source)
+    with os.fdopen(open_descriptor(path, os.O_NOFOLLOW), "rb") as source, new_file(aside, replace=True) as fd:
+        source.seek(end)
+        write_lines(fd, iter(lambda: source.read(_BLOCK), b""))
+        os.fsync(fd)
     os.truncate(path, end)
 
 
