@@ -55,6 +55,7 @@ class Scope(Listener):
     Attributes:
         records: What methods keep here besides episodes.
         notices: All sentences that `notice` was called with.
+        restored: Number of rows that the snapshot holds. The others were read from the journal.
 
     Raises:
         BadFile: The journal is of another format, its first line is damaged, or its version is newer.
@@ -80,7 +81,7 @@ class Scope(Listener):
         self._own: set[int] = set()
         self._texts: dict[int, str] = {}
         self._cached: tuple[int, str, Episode] | None = None
-        self._snapshot_rows = 0
+        self.restored = 0
         self._retrievals, self._retrieval_s = 0, 0.0
         self._journal = self._make_journal(
             folder / JOURNAL,
@@ -359,11 +360,6 @@ class Scope(Listener):
                 whole.update(journal.line(journal.position.places[EPISODES][doc_id]))
             return whole.hexdigest()
 
-    @property
-    def restored(self) -> int:
-        """Number of rows that the snapshot holds. The others were read from the journal."""
-        return self._snapshot_rows
-
     def index_bytes(self) -> int:
         """Return the bytes that the index takes in memory."""
         with self._lock:
@@ -403,13 +399,13 @@ class Scope(Listener):
         except (KeyError, ValueError, TypeError):
             self._entries = Entries()
             return None
-        self._snapshot_rows = len(self._entries)
+        self.restored = len(self._entries)
         return position
 
     def reset(self, about: Mapping[str, Any]) -> None:
         """Drop all rows: the journal is being read from its start."""
         self._entries = Entries(documents.counter(about, "next_entry", 0), documents.counter(about, "next_number", 1))
-        self._snapshot_rows = self._unreadable = 0
+        self.restored = self._unreadable = 0
         self._texts = {}
         self._cached = None
 
@@ -444,13 +440,13 @@ class Scope(Listener):
         """Write the snapshot if at least `after` rows are missing from it. Failure to write is ignored."""
         with self._lock:
             position = self._journal.position
-            fresh = len(self._entries) - self._snapshot_rows
+            fresh = len(self._entries) - self.restored
             plain = set(position.places) <= {EPISODES, KEPT} and not self._unreadable
             if fresh < after or not plain or self._journal.damaged:
                 return
             with contextlib.suppress(OSError):
                 snapshot.save(self.folder / SNAPSHOT, self._entries, position)
-            self._snapshot_rows = len(self._entries)
+            self.restored = len(self._entries)
 
     def _notify(self, text: str) -> None:
         self.notices.append(text)

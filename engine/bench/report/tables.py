@@ -32,9 +32,6 @@ COSTS = ("steps", "tokens", "calls", "cost", "unusable")
 TIMES = ("wall", "processor", "retrieval")
 """Measures of the table of times."""
 
-Found = Mapping[str, dict[Key, float]]
-"""A measure of each unit, by the name of the column."""
-
 
 def scores(results: Results, measures: Sequence[Measure]) -> Table:
     """Return the main table: arms x columns x measures, with intervals."""
