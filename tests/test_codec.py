@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from engine import limits
 from engine.codec import event_from_line, event_to_line, from_plain, to_plain
 from engine.errors import BadFile
 from engine.records import (
@@ -55,6 +56,14 @@ def test_wrong_types_in_lists_are_refused(bad):
         from_plain(State, {"text": "x", "tokens": ["a"]} | bad)
     with pytest.raises(BadFile):
         to_plain(State(**{"text": "x", "tokens": ("a",)} | bad))
+
+
+@pytest.mark.parametrize("text", ["half a pair: \ud800", "x" * (limits.LONGEST_TEXT + 1)], ids=["surrogate", "long"])
+def test_texts_must_have_a_utf_8_and_an_end(text):
+    with pytest.raises(BadFile):
+        to_plain(Observation(text))
+    with pytest.raises(BadFile):
+        from_plain(Observation, {"text": text})
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])

@@ -12,7 +12,7 @@ from tinydb.operations import add, delete, increment
 from tinydb.storages import MemoryStorage
 from tinydb.table import Document
 
-from engine.errors import StorageError
+from engine.errors import BadFile, StorageError
 from engine.memory.disk import files
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
@@ -87,6 +87,15 @@ def test_documents_may_bring_their_ids(tmp_path: Path) -> None:
     assert db.insert({"a": 2}) == 8
     assert db.upsert(Document({"a": 3}, doc_id=7)) == [7]
     assert [dict(d) for d in db] == [{"a": 3}, {"a": 2}]
+
+
+def test_a_name_or_an_id_beyond_the_limits_is_refused(tmp_path: Path) -> None:
+    db = JournalDB(tmp_path / "a.jnl")
+    with pytest.raises(BadFile, match="cannot be stored"):
+        db.table("t" * 2000).insert({"a": 1})
+    with pytest.raises(BadFile, match="cannot be stored"):
+        db.insert(Document({"a": 1}, doc_id=1 << 70))
+    assert list(db) == []
 
 
 def test_inserting_appends_and_touches_nothing_before(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import gc
 import hashlib
+import io
 import json
 import logging
 import os
@@ -389,7 +390,6 @@ class Hostile:
         Hostile(getattr, {}, "clear"),
         Hostile(logging.FileHandler, "ran"),  # a class, but none of these modules
         Hostile(learnt.opened, None, None),  # of an admitted module, but a function
-        Hostile(learnt._Unpickler, None, ()),  # what reads pickles is in the folder that is admitted
         Hostile(learnt.Path, "ran"),  # imported by an admitted module, but not its own
         {"_model": 1},
         [],
@@ -402,6 +402,13 @@ def test_a_hostile_file_runs_nothing(scope, counted, logged, tmp_path, monkeypat
     assert counted.of(scope, SETTINGS)[0] == 8
     assert not (tmp_path / "ran").exists()
     assert len(logged) == 1
+
+
+def test_what_reads_pickles_is_not_admitted():
+    reader = learnt._Unpickler(io.BytesIO(), ["engine.values"])
+    assert reader.find_class("engine.values.counts", "TryCount") is not None
+    with pytest.raises(pickle.UnpicklingError):
+        reader.find_class(learnt.__name__, "_Unpickler")
 
 
 @pytest.mark.parametrize(
