@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from engine import limits
@@ -48,12 +49,14 @@ def from_plain(cls: type[T], data: Any) -> T:
     if not isinstance(data, Mapping):
         raise BadFile(f"expected the fields of a {cls.__name__}, found {type(data).__name__}")
     data = modern(cls, data)
-    values: dict[str, Any] = {}
-    for name, read, needed in _fields(typing.cast(Any, cls)):
-        if name in data:
-            values[name] = read(data[name])
-        elif needed:
-            raise BadFile(f"{cls.__name__}.{name} is missing")
+    kind: Any = cls
+    fields = _fields(kind)
+    there = [field for field in fields if field.name in data]
+    values = _converted(there, [data[field.name] for field in there])
+    if len(there) < len(fields):
+        for field in fields:
+            if field.needed and field.name not in values:
+                raise BadFile(f"{cls.__name__}.{field.name} is missing")
     made = cls(**values)
     if isinstance(made, Decision):
         _check_decision(made)
@@ -121,24 +124,57 @@ def _check_size(value: Any, where: str) -> None:
 # ------------------------------------------------------------------------------------------------- types
 
 
-@functools.cache
-def _fields(cls: type[Any]) -> tuple[tuple[str, Convert, bool], ...]:
-    """Return the fields of a record: name, what reads it, and whether it must be there."""
-    return tuple(
-        (one.name, read, one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING)
-        for one, read in _converters(cls, _reading)
-    )
+class _Field(typing.NamedTuple):
+    """A field of a record: its name, the scalar that it holds (None for others), and what converts its values."""
+
+    name: str
+    scalar: type[Any] | None
+    optional: bool
+    convert: Convert
+    needed: bool
 
 
 @functools.cache
-def _written(cls: type[Any]) -> tuple[tuple[str, Convert], ...]:
-    """Return the fields of a record: name, and what writes it."""
-    return tuple((one.name, write) for one, write in _converters(cls, _writing))
+def _fields(cls: type[Any]) -> tuple[_Field, ...]:
+    """Return the fields of a record, to be read."""
+    return _with(cls, _reading)
 
 
-def _converters(cls: type[Any], make: Callable[[Any, str], Convert]) -> list[tuple[Any, Convert]]:
-    hints = typing.get_type_hints(cls)
-    return [(one, make(hints[one.name], f"{cls.__name__}.{one.name}")) for one in dataclasses.fields(cls)]
+@functools.cache
+def _written(cls: type[Any]) -> tuple[tuple[_Field, ...], tuple[str, ...]]:
+    """Return the fields of a record, to be written, and their names."""
+    fields = _with(cls, _writing)
+    return fields, tuple(field.name for field in fields)
+
+
+def _with(cls: type[Any], make: Callable[[Any, str], Convert]) -> tuple[_Field, ...]:
+    found = []
+    for one in dataclasses.fields(cls):
+        hint = typing.get_type_hints(cls)[one.name]
+        optional = _is_optional(hint)
+        scalar = _inner(hint) if optional else hint
+        needed = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
+        convert = make(hint, f"{cls.__name__}.{one.name}")
+        found.append(_Field(one.name, scalar if scalar in (str, int, float, bool) else None, optional, convert, needed))
+    return tuple(found)
+
+
+def _converted(fields: Collection[_Field], items: Iterable[Any]) -> dict[str, Any]:
+    """Return values of fields by name. Hundreds are written at each step: for the usual ones, nothing is called."""
+    found = {}
+    for (name, scalar, optional, convert, _), item in zip(fields, items, strict=True):
+        if item is None:
+            usual = optional
+        elif type(item) is not scalar:
+            usual = False
+        elif scalar is str:
+            usual = item.isascii() and len(item) <= limits.LONGEST_TEXT
+        elif scalar is int:
+            usual = -limits.WHOLE <= item < limits.WHOLE
+        else:
+            usual = scalar is bool or -limits.LARGEST <= item <= limits.LARGEST
+        found[name] = item if usual else convert(item)
+    return found
 
 
 def _inner(hint: Any) -> Any:
@@ -165,18 +201,7 @@ def _scalar(hint: Any, where: str) -> Convert:
             return convert(value.item())
         raise BadFile(f"{where} should be {named}, not {shown(value)}")
 
-    # Hundreds of values are written at each step: for the usual ones a single call is enough.
-
-    def text(value: Any) -> Any:
-        return value if type(value) is str and value.isascii() and len(value) <= limits.LONGEST_TEXT else convert(value)
-
-    def number(value: Any) -> Any:
-        return value if type(value) is float and -limits.LARGEST <= value <= limits.LARGEST else convert(value)
-
-    def whole(value: Any) -> Any:
-        return value if type(value) is int and -limits.WHOLE <= value < limits.WHOLE else convert(value)
-
-    return {str: text, float: number, int: whole}.get(hint, convert)
+    return convert
 
 
 def _are_usual(kind: Any, values: Any) -> bool:
@@ -268,7 +293,7 @@ def _writing(hint: Any, where: str) -> Convert:
         return _mapping(_writing(options[1], where), where)
     if dataclasses.is_dataclass(hint):
         check = _scalar(hint, where)
-        return lambda value: _record(check(value))
+        return lambda value: _record(value if type(value) is hint else check(value))
     if hint in (float, int, str, bool):
         return _scalar(hint, where)
     return lambda value: _plain(value, limits.DEPTH)
@@ -278,10 +303,10 @@ def _record(value: Any) -> dict[str, Any]:
     """Return the fields of a record."""
     if isinstance(value, Decision):
         _check_decision(value)
-    plain = {"part": type(value).__name__} if type(value) in _PART_TYPES else {}
-    for name, write in _written(typing.cast(Any, type(value))):
-        plain[name] = write(getattr(value, name))
-    return plain
+    cls: Any = type(value)
+    fields, names = _written(cls)
+    plain = _converted(fields, map(getattr, itertools.repeat(value, len(names)), names))
+    return {"part": cls.__name__, **plain} if cls in _PART_TYPES else plain
 
 
 def _plain(value: Any, depth: int = 2 * limits.DEPTH) -> Any:

@@ -60,6 +60,16 @@ def discounted_returns(rewards: ArrayLike, gamma: float) -> Array:
     return g
 
 
+def own_returns(rewards: ArrayLike, gamma: float) -> Array:
+    """Return G'_t = sum over u >= t of gamma^(u-t) (r_u if r_u != 0 else r_t) for every step t; shape (steps,).
+
+    So the authors' code defines returns: a later reward of 0 counts as the step's own reward r_t. It is computed as
+    G_t + r_t D_t, where D_t is the return if the reward is 1 at each step with reward 0, and 0 at the others.
+    """
+    r = _finite(rewards, "rewards")
+    return discounted_returns(r, gamma) + r * discounted_returns(r == 0, gamma)
+
+
 def growing_beta(beta: float, growth: float, episodes: int, episode: int) -> float:
     """Return beta in an episode of a run. It grows by `growth` in equal parts with the `episodes` first episodes ended.
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from engine import limits
 from engine.codec import event_from_line, event_to_line, from_plain, to_plain
 from engine.errors import BadFile
 from engine.records import (
@@ -45,6 +46,24 @@ def test_unknown_fields_and_kinds_of_a_newer_version_are_passed_over():
 def test_wrong_types_are_refused(bad):
     with pytest.raises(BadFile):
         from_plain(Observation, bad)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"tokens": "abc"}, {"tokens": None}, {"tokens": {"a": "b"}}, {"tokens": ["a", 1]}, {"place": None}]
+)
+def test_wrong_types_in_lists_are_refused(bad):
+    with pytest.raises(BadFile):
+        from_plain(State, {"text": "x", "tokens": ["a"]} | bad)
+    with pytest.raises(BadFile):
+        to_plain(State(**{"text": "x", "tokens": ("a",)} | bad))
+
+
+@pytest.mark.parametrize("text", ["half a pair: \ud800", "x" * (limits.LONGEST_TEXT + 1)], ids=["surrogate", "long"])
+def test_texts_must_have_a_utf_8_and_an_end(text):
+    with pytest.raises(BadFile):
+        to_plain(Observation(text))
+    with pytest.raises(BadFile):
+        from_plain(Observation, {"text": text})
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])

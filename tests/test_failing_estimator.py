@@ -14,7 +14,7 @@ from engine.records import Decided, EpisodeEnded, Notice, Paused, Stepped
 from engine.session import store as sessions
 from engine.session import whatif
 from engine.settings import SessionConfig, Settings
-from engine.values import estimator_factory
+from engine.values import learnt
 from engine.values.graph import GraphEstimator
 from jitrl_tui.cli import main
 from tests.playing import only, run
@@ -83,14 +83,14 @@ def test_a_memory_that_no_estimator_opens_is_played_without_until_the_last_chang
         (name,) = memory.scopes()
         scope = memory.scope(name)
         upkeep.forget_all(memory, [(scope, upkeep.plan_forget(scope, entries=[3]))])
-    opened = estimator_factory.opened
+    opened = learnt.opened
 
     def refuses(kind, memory, *arguments, **named):
         if memory.entry(3) is None:
             raise KeyError("place:pantry")
         return opened(kind, memory, *arguments, **named)
 
-    monkeypatch.setattr(estimator_factory, "opened", refuses)
+    monkeypatch.setattr(learnt, "opened", refuses)
     arguments = ["pantry", "--model", "prior/uniform", "--steps", "3", "--episodes", "2", "--quiet"]
     assert main(["run", *arguments, "--saves", str(tmp_path), "--json", str(tmp_path / "out.json")]) == 0
     assert "deciding without memory" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.bench.records import FORMAT, EpisodeRow, TimingRow
-from engine.bench.report.tidy import HEAD
+from engine.bench.report.plain_text import HEAD
 from tests.write_formats import table
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "bench-format.md"

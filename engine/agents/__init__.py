@@ -64,7 +64,7 @@ def _of(path: str) -> Callable[[AgentContext], Agent]:
 def _jitrl(context: AgentContext) -> Agent:
     from engine.agents.jitrl import JitrlAgent
     from engine.values import ESTIMATORS
-    from engine.values.fallback import FailedEstimator, failure
+    from engine.values.base import FailedEstimator, failure
 
     kind = ESTIMATORS.find(context.settings.estimator)
     start = context.start if kind.replayed and context.start is not None else context.memory

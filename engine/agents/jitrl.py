@@ -26,8 +26,7 @@ from engine.records import (
 )
 from engine.settings import Settings
 from engine.values import ESTIMATORS
-from engine.values.base import Estimator, Query, outlook
-from engine.values.fallback import failure
+from engine.values.base import Estimator, Query, failure, outlook
 
 _Answer = TypeVar("_Answer")
 

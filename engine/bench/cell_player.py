@@ -98,7 +98,7 @@ def _legs(
     """Play what is left of a leg, or of those that its workers play in turn; return whether all are finished."""
     if cell.workers == 1:
         return _leg(cell, number, folder, saves, send, control)
-    taken = [rows.steps(opened(cell, number + who, folder)) for who in range(cell.workers)]
+    taken = [len(rows.recorded(opened(cell, number + who, folder), StepTaken)) for who in range(cell.workers)]
     lock = threading.Lock()
 
     def send_locked(message: Message) -> None:
@@ -118,7 +118,7 @@ def _leg(
     saved = opened(cell, number, folder)
     if cell.legs[number].recorded and not saved.finished():
         _adopt(cell, number, saved, saves)
-    played = rows.ended(saved)
+    played = rows.recorded(saved, EpisodeEnded)
     for event in played:
         send(_ended(cell.name, number, event, again=True))
     if saved.finished() and len(played) >= saved.config.episodes:

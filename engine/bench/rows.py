@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.bench.records import Cell, EpisodeRow, Leg, TimingRow
 from engine.codec import to_plain
 from engine.disk import write_private
-from engine.errors import BadFile, FailingAs, StorageError
+from engine.errors import FailingAs, StorageError
 from engine.records import (
     Decided,
     EpisodeEnded,
@@ -33,6 +33,8 @@ from engine.session import store as sessions
 from engine.session.manifest import counts, manifest
 from engine.session.store import SavedSession
 
+_Event = TypeVar("_Event", bound=Event)
+
 EPISODES, TIMINGS, ABOUT, DONE = "episodes.jsonl", "timings.jsonl", "cell.json", "finished"
 """Files of a cell. The last one, which is empty, is there if all its legs were played."""
 
@@ -47,26 +49,15 @@ def session_name(number: int) -> str:
     return f"{number:03}"
 
 
-def ended(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
-    """Return the finished episodes of a session.
+def recorded(saved: SavedSession, kind: type[_Event]) -> tuple[_Event, ...]:
+    """Return the events of a kind in the recording of a session; none if it has none.
 
     Raises:
         BadFile: Its recording is damaged.
     """
     if not saved.recording.is_file():
         return ()
-    return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, EpisodeEnded))
-
-
-def steps(saved: SavedSession) -> int:
-    """Return the number of steps that a session has taken.
-
-    Raises:
-        BadFile: Its recording is damaged.
-    """
-    if not saved.recording.is_file():
-        return 0
-    return sum(isinstance(event, Stepped) for _, event in recording.read(saved.recording))
+    return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, kind))
 
 
 def played(cell: Cell, folder: Path) -> tuple[list[EpisodeRow], list[TimingRow], dict[str, Any]]:
@@ -79,22 +70,20 @@ def played(cell: Cell, folder: Path) -> tuple[list[EpisodeRow], list[TimingRow],
     Raises:
         BadFile: A recording or the memory is damaged.
     """
-    owners, numbers = _remembered(cell, folder)
+    begun = list(_begun(cell, folder))
+    owners, numbers = _remembered(cell, folder, begun)
     found: list[tuple[tuple[int, int, int], EpisodeRow, TimingRow]] = []
     about: dict[str, Any] = {}
-    for number, saved in _begun(cell, folder):
-        leg = cell.legs[number]
-        for event, lived in _episodes(saved):
-            if isinstance(event, SessionStarted):
-                about = about or manifest(event)
-                about.setdefault("stories", {})[leg.task] = event.environment.digest
-                continue
-            told = _RecordedEpisode(lived)
-            other = told.hits_of_others(owners.get(_scope(saved), {}), leg.task)
-            row = _row(cell, number, leg, event, told, other)
+    for session in begun:
+        number, leg = session.number, cell.legs[session.number]
+        about = about or manifest(session.started)
+        about.setdefault("stories", {})[leg.task] = session.started.environment.digest
+        for event, episode in session.episodes:
+            other = episode.hits_of_others(owners.get(session.scope, {}), leg.task)
+            row = _row(cell, number, leg, event, episode, other)
             # Workers that play at the same time play one task, and so have one scope with its numbers.
-            at = (number // cell.workers, numbers.get(told.uid, 0), event.episode)
-            found.append((at, row, _timing(cell, number, event, told)))
+            at = (number // cell.workers, numbers.get(episode.uid, 0), event.episode)
+            found.append((at, row, _timing(cell, number, event, episode)))
     about.pop("story", None)
     found.sort(key=lambda one: one[0])
     episodes = [replace(row, order=order) for order, (_, row, _) in enumerate(found, 1)]
@@ -178,7 +167,7 @@ class _RecordedEpisode:
         return sum(owners.get(episode, task) != task for episode in self.hits)
 
 
-def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _RecordedEpisode, other: int) -> EpisodeRow:
+def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, episode: _RecordedEpisode, other: int) -> EpisodeRow:
     answers = {name: count for name, count in counts(event.tally).items() if name not in _NOT_IN_ROWS}
     return EpisodeRow(
         cell=cell.name,
@@ -197,18 +186,18 @@ def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, told: _Recorded
         terminated=event.terminated,
         truncated=event.truncated,
         outcome=event.outcome,
-        scores=tuple(told.scores),
+        scores=tuple(episode.scores),
         changed=event.flips,
         entries=event.memory_entries,
         added=event.entries_added,
-        calls=dict(sorted(Counter(call.purpose for call in told.calls).items())),
-        prompt_tokens=sum(call.prompt_tokens for call in told.calls),
-        completion_tokens=sum(call.completion_tokens for call in told.calls),
-        cost_usd=_rounded(total_cost(call.price_usd for call in told.calls)),
+        calls=dict(sorted(Counter(call.purpose for call in episode.calls).items())),
+        prompt_tokens=sum(call.prompt_tokens for call in episode.calls),
+        completion_tokens=sum(call.completion_tokens for call in episode.calls),
+        cost_usd=_rounded(total_cost(call.price_usd for call in episode.calls)),
         answers=answers,
-        hits=len(told.hits),
+        hits=len(episode.hits),
         hits_other=other,
-        overruled=told.overruled,
+        overruled=episode.overruled,
         failed=event.failed,
         ended_by=event.ended_by,
     )
@@ -218,13 +207,13 @@ def _rounded(usd: float | None) -> float | None:
     return None if usd is None else round(usd, 9)
 
 
-def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _RecordedEpisode) -> TimingRow:
+def _timing(cell: Cell, number: int, event: EpisodeEnded, episode: _RecordedEpisode) -> TimingRow:
     return TimingRow(
         cell=cell.name,
         leg=number,
         episode=event.episode,
         wall_s=round(event.wall_s, 3),
-        model_s=round(sum(call.latency_s for call in told.paid), 3),
+        model_s=round(sum(call.latency_s for call in episode.paid), 3),
         retrieval_s=event.retrieval_s,
         retrievals=event.retrievals,
         paid_usd=_rounded(event.cost_usd),
@@ -235,52 +224,65 @@ def _timing(cell: Cell, number: int, event: EpisodeEnded, told: _RecordedEpisode
     )
 
 
-def _episodes(saved: SavedSession) -> Iterator[tuple[SessionStarted | EpisodeEnded, list[Event]]]:
-    """Yield the session's start, then the end of each finished episode with the events of the episode."""
+@dataclass(frozen=True, slots=True)
+class _RecordedSession:
+    """What the recording of a leg says.
+
+    Attributes:
+        number: Of the leg.
+        started: The first event of the session.
+        episodes: The end of each finished episode, with what came before it.
+    """
+
+    number: int
+    saved: SavedSession
+    started: SessionStarted
+    episodes: tuple[tuple[EpisodeEnded, _RecordedEpisode], ...]
+
+    @property
+    def scope(self) -> str:
+        """The name of its scope of memory."""
+        return self.started.environment.scope
+
+
+def _begun(cell: Cell, folder: Path) -> Iterator[_RecordedSession]:
+    """Yield what each leg that was begun has recorded; each recording is read once."""
+    for number in range(len(cell.legs)):
+        if (folder / session_name(number) / recording.FILE_NAME).is_file():
+            saved = sessions.load(folder / session_name(number))
+            events = (event for _, event in recording.read(saved.recording))
+            started = next((event for event in events if isinstance(event, SessionStarted)), None)
+            if started is not None:
+                yield _RecordedSession(number, saved, started, tuple(_episodes(events)))
+
+
+def _episodes(events: Iterator[Event | None]) -> Iterator[tuple[EpisodeEnded, _RecordedEpisode]]:
+    """Yield the end of each finished episode with what came before it."""
     running: list[Event] = []
-    begun = False
-    for _, event in recording.read(saved.recording):
-        if isinstance(event, SessionStarted):
-            if not begun:
-                yield event, []
-            begun = True
-        elif isinstance(event, EpisodeStarted):
+    for event in events:
+        if isinstance(event, EpisodeStarted):
             running = [event]
         elif isinstance(event, EpisodeEnded):
-            yield event, running
+            yield event, _RecordedEpisode(running)
             running = []
-        else:
+        elif event is not None and not isinstance(event, SessionStarted):
             running.append(event)
 
 
-def _begun(cell: Cell, folder: Path) -> Iterator[tuple[int, SavedSession]]:
-    """Yield number and session of each leg that was begun."""
-    for number in range(len(cell.legs)):
-        if (folder / session_name(number) / recording.FILE_NAME).is_file():
-            yield number, sessions.load(folder / session_name(number))
-
-
-def _scope(saved: SavedSession) -> str:
-    """Return the name of a session's scope of memory."""
-    for _, event in recording.read(saved.recording):
-        if isinstance(event, SessionStarted):
-            return event.environment.scope
-    raise BadFile(f"the recording {saved.recording} does not begin with a session")
-
-
-def _remembered(cell: Cell, folder: Path) -> tuple[dict[str, dict[int, str]], dict[str, int]]:
+def _remembered(
+    cell: Cell, folder: Path, begun: Sequence[_RecordedSession]
+) -> tuple[dict[str, dict[int, str]], dict[str, int]]:
     """Return what memory has of a cell's episodes; nothing for a cell with a single leg.
 
     Returns:
         The task of each episode, by scope and number of the episode; and its number, by its uid.
     """
-    begun = list(_begun(cell, folder))
-    if len(cell.legs) == 1 or not begun:
-        return {}, {}
     owners: dict[str, dict[int, str]] = {}
     numbers: dict[str, int] = {}
-    with sessions.open_memory(folder, begun[0][1]) as memory:
-        for scope in {_scope(saved) for _, saved in begun}:
+    if len(cell.legs) == 1 or not begun:
+        return owners, numbers
+    with sessions.open_memory(folder, begun[0].saved) as memory:
+        for scope in {session.scope for session in begun}:
             mine = owners.setdefault(scope, {})
             for episode in memory.scope(scope).episodes():
                 if episode.session.isdigit():

@@ -20,12 +20,11 @@ from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.disk import open_binary, replacing, shown
 from engine.errors import BadFile, FailingAs, UsageError
-from engine.memory.disk import document as documents
-from engine.memory.disk.database import open_to_read
+from engine.memory.disk.database import JournalDB
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.frame import read_header
-from engine.memory.kept import bounded
+from engine.memory.disk.journal import Journal
 from engine.memory.scope import Scope
 from engine.memory.store import Memory
 from engine.memory.upkeep import stored
@@ -146,26 +145,29 @@ def _store(memory: Memory, name: str, found: list[Carried], taken: ImportResult)
     except (UsageError, BadFile) as error:
         taken.problems.append(str(error))
         return
-    episodes, records, refused = scope.episode_count, len(scope.records), 0
-    good: tuple[list[Episode], list[Kept]] = [], []
-    for one in found:
-        try:
-            if isinstance(one, Kept):
-                good[1].append(bounded(one))
-            else:
-                documents.bounded(one)
-                good[0].append(dataclasses.replace(one, number=0))
-        except BadFile as error:
-            refused += 1
-            what = "kept record" if isinstance(one, Kept) else "episode"
-            taken.problems.append(f"{what} {one.uid[:40]!r} was refused: {error}")
-    taken.entries += scope.append_all(good[0])
-    scope.records.add_all(good[1])
+    entries, episodes, records, refused = len(scope), scope.episode_count, len(scope.records), len(taken.problems)
+    unnumbered = [dataclasses.replace(one, number=0) for one in found if isinstance(one, Episode)]
+    _add("episode", scope.append_all, unnumbered, taken)
+    _add("kept record", scope.records.add_all, [one for one in found if isinstance(one, Kept)], taken)
     episodes, records = scope.episode_count - episodes, len(scope.records) - records
+    refused = len(taken.problems) - refused
+    taken.entries += len(scope) - entries
     taken.episodes += episodes
     taken.kept += records
     taken.known += len(found) - refused - episodes - records
     taken.scopes.add(name)
+
+
+def _add(what: str, add: Callable[[list[Any]], object], found: list[Any], taken: ImportResult) -> None:
+    """Store all that was found with one write; if one of them cannot be stored, each by itself."""
+    try:
+        add(found)
+    except BadFile as error:
+        if len(found) == 1:
+            taken.problems.append(f"{what} {found[0].uid[:40]!r} was refused: {error}")
+        else:
+            for one in found:
+                _add(what, add, [one], taken)
 
 
 def _marked(one: Carried, name: str) -> Carried:
@@ -250,7 +252,7 @@ def _stored(memory: Memory, name: str, tell: Notify) -> Iterator[Carried]:
 
 
 def _in_journal(path: Path, tell: Notify) -> Iterator[Carried]:
-    with open_to_read(path, tell) as db:
+    with JournalDB(Journal(path, notice=tell, read_only=True)) as db:
         yield from stored(db, tell)
 
 

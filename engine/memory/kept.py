@@ -66,7 +66,7 @@ class KeptRecords:
             generation = self._journal.position.generation
             if generation != self._generation:
                 self._generation, self._read = generation, {}
-            for doc_id in self._table.ids():
+            for doc_id in self._journal.ids(KEPT):
                 if doc_id not in self._read:
                     self._read[doc_id] = self._readable(doc_id)
             return [(doc_id, record) for doc_id, record in self._read.items() if record is not None]
@@ -96,13 +96,13 @@ class KeptRecords:
         with self._db.writing():
             known = {record.uid for record in self.all()}
             fresh = {record.uid: record for record in clean if record.uid not in known}
-            self._table.insert_multiple(map(to_plain, fresh.values()))
+            self._table.insert_multiple(map(to_document, fresh.values()))
         return clean
 
     def _cleaned(self, records: Iterable[Kept]) -> list[Kept]:
         """Return records as they are stored: without secrets, within the limits, with a uid."""
-        clean = [_identified(bounded(self._redactor.kept(plain(record)))) for record in records]
-        return [dataclasses.replace(record, scope=self._name) for record in clean]
+        plain = (dataclasses.replace(one, data=to_plain(one.data), scope=self._name) for one in records)
+        return [_identified(bounded(self._redactor.kept(record))) for record in plain]
 
     def _readable(self, doc_id: int) -> Kept | None:
         try:
@@ -125,11 +125,16 @@ def to_kept(document: Document) -> Kept:
     return record
 
 
+def to_document(record: Kept) -> Document:
+    """Return the document of a record that is within the limits."""
+    return {spec.name: getattr(record, spec.name) for spec in dataclasses.fields(Kept)}
+
+
 def bounded(record: Kept) -> Kept:
-    """Return the record with texts clipped to the limits, without control characters.
+    """Return a record, whose data are values of JSON, with texts clipped to the limits, without control characters.
 
     Raises:
-        BadFile: It cannot be stored at all: no kind, a wrong provenance, data that are no JSON values or too much.
+        BadFile: It cannot be stored at all: no kind, a wrong provenance, data that are no object or too much.
     """
     if not 0 < len(record.kind) <= NAME or not record.kind.isprintable():
         raise BadFile(f"a kept record needs a kind of 1 to {NAME} printable characters")
@@ -139,7 +144,9 @@ def bounded(record: Kept) -> Kept:
         raise BadFile(f"{shown(record.provenance)} is no provenance: agent, human or imported:NAME")
     if not limits.is_number(record.at) or not limits.is_whole(record.episode):
         raise BadFile("the time or the episode of a kept record is too large, or not a finite number")
-    data = _clipped(plain(record).data)
+    if not isinstance(record.data, dict) or _depth(record.data) > DATA_DEPTH:
+        raise BadFile(f"the data of a kept record should be an object of at most {DATA_DEPTH} levels")
+    data = _clipped(record.data)
     if (size := len(json.dumps(data))) > DATA:
         raise BadFile(f"the data of a kept record take {size:,} bytes, more than {DATA:,}")
     return dataclasses.replace(
@@ -152,18 +159,6 @@ def bounded(record: Kept) -> Kept:
         session=clipped(record.session, NAME),
         episode_uid=clipped(record.episode_uid, NAME),
     )
-
-
-def plain(record: Kept) -> Kept:
-    """Return the record with its data as plain JSON values.
-
-    Raises:
-        BadFile: They are none, or nested too deep.
-    """
-    data = to_plain(record.data)
-    if not isinstance(data, dict) or _depth(data) > DATA_DEPTH:
-        raise BadFile(f"the data of a kept record should be an object of at most {DATA_DEPTH} levels")
-    return dataclasses.replace(record, data=data)
 
 
 def _depth(value: Any) -> int:

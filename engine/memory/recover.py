@@ -10,9 +10,9 @@ import contextlib
 import os
 import secrets
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,7 +25,7 @@ from engine.memory.disk.frame import Document
 from engine.memory.kept import to_kept
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recovered:
     """What was found in a damaged journal, and where it is now.
 
@@ -46,16 +46,16 @@ class Recovered:
 
     path: str
     written: str
-    aside: str
-    scope: str
-    header: bool
-    episodes: int
-    entries: int
-    kept: int
-    others: int
-    lost: int
-    places: int
-    problems: tuple[str, ...]
+    aside: str = ""
+    scope: str = ""
+    header: bool = False
+    episodes: int = 0
+    entries: int = 0
+    kept: int = 0
+    others: int = 0
+    lost: int = 0
+    places: int = 0
+    problems: list[str] = field(default_factory=list)
 
 
 def recover(path: Path, to: Path | None = None) -> Recovered:
@@ -75,70 +75,57 @@ def recover(path: Path, to: Path | None = None) -> Recovered:
         raise UsageError(f"{to} is there already; recovering does not overwrite it")
     if not path.exists():  # else locking would make a file beside it
         raise UsageError(f"there is no {path}")
-    lock = files.FileLock(path.with_name("lock"))
     try:
-        if to is None:
-            lock.acquire()
-        return _recover(path, target, secrets.token_hex(8))
+        with files.locked(path.with_name("lock")) if to is None else contextlib.nullcontext():
+            return _recover(path, target, secrets.token_hex(8))
     except FileExistsError:
         raise UsageError(f"{target} is there already; recovering does not overwrite it") from None
     except FileNotFoundError as error:
         raise UsageError(f"there is no {error.filename}") from None
     except OSError as error:
         raise StorageError(f"cannot recover {path}: {error.strerror or error}; it is left as it is") from None
-    finally:
-        lock.close()
 
 
 def _recover(path: Path, target: Path, generation: str) -> Recovered:
     partial = target.with_name(f"{target.name}.{os.getpid()}.part")
-    aside = path.with_name(f"damaged-{generation}.bak") if target == path else None
+    found = Recovered(str(path), str(target))
     try:
         with path.open("rb") as file, files.new_file(partial, replace=True) as fd:
-            found = _Finder(path, file, generation)
-            files.write_lines(fd, found.new_lines())
+            files.write_lines(fd, _Finder(path, file, generation, found).new_lines())
             os.fsync(fd)
-        if not found.tables:
+        if not found.episodes + found.kept + found.others:
             raise BadFile(f"there is nothing of a memory in {path}; it is left as it is")
-        if aside is None:
+        if target != path:
             os.link(partial, target)
-        elif found.sound:
+        elif found.header and not (found.lost or found.problems):  # a new one would hold what this one shows
             raise UsageError(f"{path} is sound; there is nothing to recover")
         else:
-            os.link(path, aside)
+            found.aside = str(path.with_name(f"damaged-{generation}.bak"))
+            os.link(path, found.aside)
             os.replace(partial, path)
         files.sync_folder(target.parent)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
-    others = sum(found.tables.values()) - found.tables[EPISODES] - found.tables[KEPT]
-    return Recovered(
-        str(path), str(target), str(aside or ""), found.scope, found.intact, found.tables[EPISODES], found.entries,
-        found.tables[KEPT], others, found.lost, found.places, tuple(found.problems),
-    )  # fmt: skip
+    return found
 
 
 class _Finder:
-    """Goes through a file from its first byte to its last, and yields what belongs into a new journal."""
+    """Goes through a file from its first byte to its last, and yields what belongs into a new journal.
 
-    def __init__(self, path: Path, file: IO[bytes], generation: str) -> None:
-        self.scope = ""
-        self.intact = False
-        self.tables: Counter[str] = Counter()
-        self.entries = self.lost = self.places = 0
-        self.problems: list[str] = []
+    Args:
+        found: What was found is counted in it.
+    """
+
+    def __init__(self, path: Path, file: IO[bytes], generation: str, found: Recovered) -> None:
         self._path = path
         self._file = file
         self._generation = generation
+        self._found = found
         self._header: dict[str, Any] = {}
         self._known: set[tuple[str, Any]] = set()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)
         self._next_entry = 0
-
-    @property
-    def sound(self) -> bool:
-        """Whether a new journal would hold what the old one shows, and no more."""
-        return self.intact and not (self.lost or self.problems)
 
     def new_lines(self) -> Iterator[bytes]:
         """Yield the lines of the new journal, the header first."""
@@ -148,8 +135,8 @@ class _Finder:
                 if not begun:
                     begun = True
                     about, next_ids = self._header.get("about", {}), self._header.get("next_ids", {})
-                    self.scope = str(about.get("scope") or document.get("scope") or "")
-                    about = {**about, "scope": self.scope}
+                    scope = self._found.scope = str(about.get("scope") or document.get("scope") or "")
+                    about = {**about, "scope": scope}
                     yield frame.header_line(about, next_ids, round(time.time(), 3), self._generation)
                 yield frame.document_line(table, doc_id, document)
 
@@ -161,10 +148,10 @@ class _Finder:
         for line in iter(lambda: self._file.readline(limits.LINE), b""):
             payload = frame.decode(line.removesuffix(b"\n"))
             if payload is None:
-                self.lost += len(line)
-                self.places += good
+                self._found.lost += len(line)
+                self._found.places += good
             else:
-                self.intact |= first and frame.parsed_header(payload) is not None
+                self._found.header |= first and frame.parsed_header(payload) is not None
                 yield payload
             good, first = payload is not None, False
 
@@ -177,20 +164,19 @@ class _Finder:
             return
         found = frame.parsed_documents(payload)
         if found is None:
-            self.problems.append("a line that holds no documents was left out")
+            self._found.problems.append("a line that holds no documents was left out")
             return
         table = found[0]
         for doc_id, document in found[1].items():
             try:
                 good = self._fitting(table, document)
             except BadFile as error:
-                self.problems.append(f"document {doc_id} of {table} was left out: {error}")
+                self._found.problems.append(f"document {doc_id} of {table} was left out: {error}")
                 continue
             if good is not None:
                 ids = self._ids[table]
                 number = max(ids) + 1 if doc_id in ids else doc_id
                 ids.add(number)
-                self.tables[table] += 1
                 yield table, number, good
 
     def _fitting(self, table: str, document: Document) -> Document | None:
@@ -205,16 +191,19 @@ class _Finder:
             limits.check_json(document, "it")
         if table == KEPT:
             to_kept(document)
-        uid = document.get("uid")
+        uid, found = document.get("uid"), self._found
         key = (table, uid if isinstance(uid, str) else frame.json_bytes(document))
         if key in self._known:
             return None
         self._known.add(key)
-        if table == EPISODES:
-            first = max(document["first"], self._next_entry)
-            if not limits.is_count(first):
-                raise BadFile("its entry number is too large")
-            self._next_entry = first + len(document["steps"])
-            self.entries += sum(step.get("provenance") != FORGOTTEN for step in document["steps"])
-            return {**document, "first": first}
-        return document
+        if table != EPISODES:
+            found.kept += table == KEPT
+            found.others += table != KEPT
+            return document
+        first = max(document["first"], self._next_entry)
+        if not limits.is_count(first):
+            raise BadFile("its entry number is too large")
+        self._next_entry = first + len(document["steps"])
+        found.episodes += 1
+        found.entries += sum(step.get("provenance") != FORGOTTEN for step in document["steps"])
+        return {**document, "first": first}

@@ -22,8 +22,8 @@ from engine.memory.disk import document as documents
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.document import EPISODES, KEPT
 from engine.memory.disk.files import JOURNAL
-from engine.memory.disk.frame import LineSpan
-from engine.memory.disk.journal import Journal, Listener, Position
+from engine.memory.disk.frame import LineSpan, Position
+from engine.memory.disk.journal import Journal, Listener
 from engine.memory.exact import snapshot
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import Hits, closest, neighbours, returns
@@ -35,7 +35,7 @@ from engine.records import Episode, Neighbour, State, Step
 
 SNAPSHOT = "index.snapshot"
 LEARNT = "learnt.snapshot"
-"""What estimators learnt; see `engine.memory.learnt`."""
+"""What estimators learnt; see `engine.values.learnt`."""
 _SNAPSHOT_ROWS = 5000
 """Rows that are read from the journal without a noticeable delay; only larger memories need a snapshot."""
 _TEXTS = 20_000
@@ -55,6 +55,7 @@ class Scope(Listener):
     Attributes:
         records: What methods keep here besides episodes.
         notices: All sentences that `notice` was called with.
+        restored: Number of rows that the snapshot holds. The others were read from the journal.
 
     Raises:
         BadFile: The journal is of another format, its first line is damaged, or its version is newer.
@@ -80,7 +81,7 @@ class Scope(Listener):
         self._own: set[int] = set()
         self._texts: dict[int, str] = {}
         self._cached: tuple[int, str, Episode] | None = None
-        self._snapshot_rows = 0
+        self.restored = 0
         self._retrievals, self._retrieval_s = 0, 0.0
         self._journal = self._make_journal(
             folder / JOURNAL,
@@ -171,8 +172,8 @@ class Scope(Listener):
                 if episode.uid in entries.uids or episode.uid in fresh:
                     continue
                 fresh.add(episode.uid)
-                given = episode.number if episode.number > 0 else number
-                if not (limits.is_count(given) and limits.is_count(entry)):
+                given = episode.number or number
+                if not (limits.is_count(number) and limits.is_count(entry)):
                     raise BadFile(f"the numbers of {self.name} are used up")
                 named = dataclasses.replace(episode, number=given, scope=self.name)
                 new.append(documents.to_document(named, entry))
@@ -359,11 +360,6 @@ class Scope(Listener):
                 whole.update(journal.line(journal.position.places[EPISODES][doc_id]))
             return whole.hexdigest()
 
-    @property
-    def restored(self) -> int:
-        """Number of rows that the snapshot holds. The others were read from the journal."""
-        return self._snapshot_rows
-
     def index_bytes(self) -> int:
         """Return the bytes that the index takes in memory."""
         with self._lock:
@@ -403,13 +399,13 @@ class Scope(Listener):
         except (KeyError, ValueError, TypeError):
             self._entries = Entries()
             return None
-        self._snapshot_rows = len(self._entries)
+        self.restored = len(self._entries)
         return position
 
     def reset(self, about: Mapping[str, Any]) -> None:
         """Drop all rows: the journal is being read from its start."""
         self._entries = Entries(documents.counter(about, "next_entry", 0), documents.counter(about, "next_number", 1))
-        self._snapshot_rows = self._unreadable = 0
+        self.restored = self._unreadable = 0
         self._texts = {}
         self._cached = None
 
@@ -437,20 +433,20 @@ class Scope(Listener):
         return KeptRecords(*arguments)
 
     def _cleaned(self, episodes: Iterable[Episode]) -> list[Episode]:
-        """Return episodes without secrets and within the limits."""
-        return [documents.bounded(self._redactor.episode(episode)) for episode in episodes]
+        """Return episodes without secrets."""
+        return list(map(self._redactor.episode, episodes))
 
     def _save_snapshot(self, after: int) -> None:
         """Write the snapshot if at least `after` rows are missing from it. Failure to write is ignored."""
         with self._lock:
             position = self._journal.position
-            fresh = len(self._entries) - self._snapshot_rows
+            fresh = len(self._entries) - self.restored
             plain = set(position.places) <= {EPISODES, KEPT} and not self._unreadable
             if fresh < after or not plain or self._journal.damaged:
                 return
             with contextlib.suppress(OSError):
                 snapshot.save(self.folder / SNAPSHOT, self._entries, position)
-            self._snapshot_rows = len(self._entries)
+            self.restored = len(self._entries)
 
     def _notify(self, text: str) -> None:
         self.notices.append(text)

@@ -20,7 +20,7 @@ from engine.limits import LARGEST_REWARD, LINE
 from engine.memory.corrections import KIND, described
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
-from engine.memory.disk.database import JournalDB, open_to_read
+from engine.memory.disk.database import JournalDB
 from engine.memory.disk.document import EPISODES, FORGOTTEN, KEPT
 from engine.memory.disk.files import JOURNAL
 from engine.memory.disk.frame import Document
@@ -218,38 +218,30 @@ def _emptied(document: Document, chosen: Collection[int]) -> Document:
 def _write_undo(
     scope: Scope, operation: str, old: Mapping[int, Document], records: Mapping[int, Document]
 ) -> None:
-    def lines() -> Iterator[bytes]:
-        known = _UNDO_WITH_KEPT if records else _UNDO_FORMAT
-        yield frame.encode(frame.json_bytes({"format": known, "operation": operation}))
-        for doc_id, document in old.items():
-            yield frame.encode(frame.json_bytes({"id": doc_id, "document": document}))
-        for doc_id, document in records.items():
-            yield frame.encode(frame.json_bytes({"kept": doc_id, "document": document}))
-
+    lines: list[dict[str, Any]] = [{"format": _UNDO_WITH_KEPT if records else _UNDO_FORMAT, "operation": operation}]
+    lines += ({"id": doc_id, "document": document} for doc_id, document in old.items())
+    lines += ({"kept": doc_id, "document": document} for doc_id, document in records.items())
     with FailingAs(StorageError, f"cannot write to {scope.folder}", "nothing was forgotten"):
-        files.replace_file(scope.folder / UNDO, lines())
+        files.replace_file(scope.folder / UNDO, (frame.encode(frame.json_bytes(line)) for line in lines))
 
 
 def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document]]:
     """Return the operation, the documents of episodes and those of kept records."""
     try:
         with open_binary(path) as file:
-            lines = file.read().split(b"\n")
+            head, *items = map(frame.parsed, file)
+        if head["format"] not in (_UNDO_FORMAT, _UNDO_WITH_KEPT):
+            raise BadFile("another format")
+        found = [{int(one[name]): one["document"] for one in items if name in one} for name in ("id", "kept")]
+        for document in found[0].values():
+            documents.check(document)
+        for document in found[1].values():
+            to_kept(document)
+        return str(head["operation"]), found[0], found[1]
     except FileNotFoundError:
         raise UsageError("nothing was forgotten that could be put back") from None
     except OSError as error:
         raise BadFile(f"cannot read {path}: {error.strerror}; it is left as it is") from None
-    try:
-        items: list[Any] = [frame.parsed(line) for line in lines[:-1]]
-        if items[0]["format"] not in (_UNDO_FORMAT, _UNDO_WITH_KEPT):
-            raise BadFile("another format")
-        found: tuple[dict[int, Document], dict[int, Document]] = {}, {}
-        for item in items[1:]:
-            for name, documents_of, check in (("id", found[0], documents.check), ("kept", found[1], to_kept)):
-                if name in item:
-                    check(item["document"])
-                    documents_of[int(item[name])] = item["document"]
-        return str(items[0]["operation"]), *found
     except (BadFile, LookupError, TypeError, ValueError, AttributeError):
         raise BadFile(f"{path} is damaged; it is left as it is") from None
 
@@ -302,7 +294,7 @@ def verify(path: Path) -> Verification:
         BadFile: The file is no journal, or one of a newer version.
     """
     problems: list[str] = []
-    with open_to_read(path, problems.append) as db:
+    with JournalDB(Journal(path, notice=problems.append, read_only=True)) as db:
         journal = db.journal
         unfinished = len(journal.tail(LINE))
         if unfinished:

@@ -13,9 +13,8 @@ from engine.codec import to_plain
 from engine.environment import Searching
 from engine.environments import kind_of
 from engine.errors import UsageError
-from engine.jitrl import discounted_returns
+from engine.jitrl import discounted_returns, own_returns
 from engine.kinds import Places
-from engine.memory.exact.returns import own_returns
 from engine.paths import cache_folder
 from engine.records import (
     FORMAT,

@@ -25,7 +25,7 @@ from engine.session.recorded_steps import Past, episodes
 from engine.session.replay import Replay, ReplayedDecision
 from engine.settings import Settings, known
 from engine.values import ESTIMATORS, make_estimator
-from engine.values.fallback import failure
+from engine.values.base import failure
 
 _POLICY = frozenset(
     {

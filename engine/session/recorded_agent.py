@@ -23,8 +23,7 @@ from engine.records import (
 )
 from engine.session.replay import ReplayedDecision
 from engine.settings import Settings
-from engine.values.base import Estimator, Query
-from engine.values.fallback import failure
+from engine.values.base import Estimator, Query, failure
 from engine.values.knn import KnnEstimator
 
 _Answer = TypeVar("_Answer")

@@ -17,8 +17,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 from engine.errors import UsageError
 from engine.settings.train import GrpoSettings
-from engine.train.checkpoints import arguments
 from engine.train.rollouts import PlayedEpisode
+from engine.train.run_files import trainer_arguments
 from engine.train.trained import TrainingRow
 
 
@@ -53,7 +53,7 @@ def config(
         scale_rewards="group",
         max_completion_length=256,
         save_steps=settings.save_every * settings.epochs_of_batch,
-        **arguments(settings, folder, seed, cpu=cpu),
+        **trainer_arguments(settings, folder, seed, cpu=cpu),
     )
 
 

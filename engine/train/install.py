@@ -15,7 +15,7 @@ from engine import children, waits
 from engine.errors import GameError, MissingError
 from engine.installer import run_logged
 from engine.paths import ensure_folder
-from engine.train.places import PYTHON, python_of, train_folder
+from engine.train.run_files import PYTHON, python_of, train_folder
 
 PACKAGES = {
     "torch": "2.13.0",

@@ -20,14 +20,19 @@ from engine.llm import open_model
 from engine.llm.model import Model
 from engine.paths import slug
 from engine.settings.train import GrpoSettings
-from engine.train import curve, grpo, models
-from engine.train.checkpoints import CHECKPOINTS, latest
-from engine.train.finish import finish, write
-from engine.train.jobs import TrainingJob, WeightUpdate
-from engine.train.monitor import Following
+from engine.train import grpo, models
+from engine.train.monitor import Following, finish, write
 from engine.train.policy import TriePolicy
 from engine.train.prompts import Prompts
 from engine.train.rollouts import PlayedEpisode, RolloutPlayer
+from engine.train.run_files import (
+    CHECKPOINTS,
+    TrainingJob,
+    WeightUpdate,
+    latest_checkpoint,
+    read_curve,
+    write_curve,
+)
 from engine.train.sources import find
 from engine.train.trained import TrainedModel
 from engine.train.usage import ProcessUsage, UsageCounter, together
@@ -78,7 +83,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
             group.close()
         tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
         return
-    checkpoint = latest(folder / CHECKPOINTS, EPISODES.format(group.rank))
+    checkpoint = latest_checkpoint(folder / CHECKPOINTS, EPISODES.format(group.rank))
     group.resume(checkpoint, settings.epochs_of_batch)
     if job.write:
         write(trainer, checkpoint, tokenizer, source, job, settings, tell)
@@ -179,7 +184,7 @@ class EpisodeGroup(TrainerCallback):  # type: ignore[misc]
 
     def resume(self, checkpoint: Path | None, epochs: int) -> None:
         """Go on from a checkpoint: what came after it is taken out of the curve and the recordings."""
-        updates = curve.read(Path(self._job.folder))
+        updates = read_curve(Path(self._job.folder))
         if checkpoint is None:
             self._updates, self._trained = [], {}
             return
@@ -213,7 +218,7 @@ class EpisodeGroup(TrainerCallback):  # type: ignore[misc]
             )
             self._updates.append(update)
             if self.rank == 0:
-                curve.write(Path(self._job.folder), self._updates)
+                write_curve(Path(self._job.folder), self._updates)
             tell("update", to_plain(update))
 
         return write_update

@@ -17,13 +17,20 @@ from engine.errors import UsageError
 from engine.kinds import Places
 from engine.llm.prompts import tail
 from engine.settings.train import SftSettings
-from engine.train import curve, manifest, models
-from engine.train.checkpoints import CHECKPOINTS, arguments, latest
+from engine.train import models
 from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
-from engine.train.finish import finish, write
-from engine.train.jobs import TrainingJob, WeightUpdate
-from engine.train.monitor import Following
+from engine.train.monitor import Following, finish, write
 from engine.train.prompts import Prompts
+from engine.train.run_files import (
+    CHECKPOINTS,
+    TrainingJob,
+    WeightUpdate,
+    add_to_manifest,
+    latest_checkpoint,
+    read_curve,
+    trainer_arguments,
+    write_curve,
+)
 from engine.train.sources import find
 from engine.train.usage import ProcessUsage, UsageCounter
 from engine.train.work import Tell
@@ -48,7 +55,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
     prompts = Prompts(tokenizer, asking, settings.prompt, settings.train_prompt_tokens)
     rows, long = examples(used, prompts, settings)
     tell("say", f"learning {len(rows)} decisions of {len(used)} episodes")
-    manifest.add(folder, data=_about(found, used, len(rows), long))
+    add_to_manifest(folder, data=_about(found, used, len(rows), long))
     set_seed(job.session.seed)
     tell("say", f"loading {job.model}")
     trainer = SFTTrainer(
@@ -64,7 +71,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
         )
         tell("say", f"built the trainer and one batch; its loss is {float(loss):g}")
         return
-    checkpoint = latest(folder / CHECKPOINTS)
+    checkpoint = latest_checkpoint(folder / CHECKPOINTS)
     if job.write:
         write(trainer, checkpoint, tokenizer, source, job, settings, tell)
         return
@@ -84,7 +91,7 @@ def config(settings: SftSettings, folder: Path, seed: int, *, cpu: bool) -> SFTC
         max_length=None,
         completion_only_loss=True,
         save_steps=settings.save_every,
-        **arguments(settings, folder, seed, cpu=cpu),
+        **trainer_arguments(settings, folder, seed, cpu=cpu),
     )
 
 
@@ -173,7 +180,7 @@ class CurveWriter:
     ) -> None:
         done = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
         self._folder, self._tell = folder, tell
-        self._updates = [update for update in curve.read(folder) if update.update <= done]
+        self._updates = [update for update in read_curve(folder) if update.update <= done]
         played = ProcessUsage(
             episodes=len(found),
             environment_steps=sum(one.steps for one in found),
@@ -188,5 +195,5 @@ class CurveWriter:
         taken = self._counts.now()
         update = WeightUpdate(step, **to_plain(taken), loss=logs.get("loss"), gradient_norm=logs.get("grad_norm"))
         self._updates.append(update)
-        curve.write(self._folder, self._updates)
+        write_curve(self._folder, self._updates)
         self._tell("update", to_plain(update))

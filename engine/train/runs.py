@@ -1,8 +1,11 @@
-"""Runs of training: their folders under `saves/train/runs`."""
+"""Runs of training: their folders under `saves/train/runs`, and the suite for `jitrl bench` that compares them with the
+same model untrained, and with JitRL.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,15 @@ from engine.errors import BadFile, UsageError, meant
 from engine.paths import ensure_folder
 from engine.session import store as sessions
 from engine.texts import clipped
-from engine.train import curve, manifest
-from engine.train.jobs import JOB, TrainingJob, WeightUpdate
-from engine.train.places import runs_folder
+from engine.train.run_files import (
+    JOB,
+    TrainingJob,
+    WeightUpdate,
+    add_to_manifest,
+    read_curve,
+    read_manifest,
+    runs_folder,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ def load(saves: Path, name: str) -> TrainingRun:
         raise BadFile(f"the training run in {folder} cannot be read ({clipped(str(error), 300)})") from None
     job = replace(job, folder=str(folder), saves=str(saves))
     trust.named_by(f"the training run {name}", *places(job))
-    return TrainingRun(job, curve.read(folder), "updates" in manifest.read(folder))
+    return TrainingRun(job, read_curve(folder), "updates" in read_manifest(folder))
 
 
 def places(job: TrainingJob) -> list[str]:
@@ -102,7 +111,7 @@ def begin(job: TrainingJob) -> TrainingJob:
     ensure_folder(folder)
     write(job)
     about = to_plain(job)
-    manifest.add(
+    add_to_manifest(
         folder, **{name: about[name] for name in ("kind", "name", "model", "tasks", "session", "settings")}
     )
     return job
@@ -124,3 +133,62 @@ def update_of(told: Mapping[str, Any]) -> WeightUpdate:
         BadFile: It is none.
     """
     return from_plain(WeightUpdate, told)
+
+
+PLAYED = {"selection": "sample", "candidates": 1000}
+"""Settings with which a trained policy is played as it was sampled."""
+
+
+def suite(runs: Sequence[TrainingRun], episodes: int) -> str:
+    """Return the suite as TOML.
+
+    Its rows: the untrained model alone, JitRL with it, each run as it was trained before and plays now, and each run
+    of GRPO while it was trained (online).
+
+    Args:
+        runs: Runs of the same model, tasks and step limit.
+        episodes: Episodes of each row.
+
+    Raises:
+        UsageError: There is none, or they cannot be compared, or one was not written yet.
+    """
+    if not runs:
+        raise UsageError("name the training runs to compare; `jitrl train ls` lists them")
+    first = runs[0].job
+    steps = first.session.settings.step_limit
+    for run in runs:
+        if (run.job.model, run.job.tasks, run.job.session.settings.step_limit) != (first.model, first.tasks, steps):
+            raise UsageError(f"{run.job.name} and {first.name} differ in model, games, or steps of an episode")
+        if not run.written:
+            raise UsageError(f"{run.job.name} is not written yet; write it with: jitrl train write {run.job.name}")
+    alone = {"selection": "sample", "beta": 1.0}
+    arms: list[Mapping[str, Any]] = [
+        {"name": "Static", "agent": "static", "model": first.model, "settings": alone, "reference": True},
+        {"name": "JitRL", "agent": "jitrl", "model": first.model},
+    ]
+    for run in runs:
+        arms.append({"name": run.job.name, "agent": "static", "model": f"local:{run.folder}", "settings": PLAYED})
+        if run.job.kind == "grpo":
+            arms.append({"name": f"{run.job.name} (online)", "agent": "static", "model": run.job.model,
+                         "recorded": str(run.folder / "rollouts"), "settings": PLAYED})  # fmt: skip
+    head = {
+        "title": f"Weights against memory: {', '.join(first.tasks)}",
+        "about": "Rows of training runs play with weights that stay as they are; rows marked (online) are the episodes "
+        "that they were trained with.",
+        "tasks": list(first.tasks),
+        "episodes": episodes,
+        "steps": steps,
+        "seeds": [first.session.seed],
+    }
+    report = '[report]\nmeasures = ["avg", "final", "best"]\n'
+    return "\n".join([_table(head), *("[[arms]]\n" + _table(arm) for arm in arms), report])
+
+
+def _table(values: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {_value(value)}\n" for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {_value(each)}" for name, each in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)  # texts, numbers, lists and true are the same in TOML

@@ -17,7 +17,7 @@ from engine import children
 from engine.errors import BadFile, GameError, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.texts import clipped
 from engine.train import launch
-from engine.train.jobs import JOB, TrainingJob
+from engine.train.run_files import JOB, TrainingJob
 
 LOG = "log.txt"
 """File of a run with what the libraries print."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.session.processor import processor_seconds
-from engine.train.jobs import WeightUpdate
+from engine.train.run_files import WeightUpdate
 
 if TYPE_CHECKING:
     from engine.train.rollouts import PlayedEpisode
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProcessUsage:
-    """What a process has taken; see `engine.train.jobs.WeightUpdate`."""
+    """What a process has taken; see `engine.train.run_files.WeightUpdate`."""
 
     episodes: int = 0
     environment_steps: int = 0

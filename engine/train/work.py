@@ -19,7 +19,7 @@ from engine.codec import from_plain
 from engine.disk import read_text
 from engine.errors import JitrlError
 from engine.texts import clipped
-from engine.train.jobs import TrainingJob
+from engine.train.run_files import TrainingJob
 
 Tell = Callable[[str, Any], None]
 """Tells one thing: its name ("process", "say", "update", "done", "failed") and its value."""

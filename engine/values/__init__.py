@@ -1,15 +1,15 @@
 """Estimators: where V and Q come from. One file a kind, one line here.
 
-`base.py` says what an estimator is. `knn.py` is the paper's. All other files are of the `graph` estimator, which plans
-through what is remembered. To find your way there, begin with `graph.py`; each file uses only those above it:
+`base.py` says what an estimator is, and has what stands in for one that fails. `knn.py` is the paper's. All other files
+are of the `graph` estimator, which plans through what is remembered. To find your way there, begin with `graph.py`;
+each file uses only those above it:
 
-    counts.py         rates with a prior, answers that are kept, comparisons of sets
+    counts.py         rates with a prior, what first tries bring, answers that are kept, comparisons of sets
     text.py           how states are read as sets of tokens: all that is particular to text adventures
     preconditions.py  what actions need, and what makes that appear
     effects.py        what actions do, and what places look like
     hazards.py        where one dies, and what lifts that danger
-    novelty.py        what trying something new brings
-    model.py          the model of a world: all of these together
+    model.py          the model of a world: all of these together, and what persons say
     paths.py          what a plan is made for; how actions become possible, which places can be reached
     histories.py      all that was done from the beginning of episodes on, and how each went on
     trails.py         replay: remembered episodes, without what was done in vain, to be followed again
@@ -20,7 +20,7 @@ through what is remembered. To find your way there, begin with `graph.py`; each 
     looking_on.py     plays episodes otherwise than earlier ones while there is more to gain
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q
-    estimator_factory.py  makes an estimator for a session, from what was kept and the episodes after that
+    learnt.py         opens an estimator for a session, from what was kept and the episodes after that
 
 An estimator of a package of your own is an entry point in the group `jitrl.estimators` that names an `EstimatorKind`:
 
@@ -70,8 +70,8 @@ def _knn(memory: Scope | ScopeView, settings: Settings) -> Estimator:
 
 
 def _graph(memory: Scope | ScopeView, settings: Settings) -> Estimator:
-    from engine.values.estimator_factory import opened
     from engine.values.graph import GraphEstimator
+    from engine.values.learnt import opened
 
     return opened(GraphEstimator, memory, settings)
 

@@ -17,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from engine.settings.plan import PlanNumbers
 from engine.values.counts import Memo, TryCount
 from engine.values.detours import Explorer
-from engine.values.edited import held, without_edits
 from engine.values.model import WorldModel
 from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, PlanTask, Ways
-from engine.values.plans import NOTHING, Plan, Route
+from engine.values.plans import NOTHING, Plan, Route, held, without_edits
 from engine.values.text import Key
 from engine.values.trails import Trail
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.content import Content
 
-from engine.jitrl import discounted_returns
+from engine.jitrl import discounted_returns, own_returns
 from engine.memory.corrections import described
 from engine.memory.disk.document import FORGOTTEN
-from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
 from jitrl_tui.command_table import Key

@@ -17,10 +17,11 @@ from textual.widgets import Input, Static
 from engine.errors import JitrlError
 from engine.memory import report
 from engine.memory.search import Correction
-from engine.memory.table import SORTS, Filter, StepTable, UseCounts, listed, parsed
+from engine.memory.table import StepTable, UseCounts
 from engine.session import whatif
 from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
+from jitrl_tui.runs.listed_steps import SORTS, Filter, listed, parsed
 from jitrl_tui.runs.view import signed, signed_points
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.command_screen import CommandScreen

@@ -10,7 +10,7 @@ import pytest
 import engine.games
 from engine.bench import folder as folders
 from engine.bench import report
-from engine.bench.changes import change
+from engine.bench.folder import change
 from engine.bench.report.results import Results
 from engine.bench.rows import DONE, EPISODES, TIMINGS
 from engine.errors import UsageError

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench.manifest import read_manifest
-from engine.bench.on_ray import guard, hold, needs, nodes, ray_cluster, work
-from engine.bench.on_ray.address import ray_address
+from engine.bench.on_ray import guard, hold, nodes, ray_address, ray_cluster, work
 from engine.bench.records import CellStepped, Ended, Said
 from engine.errors import MissingError, StorageError, UsageError
 from engine.llm.calls import pace
@@ -132,7 +131,7 @@ def test_times_of_model_calls_are_shared_by_the_desk(ray, tmp_path):
 
 def test_a_resource_that_no_node_has_is_refused(ray, tmp_path, monkeypatch):
     plan, _ = planned(TWO, tmp_path)
-    monkeypatch.setattr(nodes, "distinct", lambda cells: [{needs.CORES: 1.0, "quantum": 1.0}])
+    monkeypatch.setattr(nodes, "distinct", lambda cells: [{nodes.CORES: 1.0, "quantum": 1.0}])
 
     with pytest.raises(MissingError, match=r"no node of the Ray cluster has what a cell needs .*quantum"):
         nodes.checked(ray, plan, tmp_path)
@@ -147,11 +146,11 @@ def test_cells_of_web_pages_need_a_browser_and_local_models_need_a_slot(tmp_path
     web = dataclasses.replace(game, legs=(dataclasses.replace(game.legs[0], task="web:local-1"),))
     model = dataclasses.replace(game, model="local/smollm2")
 
-    assert set(needs.needs(game)) == {"CPU", "memory"}
-    assert needs.needs(web)["browser"] == 1
-    assert needs.needs(model)["local_model"] == 1
-    assert nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], needs.distinct([game])) == ""
-    assert "browser" in nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], needs.distinct([game, web]))
+    assert set(nodes.needs(game)) == {"CPU", "memory"}
+    assert nodes.needs(web)["browser"] == 1
+    assert nodes.needs(model)["local_model"] == 1
+    assert nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], nodes.distinct([game])) == ""
+    assert "browser" in nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], nodes.distinct([game, web]))
 
 
 STORIES = {"zork1": "aa"}

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench import report
-from engine.bench.report import images, page, tidy
+from engine.bench.report import images, page, plain_text
 from engine.bench.report.shapes import Figure, Table, Words
 from engine.errors import BadFile, MissingError, UsageError
 from tests.arena import made_runs
@@ -321,7 +321,7 @@ def test_names_from_outside_are_shown_as_they_are_in_the_page():
 
 
 def test_csv_has_a_line_for_each_arm_column_and_measure(games):
-    lines = list(csv.DictReader(io.StringIO(tidy.tidy(report.make(games.results).only(timed=False)))))
+    lines = list(csv.DictReader(io.StringIO(plain_text.tidy(report.make(games.results).only(timed=False)))))
     mine = [one for one in lines if one["table"] == "scores"]
     assert len(mine) == 6 * 3 * 2
     found = next(one for one in mine if (one["arm"], one["column"], one["measure"]) == ("jitrl", "zork1", "final"))

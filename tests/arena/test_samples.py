@@ -13,7 +13,7 @@ import pytest
 from engine.bench import cell_player, folder, report
 from engine.bench.plan import planned
 from engine.bench.records import TimingRow
-from engine.bench.report import axes
+from engine.bench.report import images
 from engine.bench.report.figures import curves
 from engine.bench.report.shapes import Line, Panel
 from engine.bench.samples import NONE, Samples, trained
@@ -117,7 +117,7 @@ def test_curves_far_apart_get_a_logarithmic_axis_in_svg(run, tmp_path):
     assert [mark for _, mark in marks] == ["1", "10", "100"]
     places = [float(place) for place, _ in marks]
     assert places[2] - places[1] == pytest.approx(places[1] - places[0])
-    assert [axes.short(value) for value in (0.03, 3200, 1e5, 2.5e6, 3e9)] == ["0.03", "3,200", "100k", "2.5M", "3G"]
+    assert [images.short(value) for value in (0.03, 3200, 1e5, 2.5e6, 3e9)] == ["0.03", "3,200", "100k", "2.5M", "3G"]
     assert "Mean score by episodes used, training included." in (tmp_path / "out" / "report.md").read_text()
     assert ">Samples<" in (tmp_path / "out" / "report.html").read_text()
 
@@ -166,8 +166,8 @@ def test_the_command_draws_per_token(run, tmp_path):
 @pytest.mark.parametrize("ends", [(1, 50), (1, 3200), (0.02, 9e7), (400, 403)])
 def test_marks_of_a_logarithmic_axis_lie_on_it_and_are_few(ends):
     panel = Panel("", "", "", (Line("", 0, tuple(map(float, ends)), (0.0, 1.0)),), log=True)
-    left, right, *_ = axes.span(panel)
-    marks = axes.powers(left, right)
+    left, right, *_ = images.span(panel)
+    marks = images.powers(left, right)
     assert 0 < left < ends[0] < ends[1] < right
     assert all(left <= mark <= right for mark in marks)
     assert len(marks) <= 11

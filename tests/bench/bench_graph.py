@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.environments import profile, scope_rules
-from engine.memory import Memory, learnt
+from engine.memory import Memory
 from engine.memory.scope import LEARNT
 from engine.records import Episode
 from engine.settings.plan import OpeningNumbers
-from engine.values import estimator_factory
+from engine.values import learnt
 from engine.values.graph import GraphEstimator
 from engine.values.knn import KnnEstimator
 from jitrl_tui import cli
@@ -129,7 +129,7 @@ def opened(folder: Path) -> tuple[float, float, float]:
     begun, wall = time.process_time(), time.perf_counter()
     with Memory(folder, rules=scope_rules) as memory:
         scope = memory.scope(NAME)
-        estimator = estimator_factory.opened(scope, profile("default"), opening=OpeningNumbers(relived_s=0.0))
+        estimator = learnt.opened(scope, profile("default"), opening=OpeningNumbers(relived_s=0.0))
         spent, wall = time.process_time() - begun, time.perf_counter() - wall
         del estimator
     return spent - kept, wall - keeping, kept

@@ -124,7 +124,7 @@ def play(job: _Row) -> _Row:
     from engine.environments import profile
     from engine.session.recording import Recorder
     from engine.settings.plan import PlanNumbers
-    from engine.values import estimator_factory
+    from engine.values import learnt
     from jitrl_tui import cli
     from tests.bench import dungeons, traces
 
@@ -136,7 +136,7 @@ def play(job: _Row) -> _Row:
         dungeons.play(job["seed"], job["episodes"], job["steps"], 99, restless=True, **options,
                       settings=profile("default", **settings), numbers=PlanNumbers(**numbers))  # fmt: skip
         return measured(lived)
-    estimator_factory.PlanNumbers = partial(PlanNumbers, **numbers)  # type: ignore[misc,assignment]
+    learnt.PlanNumbers = partial(PlanNumbers, **numbers)  # type: ignore[misc,assignment]
     Recorder.write = lambda *_: None  # type: ignore[method-assign,assignment]  # a third of the time, and read by nobody
     settings = {"valid_commands": 0, **settings}  # all valid actions, as in benchmarks
     changes = [part for name, one in settings.items() for part in ("--set", f"{name}={one}")]

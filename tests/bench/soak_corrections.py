@@ -44,7 +44,7 @@ from engine.session.loop import Session
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
 from engine.settings.plan import OpeningNumbers
-from engine.values import estimator_factory
+from engine.values import learnt
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from jitrl_tui import cli
@@ -137,7 +137,7 @@ def _episode(scope: Scope, entry: int) -> int:
 
 def kept_openings() -> contextlib.AbstractContextManager[object]:
     """Have every opening of an estimator kept, however quick it was."""
-    return mock.patch.object(estimator_factory, "OpeningNumbers", functools.partial(OpeningNumbers, relived_s=0.0))
+    return mock.patch.object(learnt, "OpeningNumbers", functools.partial(OpeningNumbers, relived_s=0.0))
 
 
 def problem(session: Session) -> str:
@@ -200,7 +200,7 @@ def singles(game: str, episodes: int, tell: Tell) -> Iterator[bool]:
                 wrong = ""
                 try:
                     view = ScopeView(scope, Lens(without=frozenset({entry})))
-                    _walk(environment, estimator_factory.opened(GraphEstimator, view, settings))
+                    _walk(environment, learnt.opened(GraphEstimator, view, settings))
                 except Exception as error:
                     wrong = repr(error)
                     tell(f"{game}, without entry {entry} of {scope.next_entry}: {wrong}")

@@ -12,6 +12,8 @@ from tinydb.operations import add, delete, increment
 from tinydb.storages import MemoryStorage
 from tinydb.table import Document
 
+from engine.errors import BadFile, StorageError
+from engine.memory.disk import files
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
 
@@ -87,6 +89,15 @@ def test_documents_may_bring_their_ids(tmp_path: Path) -> None:
     assert [dict(d) for d in db] == [{"a": 3}, {"a": 2}]
 
 
+def test_a_name_or_an_id_beyond_the_limits_is_refused(tmp_path: Path) -> None:
+    db = JournalDB(tmp_path / "a.jnl")
+    with pytest.raises(BadFile, match="cannot be stored"):
+        db.table("t" * 2000).insert({"a": 1})
+    with pytest.raises(BadFile, match="cannot be stored"):
+        db.insert(Document({"a": 1}, doc_id=1 << 70))
+    assert list(db) == []
+
+
 def test_inserting_appends_and_touches_nothing_before(tmp_path: Path) -> None:
     db = JournalDB(tmp_path / "a.jnl")
     db.insert({"a": 1})
@@ -107,6 +118,30 @@ def test_an_update_that_fails_changes_nothing(tmp_path: Path) -> None:
         db.insert_multiple([{"n": 4}, "no mapping"])  # type: ignore[list-item]
     assert (tmp_path / "a.jnl").read_bytes() == before
     assert [d["n"] for d in db] == [1, 2, "three"]
+
+
+def test_an_update_writes_what_is_another_value_and_nothing_else(tmp_path: Path) -> None:
+    db = JournalDB(tmp_path / "a.jnl")
+    db.insert_multiple([{"n": 1}, {"n": 2}])
+    before = (tmp_path / "a.jnl").read_bytes()
+    db.update({"n": 1}, where("n") == 1)
+    assert (tmp_path / "a.jnl").read_bytes() == before
+    db.update({"n": True}, doc_ids=[1])  # which equals 1
+    assert [d["n"] is True for d in JournalDB(tmp_path / "a.jnl")] == [True, False]
+
+
+def test_nobody_else_writes_during_an_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, other = JournalDB(tmp_path / "a.jnl"), JournalDB(tmp_path / "a.jnl")
+    db.insert({"n": 1})
+    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
+
+    def meanwhile(document: Any) -> None:
+        with pytest.raises(StorageError, match="another program has been writing"):
+            other.insert({"n": 5})
+        document["n"] += 1
+
+    db.update(meanwhile, where("n") == 1)
+    assert [d["n"] for d in other] == [2]
 
 
 def test_stock_tinydb_works_on_the_storage(tmp_path: Path) -> None:

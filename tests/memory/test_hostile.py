@@ -19,9 +19,10 @@ from tinydb import where
 from engine import limits
 from engine.errors import BadFile, JitrlError, UsageError
 from engine.memory import Memory, exchange, report, upkeep
+from engine.memory.disk import document as documents
 from engine.memory.disk import frame
 from engine.memory.scope import Scope
-from engine.records import Episode, Kept
+from engine.records import Episode, Kept, State, Step
 from tests.examples import most
 from tests.hostile import JSON, NUMBERS, TEXTS, check_sentence, records, spoiled
 from tests.memory.lives import make_episode
@@ -208,6 +209,54 @@ def test_numbers_that_could_not_be_read_again_are_refused(tmp_path, field, value
     again = Scope(tmp_path, NAME)
     assert [(one.uid, one.seed, one.number) for one in again.episodes()] == [("u", (1 << 63) - 1, limits.COUNT)]
     assert again.notices == []
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("uid", ""), ("uid", None), ("number", -1), ("first", 1.5), ("score", "1"), ("seed", 1 << 70), ("done", 1),
+        ("agent", "a" * 2000), ("mine", float("inf")), ("states", {}), ("states/0", "text"), ("states/0/text", None),
+        ("states/0/text", "x" * 70_000), ("states/0/text", "\ud800"), ("states/0/place", 3),
+        ("states/0/place", "x" * 2000), ("states/0/tokens", "abc"), ("states/0/tokens", ["a", 1]),
+        ("states/0/tokens", ["a"] * 5000), ("states/0/tokens", ["a" * 2000]), ("histories/0/tokens", None),
+        ("valid", [["a"], 1]), ("valid", [["a", None]]), ("valid", [["a"] * 5000]), ("steps", []), ("steps", [1]),
+        ("steps", [[]]), ("steps/0", {}), ("steps/0/state", 99), ("steps/0/state", -1), ("steps/0/history", True),
+        ("steps/0/valid", "0"), ("steps/0/action", 1), ("steps/0/action", "\udfff"), ("steps/0/action", "a" * 2000),
+        ("steps/0/reward", "1"), ("steps/0/reward", float("nan")), ("steps/0/env_reward", 1e101),
+        ("steps/0/score", True), ("steps/0/changed", 1), ("steps/0/world_hash", 5), ("steps/0/provenance", "devil"),
+        ("steps/0/provenance", None), ("final", [0]), ("final", [99, 0]), ("final", [0, 99]), ("final", ["0", 0]),
+    ],
+)  # fmt: skip
+def test_a_document_that_is_no_episode_is_refused(place, value):
+    document = json.loads(json.dumps(documents.to_document(make_episode(random.Random(2), "u", 3), 0)))
+    documents.check(document)
+    *way, last = (int(part) if part.isdecimal() else part for part in place.split("/"))
+    target = document
+    for part in way:
+        target = target[part]
+    target[last] = value
+    for read in (documents.check, documents.to_episode):
+        with pytest.raises(BadFile) as caught:
+            read(document)
+        check_sentence(str(caught.value))
+
+
+def test_an_episode_is_stored_within_the_limits_and_without_signs_that_steer_a_terminal():
+    episode = make_episode(random.Random(2), "u", 3)
+    state = State("x\x1b" * 40_000, ("a\x9b",) * 5000, "h\x07", ("t" * 2000,), "p\x1b" * 2000)
+    odd = Step(state, "say \x1b[31m" + "x" * 2000, 1.0, 0.0, 0.0, "imported:a\x1b", ("v\x1b",) * 5000, True, "w\x1b")
+    names = {"agent": "a\x1b", "model": "m" * 2000, "session": "s\x1b"}
+    hostile = dataclasses.replace(episode, steps=(odd, *episode.steps), **names)
+    found = documents.to_episode(json.loads(json.dumps(documents.to_document(hostile, 0))))
+    told = json.dumps(documents.to_document(found, 0))
+    assert "\\u001b" not in told
+    assert "\\u009b" not in told
+    assert "\\u0007" not in told
+    assert found.steps[1:] == episode.steps
+    step = found.steps[0]
+    assert (step.action, step.provenance) == ("say \ufffd[31m" + "x" * 991 + "…", "imported:a\ufffd")
+    assert (len(step.state.text), len(step.state.tokens), len(step.valid_actions)) == (limits.TEXT + 1, 4096, 4096)
+    assert (len(found.model), len(step.state.history_tokens[0]), len(step.state.place)) == (1001, 1001, 1001)
 
 
 def test_a_line_without_an_end_is_no_journal(tmp_path):

@@ -15,7 +15,7 @@ from engine.errors import StorageError
 from engine.memory import Memory
 from engine.memory.disk import files
 from engine.memory.disk.database import JournalDB
-from engine.memory.disk.files import FileLock
+from engine.memory.disk.files import locked
 from engine.memory.upkeep import verify
 from tests.commands import Popen, run
 from tests.memory.crowd import NAME, STEPS
@@ -90,11 +90,9 @@ def test_a_lock_that_nobody_gives_back_is_an_error_that_says_so(
 ) -> None:
     db = JournalDB(tmp_path / "a.jnl")
     db.insert({"n": 0})
-    holder = FileLock(tmp_path / "lock")
-    holder.acquire()
-    monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
-    with pytest.raises(StorageError, match="another program has been writing"):
-        db.insert({"n": 1})
-    assert len(db) == 1  # reading needs no lock
-    holder.release()
+    with locked(tmp_path / "lock"):
+        monkeypatch.setattr(files, "LOCK_WAIT_S", 0.05)
+        with pytest.raises(StorageError, match="another program has been writing"):
+            db.insert({"n": 1})
+        assert len(db) == 1  # reading needs no lock
     assert db.insert({"n": 1}) == 2

@@ -167,7 +167,7 @@ def test_what_any_damage_leaves_whole_is_found(saves, tmp_path):
         intact = {line for line in bytes(content).split(b"\n") if line in lines}
         found = recover(damaged, new)
         assert found.episodes + found.kept >= len(intact)
-        assert found.problems == ()
+        assert found.problems == []
         episodes = lived(new)
         assert [episode.uid for episode in episodes] == sorted({episode.uid for episode in episodes})
         assert all(episode == known[episode.uid] for episode in episodes)

@@ -19,12 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import MissingError, UsageError
-from engine.jitrl import discounted_returns
+from engine.jitrl import discounted_returns, own_returns
 from engine.memory import Memory
 from engine.memory.embeddings.embedding import open_embedder
 from engine.memory.embeddings.semantic import MODES, SemanticMemory
 from engine.memory.exact.entries import Entries
-from engine.memory.exact.returns import own_returns
 from engine.memory.search import NeighbourSearch
 from engine.memory.upkeep import forget, plan_forget
 from engine.records import Episode, Neighbour, State, Step

@@ -17,7 +17,7 @@ from engine.bench.cell_player import opened
 from engine.bench.plan import planned
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.kinds import Places
-from engine.memory import Memory, learnt, upkeep
+from engine.memory import Memory, upkeep
 from engine.memory.disk.files import JOURNAL
 from engine.memory.scope import LEARNT
 from engine.memory.shared import schema
@@ -29,7 +29,7 @@ from engine.records import Kept
 from engine.settings import SessionConfig, Settings
 from engine.settings.address import in_space, parsed_address
 from engine.settings.plan import OpeningNumbers
-from engine.values import estimator_factory
+from engine.values import learnt
 from engine.values.graph import GraphEstimator
 from jitrl_tui import cli
 from tests.arena.running import SMALL
@@ -349,7 +349,7 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
         scope.append_all(make_episode(rng, f"e{number}") for number in range(4))
-        estimator_factory.opened(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
+        learnt.opened(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
         (path,) = (tmp_path / "s").rglob(LEARNT)
         assert path.parent == scope.folder
         scope.append(make_episode(rng, "late"))
@@ -364,10 +364,10 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     monkeypatch.setattr(learnt, "load", loaded)
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
-        estimator_factory.opened(GraphEstimator, scope, Settings())
+        learnt.opened(GraphEstimator, scope, Settings())
         assert known == [sum(len(episode.steps) for episode in list(scope.episodes())[:4])]
     with SharedMemory(address, tmp_path / "another machine", follow=False) as shared:
-        estimator_factory.opened(GraphEstimator, shared.scope(NAME), Settings())
+        learnt.opened(GraphEstimator, shared.scope(NAME), Settings())
         assert known[1:] == [0]
 
 

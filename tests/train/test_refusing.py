@@ -17,9 +17,8 @@ from engine.games.env import GameEnvironment
 from engine.llm.local import weights
 from engine.settings import SessionConfig
 from engine.settings.train import GrpoSettings, SftSettings
-from engine.train import install, needs, places, runs, sources, trainers
-from engine.train.curve import check_finite
-from engine.train.jobs import TrainingJob
+from engine.train import checks, install, run_files, runs, sources, trainers
+from engine.train.run_files import TrainingJob, check_finite
 from jitrl_tui.cli import main
 
 
@@ -49,7 +48,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     version = list(sys.version_info[:2])
     python.write_text(f"#!/bin/sh\necho '{json.dumps([version, install.PACKAGES])}'\n")
     python.chmod(0o755)
-    monkeypatch.setenv(places.PYTHON, str(python))
+    monkeypatch.setenv(run_files.PYTHON, str(python))
     return python
 
 
@@ -70,7 +69,7 @@ def saves(tmp_path: Path) -> Path:
 
 
 def test_without_a_training_environment_the_command_that_makes_it_is_told(saves, capsys, monkeypatch):
-    monkeypatch.delenv(places.PYTHON, raising=False)
+    monkeypatch.delenv(run_files.PYTHON, raising=False)
     for words in (["grpo", "pantry"], ["up"], ["sft", "pantry", "--walkthrough"]):
         code, said = train(saves, capsys, *words)
         assert code == 3
@@ -108,7 +107,7 @@ def test_a_model_without_a_chat_template_is_refused(tmp_path, saves, capsys):
 
 @pytest.mark.usefixtures("environment")
 def test_a_model_that_is_too_large_is_refused_before_it_is_loaded(tmp_path, saves, capsys, monkeypatch):
-    monkeypatch.setattr(needs, "has_gpu", lambda: False)
+    monkeypatch.setattr(checks, "has_gpu", lambda: False)
     folder = folder_of_a_model(tmp_path / "large", template=True, rows=1 << 40)
     code, said = train(saves, capsys, "grpo", "pantry", "--model", str(folder))
     assert code == 3
@@ -175,18 +174,18 @@ def test_the_embedded_model_is_measured_from_its_file(tmp_path):
 
 def test_memory_grows_with_what_is_computed_at_a_time(tmp_path):
     source = sources.find("local/smollm2", tmp_path)
-    one, four = (needs.bytes_needed(source, GrpoSettings(micro_batch=count)) for count in (1, 4))
+    one, four = (checks.bytes_needed(source, GrpoSettings(micro_batch=count)) for count in (1, 4))
     assert one < four
     # Measured: 3.9 GB with 8 rows of about 110 tokens.
-    measured = needs.bytes_needed(source, GrpoSettings(micro_batch=8, train_prompt_tokens=110))
+    measured = checks.bytes_needed(source, GrpoSettings(micro_batch=8, train_prompt_tokens=110))
     assert 3.2e9 < measured < 4.8e9
-    assert needs.bytes_needed(source, SftSettings()) > needs.bytes_needed(source, GrpoSettings())
-    assert needs.bytes_needed(source, GrpoSettings(lora_rank=0)) > four
-    whole = needs.bytes_needed(source, SftSettings(lora_rank=0, precision="bf16", activations="recompute"))
+    assert checks.bytes_needed(source, SftSettings()) > checks.bytes_needed(source, GrpoSettings())
+    assert checks.bytes_needed(source, GrpoSettings(lora_rank=0)) > four
+    whole = checks.bytes_needed(source, SftSettings(lora_rank=0, precision="bf16", activations="recompute"))
     assert whole > source.parameters * 16  # weights, gradient and moments have 32 bits
-    needs.check(source, GrpoSettings(), lambda: 1 << 50)
+    checks.check_memory(source, GrpoSettings(), lambda: 1 << 50)
     with pytest.raises(MissingError, match=r"and 1.0 GB are free"):
-        needs.check(source, GrpoSettings(), lambda: 1 << 30)
+        checks.check_memory(source, GrpoSettings(), lambda: 1 << 30)
 
 
 def test_a_gradient_that_is_no_number_is_refused():
@@ -197,7 +196,7 @@ def test_a_gradient_that_is_no_number_is_refused():
 
 
 def test_a_run_of_the_same_name_must_be_the_same(tmp_path):
-    folder = places.runs_folder(tmp_path) / "one"
+    folder = run_files.runs_folder(tmp_path) / "one"
     job = TrainingJob("grpo", "one", str(folder), str(tmp_path), str(tmp_path), "local/smollm2", ("pantry",),
               SessionConfig("pantry"), {"group": 4})  # fmt: skip
     runs.begin(job)

@@ -16,8 +16,8 @@ import pytest
 from engine.records import EpisodeEnded, SessionStarted
 from engine.session import recording
 from engine.session.shared import place
-from engine.train import curve, places, runs, trainers
-from engine.train.jobs import JOB, TrainingJob, WeightUpdate
+from engine.train import run_files, runs, trainers
+from engine.train.run_files import JOB, TrainingJob, WeightUpdate
 from jitrl_tui.cli import main
 
 UPDATES = 3
@@ -39,25 +39,25 @@ def grpo(saves: Path, tiny: Path, *more: str) -> int:
 def whole(tmp_path_factory: pytest.TempPathFactory, training_python: Path, tiny: Path) -> Path:
     """A saves folder with a run that nothing disturbed."""
     saves = tmp_path_factory.mktemp("whole")
-    before = os.environ.get(places.PYTHON)
-    os.environ[places.PYTHON] = str(training_python)
+    before = os.environ.get(run_files.PYTHON)
+    os.environ[run_files.PYTHON] = str(training_python)
     try:
         assert grpo(saves, tiny) == 0
     finally:
-        os.environ.pop(places.PYTHON)
+        os.environ.pop(run_files.PYTHON)
         if before is not None:
-            os.environ[places.PYTHON] = before
+            os.environ[run_files.PYTHON] = before
     return saves
 
 
 @pytest.fixture(autouse=True)
 def environment(training_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(places.PYTHON, str(training_python))
+    monkeypatch.setenv(run_files.PYTHON, str(training_python))
 
 
 def learnt(saves: Path) -> list[WeightUpdate]:
     """Return the curve, without what depends on the clock."""
-    found = curve.read(places.runs_folder(saves) / "run")
+    found = run_files.read_curve(run_files.runs_folder(saves) / "run")
     return [dataclasses.replace(update, processor_s=0.0, wall_s=0.0) for update in found]
 
 
@@ -72,13 +72,13 @@ def same(one: list[WeightUpdate], other: list[WeightUpdate]) -> bool:
 
 
 def scores(saves: Path, process: int = 0, which: str = "rollouts") -> list[float]:
-    (folder,) = (places.runs_folder(saves) / "run" / which).glob(f"*-{process}")
+    (folder,) = (run_files.runs_folder(saves) / "run" / which).glob(f"*-{process}")
     return [event.score for _, event in recording.read(folder) if isinstance(event, EpisodeEnded)]
 
 
 def numbers(saves: Path, which: str) -> set[int]:
     """Return what the draws of the finished episodes go by."""
-    (folder,) = (places.runs_folder(saves) / "run" / which).glob("*-0")
+    (folder,) = (run_files.runs_folder(saves) / "run" / which).glob("*-0")
     events = [event for _, event in recording.read(folder)]
     started = next(event for event in events if isinstance(event, SessionStarted))
     return {place(started, event.episode)[0] for event in events if isinstance(event, EpisodeEnded)}
@@ -90,7 +90,7 @@ def episodes(saves: Path, process: int = 0) -> int:
 
 def wait_for(updates: int, saves: Path) -> None:
     """Wait until so many updates are in the curve."""
-    file = places.runs_folder(saves) / "run" / curve.CURVE
+    file = run_files.runs_folder(saves) / "run" / run_files.CURVE
     until = time.monotonic() + 600
     while time.monotonic() < until and (not file.is_file() or len(file.read_text().splitlines()) < updates):
         time.sleep(0.05)
@@ -163,7 +163,7 @@ def by_two(job: TrainingJob, python: Path, monkeypatch: pytest.MonkeyPatch) -> l
 
 
 def test_two_processes_end_after_the_same_update(whole, training_python, tmp_path, monkeypatch):
-    folder = places.runs_folder(tmp_path) / "run"
+    folder = run_files.runs_folder(tmp_path) / "run"
     job = dataclasses.replace(runs.load(whole, "run").job, folder=str(folder), saves=str(tmp_path))
     command = by_two(job, training_python, monkeypatch)
     monkeypatch.setattr(trainers, "command", lambda *_: command)
@@ -176,7 +176,7 @@ def test_two_processes_end_after_the_same_update(whole, training_python, tmp_pat
 
 
 def test_two_processes_learn_what_one_does(whole, training_python, tmp_path, monkeypatch):
-    folder = places.runs_folder(tmp_path) / "run"
+    folder = run_files.runs_folder(tmp_path) / "run"
     job = dataclasses.replace(runs.load(whole, "run").job, folder=str(folder), saves=str(tmp_path))
     done = subprocess.run(
         by_two(job, training_python, monkeypatch),
@@ -196,13 +196,13 @@ def test_one_process_sees_one_gpu(tmp_path):
 def test_a_dry_run_builds_the_trainer_and_one_batch(tiny, tmp_path, capsys):
     assert grpo(tmp_path, tiny, "--dry-run", "--accelerate", "1-gpu") == 0
     assert "built the trainer and one batch; its loss is" in capsys.readouterr().err
-    assert not places.runs_folder(tmp_path).exists()
+    assert not run_files.runs_folder(tmp_path).exists()
 
 
 def test_a_dry_run_of_sft_stores_nothing(tiny, tmp_path, capsys):
     assert train(tmp_path, "sft", "pantry", "--model", str(tiny), "--walkthrough", "--dry-run") == 0
     assert "built the trainer and one batch; its loss is" in capsys.readouterr().err
-    assert not places.runs_folder(tmp_path).exists()
+    assert not run_files.runs_folder(tmp_path).exists()
 
 
 def test_sft_learns_from_a_solution_and_says_so(tiny, tmp_path):

@@ -17,8 +17,8 @@ from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
 from engine.llm.listed import list_price
 from engine.settings import SessionConfig
-from engine.train import checkpoints, comparison, curve, manifest, places, runs
-from engine.train.jobs import TrainingJob, WeightUpdate
+from engine.train import run_files, runs
+from engine.train.run_files import TrainingJob, WeightUpdate
 from engine.train.usage import ProcessUsage, UsageCounter, together
 from jitrl_tui.cli import main
 
@@ -27,7 +27,7 @@ def begun(saves: Path, name: str, kind: str = "grpo") -> TrainingJob:
     """Write a run of the Pantry with four steps an episode."""
     settings = kind_of("pantry").profile("default", step_limit=4, selection="sample", candidates=1000)
     job = TrainingJob(
-        kind, name, str(places.runs_folder(saves) / name), str(saves), str(saves / "cache"), "local/smollm2",
+        kind, name, str(run_files.runs_folder(saves) / name), str(saves), str(saves / "cache"), "local/smollm2",
         ("pantry",), SessionConfig("pantry", "static", "local/smollm2", settings=settings, memory="own"), {"group": 4},
     )  # fmt: skip
     return runs.begin(job)
@@ -38,25 +38,25 @@ UPDATES = [WeightUpdate(1, 4, 16, 100, 10, 90, 1.5, 2.0, (1.0, 2.0), (1.0, 2.0),
 
 
 def test_a_curve_is_read_as_it_was_written(tmp_path):
-    curve.write(tmp_path, UPDATES)
-    assert curve.read(tmp_path) == UPDATES
-    with (tmp_path / curve.CURVE).open("a") as file:
+    run_files.write_curve(tmp_path, UPDATES)
+    assert run_files.read_curve(tmp_path) == UPDATES
+    with (tmp_path / run_files.CURVE).open("a") as file:
         file.write('{"update": 3, "epis')  # a kill
-    assert curve.read(tmp_path) == UPDATES
-    (tmp_path / curve.CURVE).write_text("nonsense\n")
+    assert run_files.read_curve(tmp_path) == UPDATES
+    (tmp_path / run_files.CURVE).write_text("nonsense\n")
     with pytest.raises(BadFile, match=r"the curve .* is damaged"):
-        curve.read(tmp_path)
+        run_files.read_curve(tmp_path)
 
 
 def test_reports_find_what_a_run_has_taken(tmp_path):
-    curve.write(tmp_path, UPDATES)
+    run_files.write_curve(tmp_path, UPDATES)
     (tmp_path / "model.gguf").write_bytes(b"")
     for model in (f"local:{tmp_path}", f"local:{tmp_path / 'model.gguf'}"):
         assert samples.trained(model) == samples.Samples(8, 32, 200, 20, 3.0)
         assert samples.base(model) == ""
-        manifest.add(tmp_path, model="local/smollm2")
+        run_files.add_to_manifest(tmp_path, model="local/smollm2")
         assert samples.base(model) == "local/smollm2"
-        manifest.add(tmp_path, model=3)
+        run_files.add_to_manifest(tmp_path, model=3)
 
 
 def test_rows_of_a_trained_model_stand_with_the_one_it_was_made_from(tmp_path):
@@ -103,8 +103,8 @@ def test_counts_go_on_from_an_update(tmp_path):
 
 def test_the_manifest_says_what_was_trained(tmp_path):
     job = begun(tmp_path, "one")
-    manifest.add(Path(job.folder), data={"walkthroughs": True})
-    written = manifest.read(Path(job.folder))
+    run_files.add_to_manifest(Path(job.folder), data={"walkthroughs": True})
+    written = run_files.read_manifest(Path(job.folder))
     assert (written["kind"], written["model"], written["tasks"]) == ("grpo", "local/smollm2", ["pantry"])
     assert written["settings"] == {"group": 4}
     assert written["data"] == {"walkthroughs": True}
@@ -112,19 +112,19 @@ def test_the_manifest_says_what_was_trained(tmp_path):
 
 
 def test_the_last_whole_checkpoint_is_gone_on_from(tmp_path):
-    assert checkpoints.latest(tmp_path) is None
+    assert run_files.latest_checkpoint(tmp_path) is None
     for number, files in ((2, ("trainer_state.json", "a")), (10, ("trainer_state.json", "a")), (12, ("a",)), (14, ())):
         (tmp_path / f"checkpoint-{number}").mkdir()
         for file in files:
             (tmp_path / f"checkpoint-{number}" / file).write_text("{}")
     (tmp_path / "checkpoint-14" / "trainer_state.json").write_text("{}")  # without what belongs to it
-    assert checkpoints.latest(tmp_path, "a").name == "checkpoint-10"
+    assert run_files.latest_checkpoint(tmp_path, "a").name == "checkpoint-10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint-10", "checkpoint-2"]
 
 
 def test_runs_are_listed_and_shown(tmp_path, capsys):
     job = begun(tmp_path, "one")
-    curve.write(Path(job.folder), UPDATES)
+    run_files.write_curve(Path(job.folder), UPDATES)
     assert main(["--saves", str(tmp_path), "train", "ls"]) == 0
     assert " ".join(capsys.readouterr().out.split()) == "one grpo begun 2 updates, 8 episodes local/smollm2"
     assert main(["--saves", str(tmp_path), "train", "show", "one"]) == 0
@@ -137,10 +137,10 @@ def test_a_suite_compares_runs(tmp_path):
     begun(tmp_path, "one")
     unwritten = runs.load(tmp_path, "one")
     with pytest.raises(UsageError, match="one is not written yet; write it with: jitrl train write one"):
-        comparison.suite([unwritten], 3)
+        runs.suite([unwritten], 3)
     for name, kind in (("one", "grpo"), ("two", "sft")):
-        manifest.add(Path(begun(tmp_path, name, kind).folder), updates=2)
-    text = comparison.suite([runs.load(tmp_path, name) for name in ("one", "two")], 3)
+        run_files.add_to_manifest(Path(begun(tmp_path, name, kind).folder), updates=2)
+    text = runs.suite([runs.load(tmp_path, name) for name in ("one", "two")], 3)
     made = suite.parse(text, "compare", "compare")
     assert [arm.name for arm in made.arms] == ["Static", "JitRL", "one", "one (online)", "two"]
     assert (made.episodes, made.steps, made.tasks) == (3, 4, ("pantry",))
@@ -195,8 +195,8 @@ def test_the_papers_sweep_is_told_beside_its_own_numbers(tmp_path, capsys):
         name = "a-g{group}-b{batch}-e{epochs_of_batch}-lr{learning_rate:g}".format(**row)
         job = begun(tmp_path, name)
         scored = [dataclasses.replace(one, evaluation=(number + one.update * 1.0,)) for one in UPDATES]
-        curve.write(Path(job.folder), scored)
-        manifest.add(Path(job.folder), updates=2)
+        run_files.write_curve(Path(job.folder), scored)
+        run_files.add_to_manifest(Path(job.folder), updates=2)
     assert main(["--saves", str(tmp_path), "train", "sweep", "pantry", "--name", "a"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[1] == ["8", "1", "1", "1e-06", "1.5", "2", "1", "8", "16.2", "35", "0"]

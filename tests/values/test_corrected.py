@@ -14,7 +14,7 @@ from engine.memory.search import Correction, Lens
 from engine.memory.view import ScopeView, emptied
 from engine.memory.view import corrected as corrected_step
 from engine.records import Candidate, Episode, State, Step
-from engine.values import estimator_factory
+from engine.values import learnt
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from engine.values.knn import KnnEstimator
@@ -40,8 +40,8 @@ def test_after_any_corrections_every_estimator_opens_memory_and_plays_also_from_
         said = corrected(dice, saves, NAME, other)
         with Memory(saves / "memory") as memory:
             scope = memory.scope(NAME)
-            anew = decisions(estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS), seed, 1, 6)
-            kept = decisions(estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=NEVER), seed, 1, 6)
+            anew = decisions(learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS), seed, 1, 6)
+            kept = decisions(learnt.opened(GraphEstimator, scope, SETTINGS, opening=NEVER), seed, 1, 6)
             assert kept == anew, said
             knn = KnnEstimator(scope, SETTINGS)
             for episode in scope.episodes():

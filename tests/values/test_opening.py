@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import gc
 import hashlib
+import io
 import json
 import logging
 import os
@@ -20,7 +21,6 @@ import pytest
 from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.memory import Memory, upkeep
-from engine.memory import learnt as learning
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT
 from engine.memory.search import Correction, Lens
@@ -28,7 +28,7 @@ from engine.memory.upkeep import copy_until, correct
 from engine.memory.view import ScopeView
 from engine.records import Candidate, Episode, Step
 from engine.settings.plan import OpeningNumbers, PlanNumbers
-from engine.values import estimator_factory
+from engine.values import learnt
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
 from tests.bench.dungeons import Dungeon
@@ -93,7 +93,7 @@ class Counted:
     def of(self, memory, *arguments, **named):
         """Open an estimator; return how many episodes it relived, and the estimator."""
         self.episodes = 0
-        estimator = estimator_factory.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
+        estimator = learnt.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
         return self.episodes, estimator
 
 
@@ -123,7 +123,7 @@ def scope(memory):
     """A memory of eight episodes; what was learnt from them is kept."""
     scope = memory.scope(NAME)
     scope.append_all(lives(1, 8))
-    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).exists()
     return scope
 
@@ -151,10 +151,10 @@ def test_it_may_be_kept_by_a_process_that_hashes_otherwise(memory, counted):
     expected = decisions(GraphEstimator(scope.entered(), SETTINGS), 3)
     code = (
         "import sys; from pathlib import Path; from engine.memory import Memory\n"
-        "from engine.values import estimator_factory\n"
+        "from engine.values import learnt\n"
         "from engine.values.graph import GraphEstimator\n"
         "from tests.values.test_opening import ALWAYS, NAME, SETTINGS\n"
-        "estimator_factory.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
+        "learnt.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
     )
     other = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, memory.folder], check=True, env=other)
@@ -229,7 +229,7 @@ def _forgotten_by_another_version(scope):
 
 def _undone(scope):
     _forgotten(scope)
-    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     kept = (scope.folder / LEARNT).read_bytes()
     upkeep.undo(scope, "op")
     (scope.folder / LEARNT).write_bytes(kept)
@@ -318,9 +318,9 @@ def test_a_resumed_session_uses_it_and_keeps_nothing(scope, counted):
 
 
 def test_another_program_learns_anew(scope, counted, monkeypatch):
-    monkeypatch.setattr(estimator_factory, "code_digest", lambda place: f"other {place.name}")
+    monkeypatch.setattr(learnt, "code_digest", lambda place: f"other {place.name}")
     assert counted.of(scope, SETTINGS)[0] == 8
-    monkeypatch.setattr(estimator_factory, "code_digest", lambda place: "")  # its sources cannot be read
+    monkeypatch.setattr(learnt, "code_digest", lambda place: "")  # its sources cannot be read
     assert counted.of(scope, SETTINGS, opening=ALWAYS)[0] == 8
     assert counted.of(scope, SETTINGS)[0] == 8
 
@@ -389,8 +389,8 @@ class Hostile:
         Hostile(eval, "open('ran', 'w')"),
         Hostile(getattr, {}, "clear"),
         Hostile(logging.FileHandler, "ran"),  # a class, but none of these modules
-        Hostile(estimator_factory.opened, None, None),  # of an admitted module, but a function
-        Hostile(estimator_factory.Path, "ran"),  # imported by an admitted module, but not its own
+        Hostile(learnt.opened, None, None),  # of an admitted module, but a function
+        Hostile(learnt.Path, "ran"),  # imported by an admitted module, but not its own
         {"_model": 1},
         [],
         None,
@@ -404,11 +404,18 @@ def test_a_hostile_file_runs_nothing(scope, counted, logged, tmp_path, monkeypat
     assert len(logged) == 1
 
 
+def test_what_reads_pickles_is_not_admitted():
+    reader = learnt._Unpickler(io.BytesIO(), ["engine.values"])
+    assert reader.find_class("engine.values.counts", "TryCount") is not None
+    with pytest.raises(pickle.UnpicklingError):
+        reader.find_class(learnt.__name__, "_Unpickler")
+
+
 @pytest.mark.parametrize(
     "evil",
     [
-        b"cengine.values.estimator_factory\nPath\n(S'x'\ntR.",
-        b"cengine.values.estimator_factory\nlearnt.os.system\n(S'touch ran'\ntR.",
+        b"cengine.values.learnt\nPath\n(S'x'\ntR.",
+        b"cengine.values.learnt\nos.system\n(S'touch ran'\ntR.",
         b"cengine.values.graph\nnp.os.system\n(S'touch ran'\ntR.",
         b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x09touch ran\x85R.",
         b"cos\nsystem\n.",
@@ -439,9 +446,9 @@ def test_a_link_or_a_pipe_is_not_read(scope, counted, tmp_path):
 
 def test_a_small_memory_keeps_nothing(memory):
     scope = memory.scope(NAME)
-    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     scope.append_all(lives(1, 2))
-    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
+    learnt.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
     assert not list(scope.folder.glob(f"{LEARNT}*"))
 
 
@@ -461,7 +468,7 @@ def test_a_full_disk_costs_nothing(scope, counted, monkeypatch):
 def test_what_a_killed_process_left_is_cleared_away(scope):
     (scope.folder / f"{LEARNT}.1.part").write_bytes(b"half of it")
     scope.append_all(lives(1, 9))
-    estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert [path.name for path in scope.folder.glob(f"{LEARNT}*")] == [LEARNT]
     assert (scope.folder / LEARNT).stat().st_mode & 0o777 == 0o600
 
@@ -470,7 +477,7 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
     """An episode that comes while the others are relived: nothing is kept then, and all is learnt next time."""
     kept = (scope.folder / LEARNT).read_bytes()
     scope.append_all(lives(1, 9))
-    marked, late = learning.marked, lives(2, 1)
+    marked, late = learnt.marked, lives(2, 1)
 
     def meanwhile(*arguments):
         found = marked(*arguments)
@@ -478,8 +485,8 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
             scope.append(late.pop())
         return found
 
-    monkeypatch.setattr(learning, "marked", meanwhile)
+    monkeypatch.setattr(learnt, "marked", meanwhile)
     counted.of(scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).read_bytes() == kept
     monkeypatch.undo()
-    assert estimator_factory.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None
+    assert learnt.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None

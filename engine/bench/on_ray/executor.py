@@ -14,8 +14,17 @@ from typing import Any
 
 from engine import waits
 from engine.bench.on_ray import hold, work
-from engine.bench.on_ray.needs import BROWSER, CORES, MEMORY, MODEL, distinct, needs
-from engine.bench.on_ray.nodes import FoundNodes, alive, lacking
+from engine.bench.on_ray.nodes import (
+    BROWSER,
+    CORES,
+    MEMORY,
+    MODEL,
+    FoundNodes,
+    alive,
+    distinct,
+    lacking,
+    needs,
+)
 from engine.bench.records import Cell, Failed, Finished, Message, Said, Stopped
 from engine.bench.worker import CellJob, from_line
 from engine.codec import to_plain

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from engine import extras, waits
-from engine.bench.on_ray import nodes
-from engine.bench.on_ray.address import AUTO, OWN, ray_address
+from engine.bench.on_ray import AUTO, OWN, nodes, ray_address
 from engine.bench.on_ray.executor import RayExecutor
 from engine.bench.on_ray.guard import guarded
-from engine.bench.on_ray.needs import BROWSER, MODEL
+from engine.bench.on_ray.nodes import BROWSER, MODEL
 from engine.bench.plan import BenchPlan
 from engine.errors import MissingError, StorageError, UsageError
 from engine.wait import readable

@@ -9,16 +9,13 @@ from typing import Any
 from engine.bench.published import published
 from engine.bench.report import (
     by_task,
-    cases,
-    decisions,
     figures,
     growth,
     images,
     latex,
-    md,
     page,
+    plain_text,
     tables,
-    tidy,
     words,
 )
 from engine.bench.report.joined import first, joined
@@ -53,8 +50,8 @@ def make(results: Results, per: str = "") -> Report:
         figures.figure(results, measures, per),
         *(tables.published(found, results) for id in results.wishes.get("published") or ()
           if (found := published(str(id))).rows_for(place.name for place in results.places)),
-        cases.table(results),
-        decisions.table(results),
+        tables.cases(results),
+        tables.decisions(results),
         tables.costs(results),
         tables.used(results),
         tables.times(results),
@@ -70,12 +67,12 @@ def make(results: Results, per: str = "") -> Report:
 
 def markdown(results: Results, per: str = "") -> str:
     """Return the whole report as Markdown, without pictures; see `make`."""
-    return md.markdown(make(results, per))
+    return plain_text.markdown(make(results, per))
 
 
 def plain(results: Results, per: str = "") -> dict[str, Any]:
     """Return the numbers of the tables as JSON values; see `make`."""
-    return tidy.plain(make(results, per))
+    return plain_text.plain(make(results, per))
 
 
 def summary(results: Results) -> str:
@@ -85,7 +82,7 @@ def summary(results: Results) -> str:
         UsageError: As `make`.
     """
     whole = make(results)
-    return md.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
+    return plain_text.markdown(Report(whole.title, "", tuple(part for part in whole.tables if part.name in SUMMARY)))
 
 
 def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: str = "") -> list[Path]:
@@ -122,7 +119,7 @@ def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: 
     pictures = {figure.name: name for figure in report.figures
                 for name in (f"{figure.name}.png", f"{figure.name}.svg") if name in files}  # fmt: skip
     texts: Mapping[str, Callable[[Report], str]] = {
-        "md": lambda one: md.markdown(one, pictures), "csv": tidy.tidy, "tex": latex.latex,
+        "md": lambda one: plain_text.markdown(one, pictures), "csv": plain_text.tidy, "tex": latex.latex,
     }  # fmt: skip
     for ending, text in texts.items():
         if ending in formats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics as plain
 
 from engine.bench.measures import MEASURES, ScoredEpisodes, Value, mean, values
-from engine.bench.report import numbers, words
+from engine.bench.report import words
 from engine.bench.report.results import ArmRow, Results, TaskColumn
 from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 
@@ -18,7 +18,7 @@ def table(results: Results) -> Table:
     rows = []
     played = [results.finished(arm, place) for arm in results.arms for place in results.places]
     scores = [mean(values(MEASURES[name], units)) for name in ("avg", "final") for units in played if units]
-    behind = numbers.digits(MEASURES["avg"], scores)
+    behind = words.digits(MEASURES["avg"], scores)
     for arm in results.arms:
         name = f"{arm.name} ({arm.model})" if arm.model else arm.name
         doubt = [text for text in (words.invalid(results, arm),) if text]
@@ -48,12 +48,12 @@ def _cells(results: Results, arm: ArmRow, place: TaskColumn, behind: int) -> tup
     units = results.finished(arm, place)
     of = len(results.planned(arm, place))
     if not units:
-        return (TableCell(numbers.MISSING, of=of),) * 7
+        return (TableCell(words.MISSING, of=of),) * 7
     rows = [row for played in units.values() for row in played.rows]
     known = all(row.max_score for row in rows)
     found = {name: mean(values(MEASURES[name], units)) for name in ("avg", "final", "auc")}
     score, last = (
-        numbers.cell(found[name], MEASURES[name], behind, range=False, of=of) for name in ("avg", "final")
+        words.cell(found[name], MEASURES[name], behind, range=False, of=of) for name in ("avg", "final")
     )
     share = found["auc"].mean
     deaths = sum(row.outcome == "lost" for row in rows)
@@ -69,7 +69,7 @@ def _cells(results: Results, arm: ArmRow, place: TaskColumn, behind: int) -> tup
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f}".replace("-", numbers.MINUS)
+    return f"{100 * share:.1f}".replace("-", words.MINUS)
 
 
 def _speed(units: list[ScoredEpisodes]) -> TableCell:
@@ -80,7 +80,7 @@ def _speed(units: list[ScoredEpisodes]) -> TableCell:
         if seconds and len(played.timings) == len(played.rows):
             found.append(sum(row.steps for row in played.rows) / seconds)
     speed = plain.fmean(found) if found else None
-    return TableCell(numbers.MISSING if speed is None else f"{speed:.1f}", value=Value(speed, n=len(found)))
+    return TableCell(words.MISSING if speed is None else f"{speed:.1f}", value=Value(speed, n=len(found)))
 
 
 def _errors(results: Results, arm: ArmRow, place: TaskColumn) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.bench.measures import Measure, Value, curve, mean, values
-from engine.bench.report import axes, growth, numbers
+from engine.bench.report import growth, images, words
 from engine.bench.report.results import ArmRow, Results, TaskColumn
 from engine.bench.report.shapes import Figure, Line, Panel
 from engine.bench.samples import NONE, PER
@@ -90,7 +90,7 @@ def _seen(panel: Panel) -> Panel:
     """Return a panel whose lines can be seen: one that is too narrow is a dot with its mean."""
     lines = [
         replace(line, x=(line.x[-1],), y=(plain.fmean(line.y),), low=None, high=None)
-        if panel.log and axes.share(panel, line) < NARROW else line
+        if panel.log and images.share(panel, line) < NARROW else line
         for line in panel.lines
     ]  # fmt: skip
     return replace(panel, lines=tuple(lines))
@@ -120,7 +120,7 @@ def swept(results: Results, measures: Sequence[Measure]) -> Figure | None:
                 if points:
                     lines.append(_line(measure, colour, points, results.percent))
             if lines:
-                units = dict.fromkeys(numbers.hint(one, results.percent) or one.unit for one in measures)
+                units = dict.fromkeys(words.hint(one, results.percent) or one.unit for one in measures)
                 title = _title(results, place, model)
                 panels.append(Panel(title, setting, ", ".join(units), tuple(lines), ticks, points=True))
     caption = f"Measures against the values of {setting}. Bands are 95 % intervals."
@@ -128,7 +128,7 @@ def swept(results: Results, measures: Sequence[Measure]) -> Figure | None:
 
 
 def _line(measure: Measure, colour: int, points: list[tuple[float, Value]], percent: bool) -> Line:
-    scale = 100 if numbers.hint(measure, percent) == "%" else 1
+    scale = 100 if words.hint(measure, percent) == "%" else 1
     y = tuple(scale * (value.mean or 0.0) for _, value in points)
     low = tuple(scale * value.low for _, value in points if value.low is not None)
     high = tuple(scale * value.high for _, value in points if value.high is not None)

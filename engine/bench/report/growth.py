@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.bench.measures import MEASURES, Value
-from engine.bench.report import numbers
+from engine.bench.report import words
 from engine.bench.report.results import ArmRow, Results
 from engine.bench.report.shapes import Column, Figure, Line, Panel, Table, TableCell, TableRow
 
@@ -66,8 +66,8 @@ def table(results: Results) -> Table | None:
     for arm in results.arms if size else ():
         name = f"{arm.name} ({arm.model})" if len(results.models) > 1 else arm.name
         for one in bins(results, arm, size):
-            score = numbers.number(one.score, MEASURES["avg"], 1)
-            ms = numbers.MISSING if one.retrieval_ms is None else f"{one.retrieval_ms:.2f}"
+            score = words.number(one.score, MEASURES["avg"], 1)
+            ms = words.MISSING if one.retrieval_ms is None else f"{one.retrieval_ms:.2f}"
             part = f"{one.start}–{one.end}"
             cells = (TableCell(str(one.episodes)), TableCell(ms, value=Value(one.retrieval_ms, n=one.episodes)),
                      TableCell(score, value=Value(one.score, n=one.episodes)))  # fmt: skip

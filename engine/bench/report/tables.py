@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import statistics as plain
 from collections.abc import Mapping, Sequence
 
-from engine.bench.measures import CERTAIN_UNITS, MEASURES, Key, Measure, Value, difference, mean, values
+from engine import texts
+from engine.bench.cases import best
+from engine.bench.measures import (
+    CERTAIN_UNITS,
+    MEASURES,
+    Key,
+    Measure,
+    ScoredEpisodes,
+    Value,
+    difference,
+    mean,
+    values,
+)
 from engine.bench.published import Number, Published
-from engine.bench.report import numbers, words
+from engine.bench.records import TEST, EpisodeRow
+from engine.bench.report import words
 from engine.bench.report.results import ArmRow, Results, TaskColumn
 from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 from engine.bench.samples import PER, Samples
@@ -17,9 +31,6 @@ COSTS = ("steps", "tokens", "calls", "cost", "unusable")
 """Measures of the table of costs."""
 TIMES = ("wall", "processor", "retrieval")
 """Measures of the table of times."""
-
-Found = Mapping[str, dict[Key, float]]
-"""A measure of each unit, by the name of the column."""
 
 
 def scores(results: Results, measures: Sequence[Measure]) -> Table:
@@ -31,10 +42,10 @@ def scores(results: Results, measures: Sequence[Measure]) -> Table:
         for measure in measures:
             found = [values(measure, results.finished(arm, place), results.percent) for arm in arms]
             means = [mean(one) for one in found]
-            behind = numbers.digits(measure, means, results.percent)
+            behind = words.digits(measure, means, results.percent)
             best = _best(arms, found, measure)
             for i, arm in enumerate(arms):
-                cells[i].append(numbers.cell(
+                cells[i].append(words.cell(
                     means[i], measure, behind, results.percent, bold=i in best and valid[i],
                     remark=words.missing_units(results, arm, place), of=_planned(results, arm, place),
                 ))  # fmt: skip
@@ -91,9 +102,9 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     for place in results.columns:
         for measure in measures:
             found = {arm: _difference(results, arm, reference, place, measure) for arm, reference in references.items()}
-            behind = numbers.digits(measure, list(found.values()), results.percent)
+            behind = words.digits(measure, list(found.values()), results.percent)
             for arm, value in found.items():
-                cells[arm].append(numbers.cell(
+                cells[arm].append(words.cell(
                     value, measure, behind, results.percent, sign=True, bold=value.certain,
                     remark=words.missing_units(results, arm, place, references[arm]), of=_planned(results, arm, place),
                 ))  # fmt: skip
@@ -155,7 +166,7 @@ def used(results: Results, timed: bool = False) -> Table:
         after = _average([one.samples[-1] for one in units], counted)
         between = [None if end is None else end - (start or 0.0) for start, end in zip(before, after, strict=True)]
         found = [*before, *between, *after]
-        texts = (numbers.MISSING if one is None else f"{one:,.{3 if timed else 0}f}" for one in found)
+        texts = (words.MISSING if one is None else f"{one:,.{3 if timed else 0}f}" for one in found)
         rows.append(_row(results, arm, [
             TableCell(text, value=Value(one, n=len(units) if one is not None else 0))
             for text, one in zip(texts, found, strict=True)
@@ -183,7 +194,7 @@ def commands(results: Results) -> Table:
         reading = next((str(text) for name in arm.cells if (text := results.cells[name].get("reading"))), "")
         replaced = dict.fromkeys(str(one) for name in arm.cells for one in results.cells[name].get("replaced") or ())
         settings = "; ".join(filter(None, (words.changes(results, arm), reading, *replaced)))
-        cells = (TableCell(arm.agent), TableCell(arm.model or numbers.MISSING), TableCell(settings or numbers.MISSING),
+        cells = (TableCell(arm.agent), TableCell(arm.model or words.MISSING), TableCell(settings or words.MISSING),
                  TableCell(words.command(results, arm), code=True))  # fmt: skip
         rows.append(TableRow(arm.name, cells))
     columns = (
@@ -207,7 +218,7 @@ def published(table: Published, results: Results) -> Table:
             columns.append(Column(place))
             continue
         measure = MEASURES[name]
-        columns.append(Column(numbers.heading(measure) if measure.unit != "share" else measure.title, place))
+        columns.append(Column(words.heading(measure) if measure.unit != "share" else measure.title, place))
     rows = tuple(
         TableRow(row.name, tuple(TableCell(_published(value, table.digits)) for value in row.values), row.model)
         for row in table.rows_for(place.name for place in results.places)
@@ -223,10 +234,10 @@ def published(table: Published, results: Results) -> Table:
 
 def _published(value: Number, behind: int) -> str:
     if value is None:
-        return numbers.MISSING
+        return words.MISSING
     if isinstance(value, tuple):
         return "–".join(f"{end:g}" for end in value)
-    return (f"{value:,}" if isinstance(value, int) else f"{value:,.{behind}f}").replace("-", numbers.MINUS)
+    return (f"{value:,}" if isinstance(value, int) else f"{value:,.{behind}f}").replace("-", words.MINUS)
 
 
 def _best(arms: Sequence[ArmRow], found: Sequence[Mapping[Key, float]], measure: Measure) -> set[int]:
@@ -259,19 +270,19 @@ def _over_all(results: Results, arm: ArmRow, names: Sequence[str]) -> list[Table
     found = []
     for name in names:
         value = mean(values(MEASURES[name], units))
-        found.append(numbers.cell(value, MEASURES[name], numbers.digits(MEASURES[name], ()), range=False, of=of))
+        found.append(words.cell(value, MEASURES[name], words.digits(MEASURES[name], ()), range=False, of=of))
     return found
 
 
 def _columns(results: Results, measures: Sequence[Measure]) -> tuple[Column, ...]:
     return tuple(
-        Column(numbers.heading(measure, results.percent), place.name, measure.name, place.name)
+        Column(words.heading(measure, results.percent), place.name, measure.name, place.name)
         for place in results.columns for measure in measures
     )  # fmt: skip
 
 
 def _all_columns(names: Sequence[str]) -> tuple[Column, ...]:
-    return tuple(Column(numbers.heading(MEASURES[name]), "", name, "all") for name in names)
+    return tuple(Column(words.heading(MEASURES[name]), "", name, "all") for name in names)
 
 
 def _planned(results: Results, arm: ArmRow, place: TaskColumn) -> int:
@@ -298,3 +309,85 @@ def _notes(results: Results) -> tuple[tuple[str, ...], dict[ArmRow, tuple[int, .
         marks[arm] = tuple(range(len(notes) + 1, len(notes) + len(mine) + 1))
         notes += mine
     return tuple(notes), marks
+
+
+SHOWN = ("neighbours", "changed", "own", "unusable", "tokens")
+"""Measures of the table."""
+MOST_ROWS = 20
+"""Largest number of rows of an arm. If it has more episodes, a row has several."""
+
+
+def decisions(results: Results) -> Table | None:
+    """Return the table; None if no episode has anything to say."""
+    measures = [MEASURES[name] for name in SHOWN]
+    rows = []
+    for arm in results.arms:
+        name = f"{arm.name} ({arm.model})" if len(results.models) > 1 else arm.name
+        for part, episodes in _parts(results, arm).items():
+            found = [Value(one.function(ScoredEpisodes(tuple(episodes))), n=len(episodes)) for one in measures]
+            cells = [
+                words.cell(value, one, words.digits(one, ())) for one, value in zip(measures, found, strict=True)
+            ]
+            rows.append(TableRow(part, (TableCell(str(len(episodes))), *cells), name, (), arm.name, arm.model, part))
+    asked = any(row.answers.get("asked") or row.answers.get("searched") for row in results.rows)
+    if not rows or not asked:
+        return None
+    columns = (
+        Column("Played"), *(Column(words.heading(one), "", one.name, "all") for one in measures)
+    )  # fmt: skip
+    notes = " ".join(f"{one.title}: {one.meaning}." for one in measures)
+    return Table(
+        "decisions", "Decisions by episode", "Of every episode that was finished, over all tasks and seeds; those of "
+        f"unfinished ones are included. {notes}", "Episode", columns, tuple(rows),
+    )  # fmt: skip
+
+
+def _parts(results: Results, arm: ArmRow) -> dict[str, list[EpisodeRow]]:
+    """Return the episodes of an arm by their numbers, as "3" or "4–6"."""
+    numbered = list(results.numbered(arm))
+    last = max((number for number, _ in numbered), default=1)
+    width = math.ceil(last / MOST_ROWS)
+    found: dict[int, list[EpisodeRow]] = {}
+    for number, row in numbered:
+        found.setdefault((number - 1) // width, []).append(row)
+    return {
+        str(at + 1) if width == 1 else f"{at * width + 1}–{min((at + 1) * width, last)}": episodes
+        for at, episodes in sorted(found.items())
+    }
+
+
+STATE_CHARACTERS = 80
+"""Longest description of a state in the table."""
+
+
+def cases(results: Results) -> Table | None:
+    """Return the table, two rows a case; None if the suite asks for none or nothing was found."""
+    tasks = {(row.cell, row.leg, row.episode): row.task for row in results.rows if row.phase == TEST}
+    rows = []
+    for arm in results.arms:
+        name = f"{arm.name} ({arm.model})" if len(results.models) > 1 else arm.name
+        for task in dict.fromkeys(task for place in results.places for task in place.tasks):
+            mine = [case for case in results.cases
+                    if case.cell in arm.cells and tasks.get((case.cell, case.leg, case.episode)) == task]
+            for case in best(mine, int(results.wishes.get("cases") or 0)):
+                place = texts.compact(case.state)[:STATE_CHARACTERS]
+                where = f"{place} (episode {case.episode}, step {case.step + 1})"
+                for one, points in ((case.before, ""), (case.after, f"{case.points:+g}" if case.points else "")):
+                    rows.append(TableRow(task, (
+                        TableCell(where if one is case.before else ""), TableCell(one.action, code=True),
+                        TableCell(f"{one.z:.2f}"), TableCell(f"{one.z_prime:.2f}"),
+                        TableCell(str(one.n)), TableCell(f"{one.q:.2f}"), TableCell(points),
+                    ), name, (), arm.name, arm.model))  # fmt: skip
+    if not rows:
+        return None
+    columns = (
+        Column("State", number=False, wide=True), Column("Candidate", number=False), Column("Base"), Column("JitRL"),
+        Column("Neighbours"), Column("Q"), Column("Points"),
+    )  # fmt: skip
+    return Table(
+        "cases", "Case studies", "Decisions in which memory turned the choice to an action that neighbours took: of "
+        "each task those that gained points, then those in which the probability rose most. First the candidate with "
+        "the highest logit before the update (Base), then the one with the highest logit after it (JitRL). Points: "
+        "what it gained, if it was played.",
+        "Task", columns, tuple(rows),
+    )  # fmt: skip

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Any
 
@@ -37,49 +36,24 @@ _END_FIELDS = (("done", bool), ("won", bool), ("died", bool), ("truncated", bool
 _KNOWN = {name for name, _ in (*_EPISODE_FIELDS, *_END_FIELDS)} | {
     "first", "states", "histories", "valid", "steps", "final",
 }  # fmt: skip
+_NAMES = ("agent", "model", "session", "scope")
+_CLIPPED = (*_NAMES, "place", "action", "provenance", "world_hash")
 _is_reward = functools.partial(limits.is_number, most=LARGEST_REWARD)
 _OPTIONAL_STEP = {"provenance": "agent", "changed": True, "world_hash": "", "env_reward": 0.0, "score": 0.0}
 
 
-def bounded(episode: Episode) -> Episode:
-    """Return the episode with texts and lists clipped to the limits, without control characters.
+def to_document(episode: Episode, first: int) -> dict[str, Any]:
+    """Return the document of an episode whose step 0 is entry `first` of its scope.
+
+    Texts and lists are clipped to the limits, and control characters replaced.
 
     Raises:
         BadFile: It cannot be stored at all: no uid, no steps or too many, a number that is not finite or too large.
     """
     if not 0 < len(episode.uid) <= NAME or not episode.uid.isprintable():
         raise BadFile(f"an episode needs a uid of 1 to {NAME} printable characters")
-    if not 0 < len(episode.steps) <= STEPS:
-        raise BadFile(f"an episode of {len(episode.steps)} steps cannot be stored (1 to {STEPS})")
-    for step in episode.steps:
-        if step.provenance != "agent" and not PROVENANCE.fullmatch(step.provenance):
-            raise BadFile(f"{shown(step.provenance)} is no provenance: agent, human or imported:NAME")
-    if not limits.are_numbers([x for s in episode.steps for x in (s.reward, s.env_reward, s.score)], LARGEST_REWARD):
-        raise BadFile(f"a step's reward or score is not a finite number of at most {LARGEST_REWARD:g}")
     if episode.outcome not in OUTCOMES:
         raise BadFile(f"an episode was won or lost, or has no outcome; {shown(episode.outcome)} is none")
-    numbers = (episode.score, episode.max_score or 0.0, episode.started, episode.wall_s)
-    if not all(map(_is_reward, numbers)):
-        raise BadFile(f"an episode's score or time is not a finite number of at most {LARGEST_REWARD:g}")
-    whole = (episode.seed, episode.token_scheme)
-    if not (limits.is_count(episode.number) and all(map(limits.is_whole, whole))):
-        raise BadFile("an episode's number or seed is too large")
-    if _fits(episode):
-        return episode
-    seen: dict[State, State] = {}
-    return replace(
-        episode,
-        steps=tuple(_bounded_step(step, seen) for step in episode.steps),
-        final=_bounded_state(episode.final, seen),
-        agent=clipped(episode.agent, NAME),
-        model=clipped(episode.model, NAME),
-        session=clipped(episode.session, NAME),
-        scope=clipped(episode.scope, NAME),
-    )
-
-
-def to_document(episode: Episode, first: int) -> dict[str, Any]:
-    """Return the document of an episode whose step 0 is entry `first` of its scope."""
     states: dict[tuple[str, tuple[str, ...], str], int] = {}
     histories: dict[tuple[str, tuple[str, ...]], int] = {}
     valid: dict[tuple[str, ...], int] = {}
@@ -104,7 +78,7 @@ def to_document(episode: Episode, first: int) -> dict[str, Any]:
             if value != usual:
                 fields[name] = value
         steps.append(fields)
-    return {
+    document = {
         **{name: getattr(episode, name) for name, _ in _EPISODE_FIELDS},
         "done": episode.terminated,
         "won": episode.outcome == "won",
@@ -117,6 +91,9 @@ def to_document(episode: Episode, first: int) -> dict[str, Any]:
         "steps": steps,
         "final": list(places[-1]),
     }
+    _clip(document)
+    check(document)
+    return document
 
 
 def to_episode(document: Mapping[str, Any]) -> Episode:
@@ -181,58 +158,66 @@ def check(document: Mapping[str, Any]) -> None:
         raise BadFile("an episode lacks its uid, its number or its first entry")
     for name in document.keys() - _KNOWN:
         limits.check_json(document[name], "a field that this version does not know")
-    states = _listed(document, "states")
-    histories = _listed(document, "histories")
-    for kept in (*states, *histories):
-        if not isinstance(kept, dict) or not isinstance(kept.get("text"), str):
-            raise BadFile("a state of an episode has no text")
-        if not limits.is_text(kept["text"], TEXT + 1):
-            raise BadFile("a state of an episode is longer than memory takes, or has no UTF-8")
-        _check_texts(kept.get("tokens"), TOKENS, "tokens")
-        if not limits.is_text(kept.get("place", ""), NAME + 1):
-            raise BadFile(f"the place of a state should be a text of at most {NAME} characters")
+    kept = [*_listed(document, "states"), *_listed(document, "histories")]
+    try:
+        texts, tokens = [one["text"] for one in kept], [one["tokens"] for one in kept]
+        places = [one.get("place", "") for one in kept]
+    except (KeyError, TypeError, AttributeError):
+        raise BadFile("a state of an episode lacks its text or its tokens") from None
+    _check_texts(texts, TEXT, "texts")
+    _check_texts(places, NAME, "places")
+    _check_lists(tokens, TOKENS, "tokens")
     valid = _listed(document, "valid")
-    for actions in valid:
-        _check_texts(actions, ACTIONS, "valid actions")
-    steps = _listed(document, "steps")
-    if not 0 < len(steps) <= STEPS:
-        raise BadFile(f"an episode of {len(steps)} steps is not one")
-    sizes = (len(states), len(histories), len(valid))
-    for fields in steps:
-        _check_step(fields, sizes)
+    _check_lists(valid, ACTIONS, "valid actions")
+    sizes = (len(document["states"]), len(document["histories"]), len(valid))
+    _check_steps(_listed(document, "steps"), sizes)
     final = _listed(document, "final")
-    if len(final) != 2 or not (_within(final[0], len(states)) and _within(final[1], len(histories))):
+    if len(final) != 2 or not all(map(_are_within, zip(final, strict=True), sizes)):
         raise BadFile("an episode lacks its final state")
 
 
-def _check_step(fields: Any, sizes: tuple[int, int, int]) -> None:
-    # Asked for every step of a memory that is opened; JSON gives exact types, so `type` is enough.
+def _check_steps(steps: list[Any], sizes: tuple[int, int, int]) -> None:
+    """Look at all steps at once: this is done for each episode of a memory that is opened."""
+    if not 0 < len(steps) <= STEPS:
+        raise BadFile(f"an episode of {len(steps)} steps is not one (1 to {STEPS})")
     try:
-        places = (fields["state"], fields["history"], fields["valid"])
-        action, reward = fields["action"], fields["reward"]
-    except (KeyError, TypeError):
+        columns = [[step[name] for step in steps] for name in ("state", "history", "valid", "action", "reward")]
+        more = {name: [step.get(name, usual) for step in steps] for name, usual in _OPTIONAL_STEP.items()}
+    except (KeyError, TypeError, AttributeError):
         raise BadFile("a step of an episode lacks its state, action or reward") from None
-    for place, size in zip(places, sizes, strict=True):
-        if type(place) is not int or not 0 <= place < size:
-            raise BadFile("a step of an episode points to a state that is not there")
-    if not limits.is_text(action, NAME + 1):
-        raise BadFile("the action of a step should be a text")
-    if not _is_reward(reward):
-        raise BadFile(f"the reward of a step should be a number, not {shown(reward)}")
-    for name in fields.keys() & _OPTIONAL_STEP.keys():
-        if not _is(fields[name], type(_OPTIONAL_STEP[name])):
-            raise BadFile(f"the {name} of a step cannot be {shown(fields[name])}")
-    if "provenance" in fields and not PROVENANCE.fullmatch(fields["provenance"]):
-        raise BadFile(f"{shown(fields['provenance'])} is no provenance")
+    *places, actions, rewards = columns
+    if not all(map(_are_within, places, sizes)):
+        raise BadFile("a step of an episode points to a state that is not there")
+    _check_texts(actions, NAME, "actions")
+    _check_texts([*more["provenance"], *more["world_hash"]], NAME, "provenances and hashes")
+    if not limits.are_numbers([*rewards, *more["env_reward"], *more["score"]], LARGEST_REWARD):
+        raise BadFile(f"a step's reward or score is not a finite number of at most {LARGEST_REWARD:g}")
+    if set(map(type, more["changed"])) != {bool}:
+        raise BadFile("whether a step changed anything should be true or false")
+    for provenance in set(more["provenance"]):
+        if not PROVENANCE.fullmatch(provenance):
+            raise BadFile(f"{shown(provenance)} is no provenance: agent, human or imported:NAME")
 
 
-def _check_texts(value: Any, limit: int, what: str) -> None:
-    if not isinstance(value, list) or len(value) > limit:
-        raise BadFile(f"the {what} of an episode should be a list of at most {limit} texts")
-    if value and (
-        set(map(type, value)) != {str} or max(map(len, value)) > NAME + 1 or not limits.is_text("".join(value))
+def _check_lists(lists: list[Any], most: int, what: str) -> None:
+    if not set(map(type, lists)) <= {list} or max(map(len, lists), default=0) > most:
+        raise BadFile(f"the {what} of an episode should be lists of at most {most} texts")
+    _check_texts(list(itertools.chain.from_iterable(lists)), NAME, what)
+
+
+def _check_texts(texts: list[Any], longest: int, what: str) -> None:
+    """Make sure that these are texts of so many characters and an ellipsis, which is added where one was clipped."""
+    if texts and (
+        set(map(type, texts)) != {str}
+        or max(map(len, texts)) > longest + 1
+        or not limits.is_text("".join(texts), most=limits.LINE)
     ):
-        raise BadFile(f"the {what} of an episode should be texts of at most {NAME} characters")
+        raise BadFile(f"the {what} of an episode should be texts of at most {longest} characters")
+
+
+def _are_within(numbers: Sequence[Any], size: int) -> bool:
+    """Whether all are places in a list of this size."""
+    return set(map(type, numbers)) == {int} and min(numbers) >= 0 and max(numbers) < size
 
 
 def _is(value: Any, kind: type) -> bool:
@@ -243,10 +228,6 @@ def _is(value: Any, kind: type) -> bool:
     if kind is str:
         return limits.is_text(value, NAME + 1)
     return isinstance(value, kind)
-
-
-def _within(value: Any, size: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < size
 
 
 def _listed(document: Mapping[str, Any], name: str) -> list[Any]:
@@ -263,57 +244,30 @@ def clipped(text: str, limit: int) -> str:
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _fits(episode: Episode) -> bool:
-    """Whether nothing of an episode has to be clipped. That is the usual case, and takes few calls to find out."""
-    steps = episode.steps
-    states = {id(state): state for state in [episode.final, *[step.state for step in steps]]}.values()
-    lists = list({id(step.valid_actions): step.valid_actions for step in steps}.values())
-    for state in states:
-        lists += (state.tokens, state.history_tokens)
-    short = [episode.agent, episode.model, episode.session, episode.scope, *itertools.chain.from_iterable(lists)]
-    short += [state.place for state in states]
+def _clip(document: dict[str, Any]) -> None:
+    """Clip texts and lists of a document, and replace control characters. Most need none of it, which is seen first."""
+    kept, steps = [*document["states"], *document["histories"]], document["steps"]
+    lists = [one["tokens"] for one in kept] + document["valid"]
+    long = [one["text"] for one in kept]
+    short = [document[name] for name in _NAMES]
+    short += [one.get("place", "") for one in kept]
     for step in steps:
-        short += (step.action, step.provenance, step.world_hash)
-    long = [text for state in states for text in (state.text, state.history)]
-    return (
+        short += (step["action"], step.get("provenance", ""), step.get("world_hash", ""))
+    short += itertools.chain.from_iterable(lists)
+    if (
         max(map(len, short)) <= NAME and max(map(len, long)) <= TEXT and max(map(len, lists)) <= min(TOKENS, ACTIONS)
         and not _UNFIT.search("".join([*short, *long]))
-    )  # fmt: skip
+    ):  # fmt: skip
+        return
+    for one in kept:
+        one["text"], one["tokens"] = clipped(one["text"], TEXT), _clipped_all(one["tokens"], TOKENS)
+    document["valid"] = [_clipped_all(actions, ACTIONS) for actions in document["valid"]]
+    for fields in (document, *kept, *steps):
+        fields |= {name: clipped(fields[name], NAME) for name in _CLIPPED if name in fields}
 
 
-def _texts(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
-    if not texts:
-        return texts
-    if len(texts) <= limit and max(map(len, texts)) <= NAME and not _UNFIT.search("".join(texts)):
-        return texts
-    return tuple(clipped(text, NAME) for text in texts[:limit])
-
-
-def _bounded_state(state: State, seen: dict[State, State]) -> State:
-    known = seen.get(state)
-    if known is None:
-        known = seen[state] = State(
-            clipped(state.text, TEXT),
-            _texts(state.tokens, TOKENS),
-            clipped(state.history, TEXT),
-            _texts(state.history_tokens, TOKENS),
-            clipped(state.place, NAME),
-        )
-    return known
-
-
-def _bounded_step(step: Step, seen: dict[State, State]) -> Step:
-    return Step(
-        _bounded_state(step.state, seen),
-        clipped(step.action, NAME),
-        step.reward,
-        step.env_reward,
-        step.score,
-        clipped(step.provenance, NAME),
-        _texts(step.valid_actions, ACTIONS),
-        step.changed,
-        clipped(step.world_hash, NAME),
-    )
+def _clipped_all(texts: list[str], most: int) -> list[str]:
+    return [clipped(text, NAME) for text in texts[:most]]
 
 
 def counter(about: Mapping[str, Any], name: str, least: int) -> int:

@@ -19,46 +19,32 @@ LOCK_WAIT_S = waits.LOCK.seconds
 _BLOCK = 4 << 20
 
 
-class FileLock:
-    """An exclusive lock between processes. It uses flock and works on local disks only."""
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock between processes. It uses flock and works on local disks only.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._fd = -1
-
-    def acquire(self) -> None:
-        """Wait for the lock.
-
-        Raises:
-            StorageError: The file system has no locks, or another process held the lock for `LOCK_WAIT_S` seconds.
-            OSError: The lock file cannot be created.
-        """
-        if self._fd < 0:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._fd = os.open(self._path, flags, FILE_MODE)
-            tighten(self._fd)
+    Raises:
+        StorageError: The file system has no locks, or another process held the lock for `LOCK_WAIT_S` seconds.
+        OSError: The lock file cannot be created.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+    try:
+        tighten(fd)
         deadline, pause = time.monotonic() + LOCK_WAIT_S, 0.0005
-        while True:
-            if take_lock(self._fd, self._path):
-                return
+        while not take_lock(fd, path):
             if time.monotonic() > deadline:
                 raise StorageError(
-                    f"another program has been writing to {self._path.parent} for {LOCK_WAIT_S:.0f} s; "
+                    f"another program has been writing to {path.parent} for {LOCK_WAIT_S:.0f} s; "
                     "close it and try again; nothing stored before is lost"
                 )
             time.sleep(pause)
             pause = min(pause * 1.5, 0.01)
-
-    def release(self) -> None:
-        """Release the lock."""
-        if self._fd >= 0:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
-
-    def close(self) -> None:
-        """Close the lock file; calling this twice is safe."""
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd = -1
+        try:
+            yield
+        finally:
+            fcntl.flock(fd, fcntl.LOCK_UN)  # closing it is not enough where a forked child has it, too
+    finally:
+        os.close(fd)
 
 
 @contextlib.contextmanager
@@ -173,16 +159,10 @@ def append_durably(path: Path, end: int, data: bytes, *, durable: bool = True) -
 
 def cut(path: Path, end: int, aside: Path) -> None:
     """Truncate a file to `end` bytes. The rest is copied to the file `aside` first."""
-    source = open_descriptor(path, os.O_NOFOLLOW)
-    try:
-        with new_file(aside, replace=True) as fd:
-            at = end
-            while block := os.pread(source, _BLOCK, at):
-                write_all(fd, block)
-                at += len(block)
-            os.fsync(fd)
-    finally:
-        os.close(source)
+    with os.fdopen(open_descriptor(path, os.O_NOFOLLOW), "rb") as source, new_file(aside, replace=True) as fd:
+        source.seek(end)
+        write_lines(fd, iter(lambda: source.read(_BLOCK), b""))
+        os.fsync(fd)
     os.truncate(path, end)
 
 

@@ -14,7 +14,7 @@ import secrets
 import shlex
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,16 @@ class LineSpan:
 
     offset: int
     length: int
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a journal has been read, and where its documents are. A snapshot stores it."""
+
+    generation: str = ""
+    offset: int = 0
+    places: dict[str, dict[int, LineSpan]] = field(default_factory=dict)
+    next_ids: dict[str, int] = field(default_factory=dict)
 
 
 def encode(payload: bytes) -> bytes:
@@ -103,7 +113,15 @@ def header_line(
 
 def document_line(table: str, doc_id: int, document: Mapping[str, Any]) -> bytes:
     """Return the line that holds a document; raises as `json_bytes`."""
+    if not limits.is_text(table, limits.NAME) or not limits.is_count(doc_id):
+        raise BadFile("this cannot be stored: the number of a document or the name of its table is too large")
     return encode(json_bytes({"table": table, "put": {doc_id: document}}))
+
+
+def documents_in(line: bytes) -> tuple[str, dict[int, Document]] | None:
+    """Return the table and the documents of a line (without its newline); None if it is damaged or holds none."""
+    payload = decode(line)
+    return None if payload is None else parsed_documents(payload)
 
 
 def parsed_documents(payload: bytes) -> tuple[str, dict[int, Document]] | None:

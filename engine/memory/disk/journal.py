@@ -4,7 +4,8 @@ The first line is a header. Each further line holds documents of one table and i
 writer takes an exclusive lock (the file `lock` in the same folder; local disks only) and reads what others have
 written. Then it appends with one write and fsync, or replaces the file. Readers need no lock.
 
-`engine.memory.disk.database` has the tables, which append a new document in place of writing all of them.
+An unchanged `TinyDB` works on it. `engine.memory.disk.database` has tables that append a new document in place of
+writing all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,11 @@ from engine.disk import open_descriptor
 from engine.errors import BadFile, FailingAs, StorageError
 from engine.limits import LINE
 from engine.memory.disk import files, frame
-from engine.memory.disk.frame import Document, LineSpan
+from engine.memory.disk.frame import Document, LineSpan, Position
 
 Changes = Mapping[str, Mapping[int, Document | None]]
 """By table and document id: the new document, or None to remove it."""
 _BLOCK = 4 << 20
-
-
-@dataclass(slots=True)
-class Position:
-    """How far a journal has been read, and where its documents are. A snapshot stores it."""
-
-    generation: str = ""
-    offset: int = 0
-    places: dict[str, dict[int, LineSpan]] = field(default_factory=dict)
-    next_ids: dict[str, int] = field(default_factory=dict)
 
 
 class Listener:
@@ -99,7 +89,6 @@ class Journal(Storage):
         self._about = dict(about or {})
         self._read_only = read_only
         self._durable = durable
-        self._file_lock = files.FileLock(path.with_name("lock"))
         self._depth = 0
         self._reading = FailingAs(StorageError, f"cannot read {path}")
         self._writing = FailingAs(
@@ -190,22 +179,15 @@ class Journal(Storage):
             self._seen = (now.st_size, now.st_mtime_ns)
             return self._read_on(final=self._depth > 0)
 
-    def look(self) -> None:
-        """Read what other processes added or changed, unless there is a listener or this is only to be read."""
-        if self._follows:
-            self.refresh()
+    def read(self) -> dict[str, Mapping[str, Any]]:  # type: ignore[override]
+        """Return all tables, as TinyDB asks for them. A document is read from the file when it is asked for.
 
-    def read(self) -> dict[str, dict[str, Any]] | None:
-        """Return all tables in memory, or None if there is no file, as TinyDB asks for it."""
+        What others wrote is read first, unless there is a listener or this is only to be read.
+        """
         with self.lock:
-            self.look()
-            if not self.exists:
-                return None
-            return {
-                table: {str(doc_id): self.document(table, doc_id) for doc_id in places}
-                for table, places in self.position.places.items()
-                if places
-            }
+            if self._follows:
+                self.refresh()
+            return {table: StoredTable(self, table) for table, places in self.position.places.items() if places}
 
     def ids(self, table: str) -> list[int]:
         """Return the ids of a table's documents in the order of the file."""
@@ -222,7 +204,7 @@ class Journal(Storage):
             place = self.position.places.get(table, {}).get(doc_id)
             if place is None:
                 return None
-            found = _parsed(self.line(place))
+            found = frame.documents_in(self.line(place))
         if found is None or doc_id not in found[1]:
             raise BadFile(
                 f"document {doc_id} of {self.path} has been damaged on the disk; "
@@ -251,10 +233,10 @@ class Journal(Storage):
         Raises:
             StorageError: The folder cannot be written to, or another process holds the lock for too long.
         """
-        with self.lock:
+        with self.lock, contextlib.ExitStack() as held:
             if self._depth == 0:
                 with self._writing:
-                    self._file_lock.acquire()
+                    held.enter_context(files.locked(self.path.with_name("lock")))
             self._depth += 1
             try:
                 if self._depth == 1:
@@ -262,19 +244,22 @@ class Journal(Storage):
                 yield
             finally:
                 self._depth -= 1
-                if self._depth == 0:
-                    self._file_lock.release()
 
-    def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Make the file hold exactly the tables and documents of `data`, as TinyDB asks for it."""
+    def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
+        """Make the file hold the tables of `data`, as TinyDB asks for it. Nothing is written if nothing has changed."""
         with self.writing():
-            changes: dict[str, dict[int, Document | None]] = {
-                table: dict.fromkeys(places) for table, places in self.position.places.items()
-            }
-            for table, documents in data.items():
-                put = {int(doc_id): dict(document) for doc_id, document in documents.items()}
-                changes.setdefault(table, {}).update(put)
-            self.rewrite(changes)
+            changes: dict[str, dict[int, Document | None]] = {}
+            for table in self.position.places.keys() | data.keys():
+                after = data.get(table, {})
+                if not isinstance(after, StoredTable):  # else it is as it was read
+                    before = dict(StoredTable(self, table).items())
+                    changes[table] = {
+                        int(key): after.get(key)
+                        for key in before.keys() | after.keys()
+                        if repr(before.get(key)) != repr(after.get(key))  # 1 equals True
+                    }
+            if any(changes.values()):
+                self.rewrite(changes)
 
     def append(self, table: str, documents: Mapping[int, Document]) -> None:
         """Add documents to a table. Each is stored completely or not at all, and is on disk on return.
@@ -283,7 +268,7 @@ class Journal(Storage):
             StorageError: Writing failed; the file is as before.
             BadFile: The documents cannot be written as JSON.
         """
-        lines = [_encoded(table, doc_id, document) for doc_id, document in documents.items()]
+        lines = [frame.document_line(table, doc_id, document) for doc_id, document in documents.items()]
         with self.writing():
             if not self.exists:
                 self._create()
@@ -315,10 +300,9 @@ class Journal(Storage):
                 self._replace(changes, aside)
 
     def close(self) -> None:
-        """Close the file and the lock; calling this twice is safe."""
+        """Close the file; calling this twice is safe."""
         with self.lock:
             self._close_file()
-            self._file_lock.close()
 
     # --------------------------------------------------------------------------- details of reading
 
@@ -334,7 +318,7 @@ class Journal(Storage):
         changed = False
         damaged = 0  # bytes
         for offset, line in self._lines() if self.exists else ():
-            found = _parsed(line)
+            found = frame.documents_in(line)
             if found is None:
                 damaged += len(line) + 1
                 continue
@@ -366,8 +350,7 @@ class Journal(Storage):
 
     def _put(self, table: str, documents: Mapping[int, Document], place: LineSpan, line: bytes) -> None:
         """Record where new documents are, and pass them to the listener."""
-        places = self.position.places.setdefault(table, {})
-        next_ids = self.position.next_ids
+        places, next_ids = self.position.places.setdefault(table, {}), self.position.next_ids
         for doc_id, document in documents.items():
             if doc_id not in places:
                 places[doc_id] = place
@@ -390,12 +373,11 @@ class Journal(Storage):
             return False
         places = (place for table in known.places.values() for place in table.values())
         last = max(places, key=lambda place: place.offset, default=None)
-        return last is None or _parsed(self.line(last)) is not None
+        return last is None or frame.documents_in(self.line(last)) is not None
 
     def _mark_seen(self) -> None:
         """Record the size and modification time of the file, for `refresh`."""
-        now = os.fstat(self._fd)
-        self._seen = (now.st_size, now.st_mtime_ns)
+        self._seen = ((now := os.fstat(self._fd)).st_size, now.st_mtime_ns)
 
     def _forget(self) -> None:
         """Close the file and reset everything, the listener included."""
@@ -477,17 +459,38 @@ class Journal(Storage):
                         continue
                     document = self.document(table, doc_id)
                 if document is not None:
-                    yield _encoded(table, doc_id, document)
+                    yield frame.document_line(table, doc_id, document)
 
 
-def _parsed(line: bytes) -> tuple[str, dict[int, Document]] | None:
-    """Return the table and documents of a line; None if it is damaged."""
-    payload = frame.decode(line)
-    return None if payload is None else frame.parsed_documents(payload)
+class StoredTable(Mapping[str, Any]):
+    """Maps the ids of a table to its documents; each document is read from the file on access.
 
+    A document that was damaged on the disk is refused when it is asked for, and told and left out of `items`.
+    """
 
-def _encoded(table: str, doc_id: int, document: Document) -> bytes:
-    """Return the line that holds a document."""
-    if not limits.is_text(table, limits.NAME) or not limits.is_count(doc_id):
-        raise BadFile("this cannot be stored: the number of a document or the name of its table is too large")
-    return frame.document_line(table, doc_id, document)
+    def __init__(self, journal: Journal, table: str) -> None:
+        self._journal = journal
+        self._table = table
+
+    def __getitem__(self, key: str) -> Document:
+        document = self._journal.document(self._table, int(key))
+        if document is None:
+            raise KeyError(key)
+        return document
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self._journal.ids(self._table))
+
+    def __len__(self) -> int:
+        return len(self._journal.ids(self._table))
+
+    def items(self) -> Iterator[tuple[str, Document]]:  # type: ignore[override]
+        """Yield ids and documents in the order of the file."""
+        for doc_id in self._journal.ids(self._table):
+            try:
+                document = self._journal.document(self._table, doc_id)
+            except BadFile as error:
+                self._journal.tell(str(error))
+                continue
+            if document is not None:
+                yield str(doc_id), document

@@ -20,7 +20,6 @@ from engine.errors import BadFile
 from engine.memory.disk.document import FORGOTTEN, check
 from engine.memory.disk.frame import LineSpan
 from engine.memory.exact.index import TokenSets, as_numpy, from_numpy, pack_texts, unpack_texts
-from engine.memory.exact.returns import returns_of_episodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,7 +125,10 @@ class Entries:
         texts = self._add_texts(document["states"], states, offset, line)
         episode, steps, final = len(self.first), document["steps"], document["final"]
         following = [states[step["state"]] for step in steps[1:]] + [states[final[0]]]
-        hidden = [step.get("provenance") == FORGOTTEN for step in steps[1:]] + [False]
+        provenances = [step.get("provenance", "agent") for step in steps]
+        provenance_of = {name: self._provenance(name) for name in dict.fromkeys(provenances)}
+        action_of = {name: self._action(name) for name in dict.fromkeys([step["action"] for step in steps])}
+        hidden = [name == FORGOTTEN for name in provenances[1:]] + [False]
         add = {name: column.append for name, column in self.columns.items()}
         for row, (step, after, unknown) in enumerate(zip(steps, following, hidden, strict=True), len(self)):
             provenance = step.get("provenance", "agent")
@@ -135,10 +137,10 @@ class Entries:
             add["state"](NOTHING if forgotten else state)
             add["history"](history)
             add["next"](NOTHING if unknown else after)
-            add["action"](self._action(step["action"]))
+            add["action"](action_of[step["action"]])
             add["text"](texts[step["state"]])
             add["episode"](episode)
-            add["provenance"](self._provenance(provenance))
+            add["provenance"](provenance_of[provenance])
             add["reward"](step["reward"])
             add["env_reward"](step.get("env_reward", 0.0))
             if forgotten:
@@ -278,7 +280,7 @@ class Entries:
 
         Args:
             gamma: Discount.
-            own: A later reward of 0 counts as the row's own reward; see `engine.memory.exact.returns`.
+            own: A later reward of 0 counts as the row's own reward; see `engine.jitrl.own_returns`.
         """
         known = self._returns.pop((gamma, own), None)
         if known is None:
@@ -357,3 +359,34 @@ class Entries:
 
 def _text_hash(encoded: bytes) -> int:
     return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little", signed=True)
+
+
+def returns_of_episodes(
+    rewards: Floats, starts: NDArray[np.int64], gamma: float, *, own: bool = False
+) -> Floats:
+    """Return the return of every step of many episodes; see `engine.jitrl.own_returns`.
+
+    Args:
+        rewards: Rewards of all episodes, one after another; shape (steps,).
+        starts: Index of each episode's first step, and the number of steps at the end; shape (episodes + 1,).
+        gamma: Discount.
+        own: Compute G'_t instead of G_t.
+
+    Returns:
+        Shape (steps,).
+    """
+    g = _discounted(rewards.copy(), starts, gamma)
+    if own:
+        g += rewards * _discounted((rewards == 0).astype(np.float64), starts, gamma)
+    return g
+
+
+def _discounted(g: Floats, starts: NDArray[np.int64], gamma: float) -> Floats:
+    """Turn rewards into returns in place: G_t = r_t + gamma G_{t+1}, from the last step back, all episodes at once."""
+    lengths = np.diff(starts)
+    order = np.argsort(-lengths, kind="stable")
+    last, lengths = starts[1:][order] - 1, lengths[order]
+    for back in range(1, int(lengths.max(initial=0))):
+        at = last[: int(np.searchsorted(-lengths, -back, side="left"))] - back
+        g[at] += gamma * g[at + 1]
+    return g

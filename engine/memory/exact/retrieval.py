@@ -164,13 +164,7 @@ def select(
         newest: By group: its newest row.
         score: Takes indexes of groups and returns their exact similarities, -inf for groups that are excluded.
         older: By row: the next older row of its group, -1 if there is none.
-        k: Number of rows.
-        r: Least similarity.
-        keep_above: Rows of this similarity or more are all returned, even beyond k; 0 for none.
-        returns: By row: its return. Among equally similar rows the higher return comes first, then the newest row.
-
-    Returns:
-        (row, similarity) pairs.
+        k, r, keep_above, returns: As of `nearest`.
     """
     possible = np.flatnonzero(bound >= r - _SLACK)
     probe = 2 * k + 16

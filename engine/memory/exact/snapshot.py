@@ -19,8 +19,7 @@ from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
 from engine.memory.disk.document import EPISODES, KEPT
-from engine.memory.disk.frame import LineSpan
-from engine.memory.disk.journal import Position
+from engine.memory.disk.frame import LineSpan, Position
 from engine.memory.exact.entries import Entries
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ class Outbox:
         sent: list[int] = []
         if db is not None and len(db):
             try:
-                for doc_id in db.table(_TABLE).ids():
+                for doc_id in db.journal.ids(_TABLE):
                     if self._sent(db, doc_id, until - time.monotonic()):
                         sent.append(doc_id)
             finally:

@@ -80,7 +80,6 @@ class Replica(Journal):
         self._local = 0
         self._turn: Transaction | None = None
         self._anew = threading.Lock()
-        self._anew_lock = files.FileLock(path.with_name("anew.lock"))
 
     # ------------------------------------------------------------------------------------ following
 
@@ -250,15 +249,11 @@ class Replica(Journal):
 
     def _read_anew(self, log: Log, before: Cursor) -> None:
         """Replace the replica by all that the server has. One process of this machine does it, the others wait."""
-        with self._anew:
-            try:
-                with self._writing:
-                    with contextlib.suppress(StorageError):  # whoever has it takes long: then both do it
-                        self._anew_lock.acquire()
-                    if self.cursor() == before:
-                        self._replace_all(log)
-            finally:
-                self._anew_lock.close()
+        with self._anew, self._writing, contextlib.ExitStack() as held:
+            with contextlib.suppress(StorageError):  # whoever has it takes long: then both do it
+                held.enter_context(files.locked(self.path.with_name("anew.lock")))
+            if self.cursor() == before:
+                self._replace_all(log)
 
     def _replace_all(self, log: Log) -> None:
         partial = self.path.with_name(f"anew-{os.getpid()}.part")

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from engine.codec import to_plain
 from engine.memory.disk import document as documents
 from engine.memory.disk import files
 from engine.memory.disk.document import EPISODES, KEPT
 from engine.memory.disk.files import JOURNAL
 from engine.memory.exact.retrieval import Hits
-from engine.memory.kept import KeptRecords
+from engine.memory.kept import KeptRecords, to_document
 from engine.memory.scope import _SNAPSHOT_ROWS, Scope
 from engine.memory.search import NeighbourSearch
 from engine.memory.shared.log import Log
@@ -167,7 +166,7 @@ class SharedRecords(KeptRecords):
         clean = self._cleaned(records)
         known = {record.uid for record in self.all()}
         fresh = {record.uid: record for record in clean if record.uid not in known}
-        rows = [new_row(KEPT, to_plain(record)) for record in fresh.values()]
+        rows = [new_row(KEPT, to_document(record)) for record in fresh.values()]
         stored = self._outbox.send(self._name, rows) if rows else None
         if stored is not None:
             self._show(stored)

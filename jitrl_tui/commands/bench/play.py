@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 def resume(args: argparse.Namespace) -> int:
     """Go on with a run."""
     from engine.bench import folder as folders
-    from engine.bench.changes import change
+    from engine.bench.folder import change
     from engine.bench.plan import planned
     from engine.kinds import Places
     from engine.memory.memory_factory import check_address
@@ -164,7 +164,7 @@ def _on(text: str) -> str:
         UsageError: There is no such place.
     """
     if text != "local":
-        from engine.bench.on_ray.address import ray_address
+        from engine.bench.on_ray import ray_address
 
         ray_address(text)
     return text

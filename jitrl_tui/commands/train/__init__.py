@@ -61,8 +61,7 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _suite(args: argparse.Namespace) -> int:
-    from engine.train.comparison import suite
-    from engine.train.runs import load
+    from engine.train.runs import load, suite
 
     print(suite([load(saves_folder(args.saves), name) for name in args.names], args.episodes), end="")
     return 0

@@ -16,12 +16,11 @@ from engine.errors import UsageError
 from engine.paths import cache_folder, saves_folder
 from engine.settings import SessionConfig
 from engine.settings.train import GrpoSettings, SftSettings, TrainingSettings
-from engine.train.jobs import WeightUpdate
+from engine.train.run_files import WeightUpdate
 from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
-    from engine.settings import SessionConfig
-    from engine.train.jobs import TrainingJob
+    from engine.train.run_files import TrainingJob
     from engine.train.runs import TrainingRun
 
 
@@ -140,8 +139,7 @@ def _job(args: argparse.Namespace, kind: str, group: type[TrainingSettings]) -> 
     Raises:
         UsageError: A name or value is wrong.
     """
-    from engine.train.jobs import TrainingJob
-    from engine.train.places import runs_folder
+    from engine.train.run_files import TrainingJob, runs_folder
 
     saves = saves_folder(args.saves)
     given = {spec.name: getattr(args, spec.name) for spec in dataclasses.fields(group)}

@@ -1,5 +1,7 @@
-"""What an estimator learnt from the first episodes of a scope, kept beside the journal, so that a large memory opens
-quickly. It can always be learnt anew from the journal.
+"""Opens an estimator that plans: from what was kept of an earlier opening, if it fits, and the episodes after that.
+
+What is kept was learnt from remembered episodes alone, before the first decision, so an estimator decides the same
+whether it was opened with it or without. It lies beside the journal, so that a large memory opens quickly.
 
 The file holds one framed line of JSON, then the learnt objects as a pickle. The line says from what they were learnt,
 by which code and settings, and has the SHA-256 of the pickle. If any of it does not fit, the file is not used.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import gc
 import hashlib
 import io
@@ -19,17 +22,28 @@ import json
 import logging
 import os
 import pickle
+import platform
 import sys
+import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import engine
 from engine import limits
 from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
-from engine.memory.scope import LEARNT
+from engine.memory.scope import LEARNT, Scope
+from engine.memory.search import CLEAR
 from engine.memory.view import ScopeView
+from engine.paths import code_digest
+from engine.settings import Settings
+from engine.settings.plan import OpeningNumbers, PlanNumbers
+
+if TYPE_CHECKING:
+    from engine.values.graph import GraphEstimator
 
 FORMAT = "jitrl-learnt"
 VERSION = 1
@@ -173,7 +187,50 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) in _COLLECTIONS:
             return _COLLECTIONS[module, name]
         found = vars(sys.modules[module]).get(name) if module in sys.modules else None
-        known = any(module == one or module.startswith(f"{one}.") for one in self._admitted)
+        known = module != __name__ and any(module == one or module.startswith(f"{one}.") for one in self._admitted)
         if not known or not isinstance(found, type) or found.__module__ != module:
             raise pickle.UnpicklingError(f"{limits.shown(f'{module}.{name}')} is not admitted")
         return found
+
+
+_LEARNS = ("jitrl.py", "memory", "records", "settings/plan.py", "values")
+"""The code on which it depends what is learnt from a journal."""
+_ADMITTED = ("engine.records", "engine.settings.plan", "engine.values")
+
+
+def opened(
+    kind: type[GraphEstimator],
+    memory: Scope | ScopeView,
+    settings: Settings,
+    numbers: PlanNumbers | None = None,
+    opening: OpeningNumbers | None = None,
+) -> GraphEstimator:
+    """Return an estimator of a kind that has learnt what memory has.
+
+    Args:
+        memory: The whole memory, or a view that shows it as it was when a session began.
+        opening: When what was learnt is kept. It is kept only of a whole memory, not of a view or a part of one.
+    """
+    numbers, opening = numbers or PlanNumbers(), opening or OpeningNumbers()
+    view = memory if isinstance(memory, ScopeView) else ScopeView(memory)
+    by = _by(settings, numbers)
+    mark = marked(view) if view.lens == CLEAR else None
+    with uncollected():
+        found = load(view, by, _ADMITTED)
+        if found is not None and not kind.takes(found[1]):
+            refuse(view, "it is of something else")
+            found = None
+        since, known = found or (0, None)
+        begun = time.perf_counter()
+        estimator = kind(view.entered(since), settings, numbers, known)
+    if mark is not None and time.perf_counter() - begun > opening.relived_s:
+        save(view, mark, by, estimator.learnt)
+    return estimator
+
+
+def _by(settings: Settings, numbers: PlanNumbers) -> str:
+    """Return a digest of the code and the settings that learn, "" if the code cannot be read."""
+    root = Path(engine.__file__ or "").parent
+    code = [code_digest(root / name) for name in _LEARNS]
+    said = [code, platform.python_version(), settings.gamma, dataclasses.asdict(numbers)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest() if all(code) else ""
