@@ -15,6 +15,7 @@ from engine.records import EnvironmentInfo, Observation
 from engine.redaction import REDACTED, cleaned, hidden, without_credentials
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
 from engine.web.browser.driver import Driver
+from engine.web.browser.driver_base import BrowserDriver, PageRules
 from engine.web.browser.limits import BrowserLimits
 from engine.web.browser.network import gate_for
 from engine.web.browser.pages import secret_handles, written
@@ -29,7 +30,6 @@ from engine.web.states.state import WebAbstractor
 if TYPE_CHECKING:
     from engine.llm.model import Model
     from engine.web.tasks.judge import TaskJudge
-    from engine.web.tasks.miniwob import Rules
 
 ANSWER = 2000
 
@@ -60,8 +60,8 @@ class WebEnvironment:
         *,
         scope: str,
         judge: TaskJudge | None = None,
-        rules: Rules | None = None,
-        driver: Driver | None = None,
+        rules: PageRules | None = None,
+        driver: BrowserDriver | None = None,
         limits: BrowserLimits | None = None,
         on_close: Callable[[], None] | None = None,
         repeatable: bool = False,
@@ -105,7 +105,9 @@ class WebEnvironment:
             *(form.url for form in assignment.sign_in),
         ]
         try:
-            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts, assignment.moved), limits)
+            self._driver: BrowserDriver = driver or Driver(
+                executable, gate_for(urls, assignment.hosts, assignment.moved), limits
+            )
         except BaseException:
             if on_close is not None:
                 on_close()

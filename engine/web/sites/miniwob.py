@@ -9,13 +9,6 @@ from pathlib import Path
 from engine import children
 from engine.web.sites.site import Login, ServerCommand, venv_python
 
-LEFT_OUT = ("drag-", "draw-", "bisect-angle", "circle-center", "find-midpoint", "right-angle", "resize-textarea",
-            "simon-says", "chase-circle", "moving-items", "use-slider", "highlight-text", "text-transform", "hot-cold",
-            "number-checkboxes", "click-pie", "click-shape", "click-color", "count-shape", "count-sides",
-            "identify-shape", "grid-coordinate", "visual-addition", "use-colorwheel", "click-scroll-list",
-            "click-shades")  # fmt: skip
-"""Prefixes of pages whose tasks need coordinates or eyesight."""
-
 
 class MiniWob:
     """MiniWoB++; a `Site`. Its pages keep no state after a visit, so there is nothing to reset."""
@@ -58,12 +51,3 @@ def pages_folder(saves: Path | None) -> Path | None:
         if (folder / "miniwob" / "html" / "miniwob" / "click-button.html").is_file():
             return folder / "miniwob" / "html"
     return None
-
-
-def page_names(saves: Path) -> tuple[str, ...]:
-    """Return the names of the pages that can be solved with a keyboard and clicks on named elements."""
-    folder = pages_folder(saves)
-    if folder is None:
-        return ()
-    names = sorted(path.stem for path in (folder / "miniwob").glob("*.html"))
-    return tuple(name for name in names if not name.startswith(LEFT_OUT))
