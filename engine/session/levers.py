@@ -13,15 +13,21 @@ from engine.values import ESTIMATORS
 if TYPE_CHECKING:
     from engine.agents.base import Agent
 
-LEVERS = ("beta", "k", "lam", "alpha", "r")
-"""The settings that a running session follows. All but the first are of neighbours."""
+LEVERS = tuple(
+    spec.name
+    for spec in sorted(dataclasses.fields(Settings), key=lambda spec: int(spec.metadata["followed"]))
+    if spec.metadata["followed"]
+)
+"""The settings that a running session follows."""
+_OF_NEIGHBOURS = {spec.name for spec in dataclasses.fields(Settings) if spec.metadata["estimator"] == "knn"}
 _NAMES = frozenset(one.name for one in dataclasses.fields(Settings)) - {"estimator"}
 """Settings that may change on the way of a session: in a branch also those that are no levers."""
 
 
 def levers(settings: Settings) -> tuple[str, ...]:
     """Return the names of the settings that a running session follows; those of neighbours only where some are used."""
-    return LEVERS if ESTIMATORS.find(settings.estimator).retrieves else LEVERS[:1]
+    retrieves = ESTIMATORS.find(settings.estimator).retrieves
+    return tuple(name for name in LEVERS if retrieves or name not in _OF_NEIGHBOURS)
 
 
 def changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:

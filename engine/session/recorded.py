@@ -27,30 +27,12 @@ from engine.settings import Settings, known
 from engine.values import ESTIMATORS, make_estimator
 from engine.values.fallback import failure
 
-_POLICY = frozenset(
-    {
-        "beta",
-        "beta_growth",
-        "beta_episodes",
-        "normalisation",
-        "epsilon",
-        "epsilon_times",
-        "selection",
-        "unremembered",
-    }
-)
+_PARTS = {spec.name: spec.metadata["part"] for spec in dataclasses.fields(Settings)}
+_POLICY = frozenset(name for name, part in _PARTS.items() if part == "policy")
 """Settings that count after V and Q are known."""
-_VALUES = frozenset({"lam", "alpha", "baseline", "optimism", "memory_candidates"})
+_VALUES = frozenset(name for name, part in _PARTS.items() if part == "values")
 """Settings that count after the neighbours are known, for the estimator knn."""
-_MEMORY = frozenset(
-    {
-        "k", "r", "relax", "relax_steps", "history_weight", "keep_above", "ties", "task_threshold", "gamma",
-        "zero_rewards", "retrieval", "recall_pool", "recall_times", "other_tasks", "estimator",
-        "curiosity", "prior_weight", "settling",
-    }
-)  # fmt: skip
-"""Settings for which memory is asked anew."""
-CHANGEABLE = _POLICY | _VALUES | _MEMORY
+CHANGEABLE = frozenset(name for name, part in _PARTS.items() if part)
 """Settings whose effect needs no model and no environment."""
 
 

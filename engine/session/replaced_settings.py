@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
 WRITING = "history"
 """The test of a kind of environment that says whether a model can write in words."""
-
-_WRITTEN = (
-    ("state", ("llm",), "rules"),
-    ("history", ("llm",), "rules"),
-    ("rewards", ("llm", "llm_or_score"), "score"),
-)
-"""Settings, their values for which a model has to write, and the value used if it cannot."""
 
 
 def attainable(
@@ -77,9 +70,10 @@ def attainable(
             instead(str(error), retrieval="jaccard")
     if settings.history == "vision" and not takes_pictures(model):
         instead(f"{model.name} takes no pictures", history="llm")
-    for name, values, by_rules in _WRITTEN:
-        if getattr(settings, name) in values and (problem := why_no_writer(model, name, cache, kind, progress)):
-            instead(problem, **{name: by_rules})
+    for spec in fields(settings):
+        other = spec.metadata["unwritten"].get(getattr(settings, spec.name))
+        if other and (problem := why_no_writer(model, spec.name, cache, kind, progress)):
+            instead(problem, **{spec.name: other})
     if settings.history_tokens == "text" and settings.history == "rules":
         instead("rules write the histories", history_tokens="rules")
     return settings, tuple(replaced)
