@@ -30,7 +30,7 @@ class Turn:
         recent: The last steps as text for a prompt, oldest first.
         resolve: Returns an action in the form in which it is remembered, or None if it cannot be taken now. It is set
             if more actions are possible than `valid_actions` lists.
-        page: Returns the page as a snapshot (`engine.environment.Paged`). None if the environment shows no pages.
+        page: Returns the page as a snapshot (`engine.environment`). None if the environment shows no pages.
         episode: Number of this episode in its run, from 1.
         episodes: Number of episodes of the run, 0 if unknown.
     """

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from engine import trust
 from engine.codec import to_plain
-from engine.environment import Searching
 from engine.environments import kind_of
 from engine.errors import UsageError
 from engine.jitrl import discounted_returns
@@ -55,8 +54,7 @@ def open_environment(config: SessionConfig, saves: Path) -> Environment:
     """
     trust.require(*places(config))
     environment = kind_of(config.game).open(config.game, Places(saves, config.games))
-    if isinstance(environment, Searching):
-        environment.limit = config.settings.valid_commands or None
+    environment.limit = config.settings.valid_commands or None
     return environment
 
 
@@ -304,7 +302,6 @@ def open_parts(
     """
     from engine.agents import AGENTS
     from engine.agents.base import AgentContext
-    from engine.environment import JudgedEnvironment
     from engine.llm import open_model
     from engine.memory.search import CLEAR, Lens
     from engine.memory.view import ScopeView
@@ -344,7 +341,7 @@ def open_parts(
             progress=progress,
         )
         check()
-        if settings.fuzzy == "model" and isinstance(environment, JudgedEnvironment):
+        if settings.fuzzy == "model":
             environment.judge_with(model)
         notebook = SessionNotebook(scope.records, method.name, origin, failed)
         start = ScopeView(scope, Lens(before, partly=True)) if before is not None else None

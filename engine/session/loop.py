@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Turn
-from engine.environment import Concluding, Discreet, OpenActions, Paged, Slow, Worded, Writing
+from engine.environment import Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.memory.view import ScopeView
@@ -174,10 +174,8 @@ class Session:
         self._settings = parts.settings
         self._changes = levers.Changes(parts.settings)
         self.control.on_stop(parts.memory.hurry)
-        if isinstance(parts.environment, Discreet):
-            self._events.secrets = parts.environment.secrets
-        if isinstance(parts.environment, Slow):
-            parts.environment.on_wait(self._warn)
+        self._events.secrets = parts.environment.secrets
+        parts.environment.on_wait(self._warn)
         for sentence in parts.replaced:
             self._warn(sentence)
         if kind.ahead:
@@ -310,8 +308,8 @@ class Session:
                 self._steering.stepped(before, live.observation)
                 if not live.observation.broken:
                     self._events.page(parts.environment, live.number, len(live.steps))
-            if not live.observation.over and isinstance(parts.environment, Concluding):
-                live.observation = parts.environment.conclude()
+            if not live.observation.over:
+                live.observation = parts.environment.conclude() or live.observation
             self._end(parts, live)
             live = None
 
@@ -373,8 +371,7 @@ class Session:
     def _decide(self, parts: Parts, live: Live) -> Decision:
         parts.scope.hide(self._events.secrets())
         environment = parts.environment
-        words = environment.fallback if isinstance(environment, Worded) else ()
-        valid = environment.valid_actions() or words or parts.kind.fallback
+        valid = environment.valid_actions() or environment.fallback or parts.kind.fallback
         step = len(live.steps)
         number, episodes = place(self._config, live.number)
         turn = Turn(
@@ -385,8 +382,8 @@ class Session:
             valid_actions=valid,
             present=live.abstractor.situation(live.observation),
             recent=live.abstractor.recent(self._settings.recent_steps),
-            resolve=_resolver(parts.environment),
-            page=parts.environment.snapshot if isinstance(parts.environment, Paged) else None,
+            resolve=environment.resolve,
+            page=environment.snapshot,
             episode=number,
             episodes=episodes,
         )
@@ -491,7 +488,3 @@ class Session:
     def _others(self, parts: Parts) -> int:
         """Return how many episodes other sessions stored in this scope since this one began."""
         return sum(uid not in self._uids for _, uid in parts.scope.stored_since(parts.before))
-
-
-def _resolver(environment: Environment) -> Callable[[str], str | None] | None:
-    return environment.resolve if isinstance(environment, OpenActions) else None

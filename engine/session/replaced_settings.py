@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.environment import Visible
 from engine.errors import MissingError, UsageError
 from engine.llm.model import takes_pictures
 from engine.llm.reading import writer_check
@@ -55,7 +54,7 @@ def attainable(
             replaced.append(f"{name}={value} in place of {getattr(settings, name)}: {reason}")
         settings = replace(settings, **changes)  # type: ignore[arg-type]
 
-    if settings.history == "vision" and not isinstance(environment, Visible):
+    if settings.history == "vision" and environment.sight is None:
         raise UsageError(
             "history=vision is for web pages: a game shows nothing; a model writes with history=llm"
         )

@@ -1,4 +1,4 @@
-"""Web pages as an environment, with the same protocol as games."""
+"""Web pages as an environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.environment import Abstractor, Sight
+from engine.environment import Abstractor, Environment, Sight
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
 from engine.redaction import REDACTED, cleaned, hidden, without_credentials
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 ANSWER = 2000
 
 
-class WebEnvironment:
-    """One task on web pages. Implements `engine.environment.Environment`.
+class WebEnvironment(Environment):
+    """One task on web pages.
 
     The browser is started once, and each episode has a new context. If the browser dies, the episode ends
     with a message, and the next episode starts a new browser.
@@ -67,11 +67,14 @@ class WebEnvironment:
         repeatable: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        title = texts.clean(f"{assignment.id}: {assignment.intent}" if assignment.intent else assignment.id)[:120]
+        start = without_credentials(assignment.start_urls[0])
+        self.info = EnvironmentInfo(
+            assignment.id, title, scope, 1.0, start, repeatable=repeatable, task=assignment.id
+        )
         self._assignment = assignment
         self._judge = judge
         self._rules = rules
-        self._scope = scope
-        self._repeatable = repeatable
         self._clock = clock
         self._spent = 0.0
         """Seconds spent in the browser in this episode."""
@@ -112,16 +115,6 @@ class WebEnvironment:
             if on_close is not None:
                 on_close()
             raise
-
-    @property
-    def info(self) -> EnvironmentInfo:
-        """Description of the environment; it does not change while the environment is open."""
-        a = self._assignment
-        title = f"{a.id}: {a.intent}" if a.intent else a.id
-        start = without_credentials(a.start_urls[0])
-        return EnvironmentInfo(
-            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable, task=a.id
-        )
 
     @property
     def page(self) -> Page:

@@ -182,7 +182,7 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
 
 
 class BrowserGymEnvironment(WebEnvironment):
-    """A task of BrowserGym. Implements `engine.environment.Environment`.
+    """A task of BrowserGym.
 
     The task decides when an episode ends. It receives messages to the user and may judge them. An open-ended
     task has no judge, so a message ends it.
