@@ -9,7 +9,7 @@ PRIZE = 10.0
 
 
 class Corridor:
-    """The first room is dark: nobody knows what can be done there. Not derived from `engine.environment.Environment`."""
+    """The first room is dark: nobody knows what can be done there. It is derived from no class of jitrl."""
 
     def __init__(self, name: str, rooms: int) -> None:
         self.info = EnvironmentInfo(name, f"a corridor of {rooms} rooms", f"toy/{rooms}", PRIZE)
