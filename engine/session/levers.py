@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.records import Decided, Decision, Event, SessionStarted, SettingsChanged, Stepped
+from engine.records import Event, SessionStarted, SettingsChanged
 from engine.settings import Settings, known
 from engine.values import ESTIMATORS
 
@@ -49,57 +49,23 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def in_force(events: Iterable[Event], at: tuple[int, int] | None = None) -> Mapping[str, Any]:
-    """Return what a person has changed of the settings, by name, at the end of a session's events or at a step of it.
-
-    Args:
-        at: Episode, and number of steps taken in it; None for the end.
-    """
+def in_force(events: Iterable[Event]) -> Mapping[str, Any]:
+    """Return what a person has changed of the settings at the end of a session's events, by name."""
     found: Mapping[str, Any] = {}
-    reached = False
     for event in events:
         if isinstance(event, SettingsChanged):
             found = event.settings
-        elif at is not None and isinstance(event, Decided):
-            reached = (event.episode, event.decision.step) == at
-        elif reached and isinstance(event, Stepped):
-            break
     return found
 
 
-def began_with(settings: Settings, events: Iterable[Event]) -> Settings:
+def began_with(settings: Settings, started: SessionStarted) -> Settings:
     """Return the settings that a recorded session began with; those that it does not name are as in `settings`."""
-    started = next(event for event in events if isinstance(event, SessionStarted))
     return known({**dataclasses.asdict(settings), **started.settings})
 
 
-class InForce:
-    """The settings in force at each decision of a recording.
-
-    Args:
-        settings: Those that its session began with.
-        events: Of the recording, oldest first.
-
-    Attributes:
-        changes: What a person had changed of them at the end, by name.
-    """
-
-    def __init__(self, settings: Settings, events: Iterable[Event]) -> None:
-        self._settings = settings
-        self.changes: Mapping[str, Any] = {}
-        self._then: dict[int, Mapping[str, Any]] = {}
-        """By the identity of a decision, which is not hashable: what was changed when it was made."""
-        for event in events:
-            if isinstance(event, SettingsChanged):
-                now = known(event.settings)
-                self.changes = {name: getattr(now, name) for name in event.settings if name in _NAMES}
-            elif isinstance(event, Decided) and self.changes:
-                self._then[id(event.decision)] = self.changes
-
-    def at(self, decision: Decision | None) -> Settings:
-        """Return those at a decision of these events; for None, those at the end."""
-        then = self.changes if decision is None else self._then.get(id(decision), {})
-        return dataclasses.replace(self._settings, **then)
+def with_changes(settings: Settings, changed: Mapping[str, Any]) -> Settings:
+    """Return settings with what a person changed of them. Names that this version does not know are passed over."""
+    return dataclasses.replace(settings, **{name: value for name, value in changed.items() if name in _NAMES})
 
 
 class Changes:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from engine.environment import Environment
     from engine.llm.model import Model
+    from engine.session.whatif import OpenRun
 
 
 class Session:
@@ -108,6 +109,8 @@ class Session:
         self._task = ""
         """The task that draws depend on, "" for none."""
         self._replay: Replay
+        self._recorded: OpenRun | None = None
+        """Its own recording, for decisions that are made again."""
 
     def fast_forward(self, episodes: int) -> None:
         """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
@@ -227,9 +230,9 @@ class Session:
         started = session_started(self._saved, parts, past[0][1] if past else None)
         self._task = started.environment.task
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
-        told = [event for _, event in past]
-        in_force = levers.InForce(levers.began_with(parts.settings, told), told) if past else None
-        self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, in_force)
+        first = past[0][1] if past else None
+        begun = levers.began_with(parts.settings, first) if isinstance(first, SessionStarted) else None
+        self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, begun)
         if not past:
             self._tell(started)
             return None
@@ -242,19 +245,19 @@ class Session:
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
         try:
-            lived = list(episodes(event for _, event in past))
+            lived = list(episodes(past))
         except BadFile as error:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
         left = lived[-1] if lived and not lived[-1].ended else None
-        if left is not None and left.takes[-1].steps and not parts.environment.info.repeatable:
-            raise recording.OnceOnly(self.episode + 1, len(left.takes[-1].steps))
+        if left is not None and left.steps and not parts.environment.info.repeatable:
+            raise recording.OnceOnly(self.episode + 1, len(left.steps))
         self._emit(Thinking("taking up the session where it was left"))
         for episode in lived:
             self.control.check()
             whole = episode is not left
             self._replay.replay_episode(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
-        live = None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
-        self._changes.follow(parts.agent, levers.in_force(told), 0, 0)
+        live = None if left is None else self._repeat(parts, left.account(), left.steps)
+        self._changes.follow(parts.agent, levers.in_force(event for _, event in past), 0, 0)
         return live
 
     def _repeat(self, parts: Parts, account: Account, steps: Iterable[TakenStep]) -> Live:
@@ -269,8 +272,7 @@ class Session:
             live = self._begin(parts, account)
             for step in steps:
                 self.control.check()
-                if step.decided is not None:
-                    self._replay.decided(live.number, step.decided, live.observation)
+                self._replay.decided(live.number, step, live.observation)
                 self._advance(parts, live, step.decision)
                 if live.observation.text != step.after.text:
                     self._emit(Notice("warning", "the game answered differently this time; going on from here"))
@@ -349,7 +351,7 @@ class Session:
         with self._excused("prepare for this episode"):
             if anew:
                 self._replay.others(known)
-            parts.agent.begin_episode(state)
+            self._replay.begun(state)
         live = Live(number, account.uid, observation, state, abstractor, started, account)
         if observation.broken:
             live.failed, live.ended_by = 1, "failure"
@@ -412,11 +414,13 @@ class Session:
         """Make a decision again after a person changed memory or settings. The model is not asked."""
         changed = "settings" if self._follow_changes(parts, live) else "memory"
         self._emit(Thinking(f"deciding again with the changed {changed}"))
-        from engine.session.whatif import decide_again
+        from engine.session.whatif import OpenRun, decide_again
 
+        if self._recorded is None:
+            self._recorded = OpenRun(self._saved.recording, self._saves, live=True, scope=parts.scope)
         at = live.number, decision.step
         return decide_again(
-            parts, self._saved.recording, at, decision, changed, warn=self._warn, check=self.control.check
+            parts, self._recorded, at, decision, changed, warn=self._warn, check=self.control.check
         )
 
     def _follow_changes(self, parts: Parts, live: Live) -> bool:
@@ -438,8 +442,7 @@ class Session:
         if step is None:
             self._warn(f"the environment failed at {decision.action!r}, which is not remembered: {seen.text}")
             return
-        lost = seen.outcome == "lost"
-        parts.agent.observe(step, live.state, observation=seen, terminated=seen.terminated, lost=lost)
+        self._replay.stepped(step, live.state, seen)
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""
