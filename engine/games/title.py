@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.games.zmachine.screen import clean
+from engine.games.zmachine.printed import clean
 
 _LONGEST = 80
 _RELEASE = re.compile(r"\b(?:release|revision|serial)\b\D{0,10}\d", re.IGNORECASE)
