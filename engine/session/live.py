@@ -301,11 +301,11 @@ def open_parts(
         JitrlError: Something is missing or damaged.
     """
     from engine.agents import AGENTS
-    from engine.agents.base import AgentContext
+    from engine.agents.base import AgentContext, Notebook
     from engine.llm import open_model
     from engine.memory.search import CLEAR, Lens
     from engine.memory.view import ScopeView
-    from engine.session.model_texts import SessionNotebook, Writer
+    from engine.session.model_texts import Writer
     from engine.session.replaced_settings import WRITING, attainable, why_no_writer
     from engine.session.store import open_memory
 
@@ -343,7 +343,7 @@ def open_parts(
         check()
         if settings.fuzzy == "model":
             environment.judge_with(model)
-        notebook = SessionNotebook(scope.records, method.name, origin, failed)
+        notebook = Notebook(scope.records, method.name, origin, failed)
         start = ScopeView(scope, Lens(before, partly=True)) if before is not None else None
         agent = method.make(
             AgentContext(
