@@ -10,15 +10,15 @@ from pathlib import Path
 from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import forum_data
-from engine.web.sites.site import Login, ServerCommand, venv_python
+from engine.web.sites.site import Login, ServerCommand, Site, venv_python
 
 SHOPPER = ("anna.meyer@quayside.example", "anna-pass")
 ADMIN = ("admin@quayside.example", "admin-pass")
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
 
-class DjangoSite:
-    """A site that Django serves, in the sites' own environment. Its subclasses are each a `Site`.
+class DjangoSite(Site):
+    """A site that Django serves, in the sites' own environment.
 
     Attributes:
         name: Its name. The module NAME_settings has its settings, NAME_seed makes its data, and the variable
@@ -27,7 +27,6 @@ class DjangoSite:
         code: The folder with these two modules.
     """
 
-    name: str
     module: str
     code: Path
 
@@ -71,7 +70,7 @@ class DjangoSite:
 
 
 class Shop(DjangoSite):
-    """The shop and its dashboard; a `Site`."""
+    """The shop and its dashboard."""
 
     name = "shop"
     title = "shop and its dashboard (Oscar)"
@@ -97,7 +96,7 @@ class Shop(DjangoSite):
 
 
 class Forum(DjangoSite):
-    """The forum; a `Site`."""
+    """The forum."""
 
     name = "forum"
     title = "forum (Spirit)"

@@ -7,21 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine import children
-from engine.web.sites.site import Login, ServerCommand, venv_python
+from engine.web.sites.site import ServerCommand, Site, venv_python
 
 
-class MiniWob:
-    """MiniWoB++; a `Site`. Its pages keep no state after a visit, so there is nothing to reset."""
+class MiniWob(Site):
+    """MiniWoB++. Its pages keep no state after a visit, so there is nothing to reset."""
 
     name = "miniwob"
     title = "MiniWoB++"
     port = 7790
     keys: Mapping[str, str] = {"miniwob": "/miniwob"}
-    logins: Mapping[str, Login] = {}
     health = "/miniwob/click-button.html"
-    packages: tuple[str, ...] = ()  # Its pages are among the files that every installation brings.
-    build_s = 0
-    database = ""
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if the package is not installed, else ""."""
