@@ -41,8 +41,15 @@ from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.control import Control, EndEpisode, StopRequested, TakeBack
 from engine.session.emitter import EventWriter
-from engine.session.episode_start import Beginnings
-from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
+from engine.session.live import (
+    Beginnings,
+    Live,
+    Parts,
+    open_environment,
+    open_parts,
+    session_started,
+    summary,
+)
 from engine.session.lookahead import Lookahead, open_ahead
 from engine.session.processor import Stopwatch
 from engine.session.recorded_steps import TakenStep, episodes
