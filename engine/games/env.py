@@ -49,9 +49,6 @@ class GameEnvironment(Environment):
     """
 
     def __init__(self, story: Story, cache: Path | None = None, *, limit: int | None = None) -> None:
-        self.info = EnvironmentInfo(
-            story.name, story.title, story.scope, story.max_score, shown(story.path), story.digest
-        )
         self._story = story
         self._cache = cache
         self.limit = limit
@@ -232,7 +229,10 @@ class GameEnvironment(Environment):
         )
         self.scored, self.confined = bool(begun["scored"]), Confinement(**begun["confined"])
         self.fallback = tuple(begun["fallback"])
-        self._story = story.called(begun["title"])
+        self._story = story = story.called(begun["title"])
+        self.info = EnvironmentInfo(
+            story.name, story.title, story.scope, story.max_score, shown(story.path), story.digest
+        )
 
     def _revive(self) -> Observation:
         """Start a new worker and bring the episode back to where it last was."""
