@@ -17,7 +17,6 @@ from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, ActionSearch
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
-from engine.games.title import title_in
 from engine.games.zmachine.analysis import SCHEME, Analysis, analyse, finder_of
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
@@ -25,7 +24,7 @@ from engine.games.zmachine.keys import keys_in, leave, turn_pages
 from engine.games.zmachine.loader import open_quickly, print_all
 from engine.games.zmachine.look import Glances, Seen, still_look
 from engine.games.zmachine.machine import Machine, Snapshot, pack_save, unpack_save
-from engine.games.zmachine.printed import clean, text_only
+from engine.games.zmachine.printed import clean, text_only, title_in
 from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, StoryPrompt
 from engine.games.zmachine.status import PlainStatus, PlayerStatus, known_status, place_of
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World

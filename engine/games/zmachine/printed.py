@@ -1,4 +1,4 @@
-"""Reads what a story prints: its text without prompt and status line, and its last words.
+"""Reads what a story prints: its text without prompt and status line, its title, and its last words.
 
 Jericho takes prompt and status line out for the stories it supports. For other stories they are in its output; the
 interpreter draws the status line in version 3, the story itself in later versions.
@@ -85,3 +85,30 @@ def outcome(words: str, score: float, maximum: float | None, *, won: bool = Fals
     if lost or _LOST.search(words):
         return "lost"
     return "won" if maximum and score >= maximum else ""
+
+
+_LONGEST = 80
+_RELEASE = re.compile(r"\b(?:release|revision|serial)\b\D{0,10}\d", re.IGNORECASE)
+
+
+def title_in(answer: str, opening: str, serial: str) -> str:
+    """Return the title of a story, "" if it prints no banner.
+
+    Args:
+        answer: The story's answer to VERSION, which is its banner where it knows that command.
+        opening: What it prints at its beginning, with the banner somewhere.
+        serial: Its serial number, which the banner has in stories of every language.
+    """
+    if serial in answer or _RELEASE.search(answer):
+        return _plain(next(filter(str.strip, answer.splitlines()), ""))
+    lines = opening.splitlines()
+    last = next((number for number, line in enumerate(lines) if serial in line), 0)
+    first = last
+    while first and 0 < len(lines[first - 1].strip()) <= _LONGEST:
+        first -= 1
+    return _plain(lines[first]) if first < last else ""
+
+
+def _plain(line: str) -> str:
+    title = " ".join(clean(line).split()).partition(". ")[0].strip('"“”>*. ')
+    return title if len(title) <= _LONGEST else ""
