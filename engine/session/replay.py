@@ -1,7 +1,8 @@
-"""Replays a recorded session: its episodes go in, and an agent that knows what happened comes out.
+"""Tells an agent what happens in its session, and replays a recorded session to it: its episodes go in, and an agent
+that knows what happened comes out.
 
-A session that is resumed, a branch, what-if and a decision that is made again all use this. Nothing is played, and no
-model is asked.
+In play, the loop tells the agent through this. A session that is resumed, a step that is taken back, a branch, what-if
+and a decision that is made again use it, too; nothing is played for the last three, and no model is asked.
 """
 
 from __future__ import annotations
