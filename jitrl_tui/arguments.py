@@ -123,6 +123,11 @@ class Formatter(argparse.HelpFormatter):
         return "\n\n".join(part if "\n  " in part else textwrap.fill(part, width) for part in parts)
 
 
+def racers(agent: str = "jitrl") -> tuple[str, str]:
+    """Return the agents of the usual race, of `jitrl race` and of the home screen: the model alone, and an agent."""
+    return "static", agent if agent != "static" else "jitrl"
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that takes no abbreviations and reports errors in one sentence, without the usage."""
 

@@ -30,6 +30,8 @@ GROUPS: dict[str, Sequence[str]] = {
     "set up": ("games", "models", "web", "up", "config", "doctor", "completion"),
 }
 """Commands as the help groups them. Each has a module in `jitrl_tui.commands` with `register(subparsers, common)`."""
+_BESIDE = {"play": "watch", "replay": "watch", "compare": "sessions", "completion": "up"}
+"""Short commands, each with the command in whose module it is, in a function `register_NAME`."""
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
 _FLAGS = ("-h", "--help", "-v", "--verbose", "-q", "--quiet", "--version")
 """Options without a value that may stand before the command."""
@@ -82,7 +84,8 @@ def make_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     parser.set_defaults(handler=None, name_of_command="", preferences=None)
     subparsers = parser.add_subparsers(metavar="COMMAND", parser_class=Parser, dest="name_of_command")
     for name in commands:
-        import_module(f"jitrl_tui.commands.{name}").register(subparsers, common)
+        module = import_module(f"jitrl_tui.commands.{_BESIDE.get(name, name)}")
+        getattr(module, f"register_{name}" if name in _BESIDE else "register")(subparsers, common)
     told = subparsers.add_parser("help", parents=[common], help="show the help of a command")
     told.add_argument("words", nargs="*", metavar="COMMAND", help="a command, such as bench run")
     parser.group({**GROUPS, "set up": (*GROUPS["set up"], "help")})

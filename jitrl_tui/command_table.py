@@ -1,7 +1,8 @@
 """All commands of the screens: by their keys, and by their names where they are typed.
 
 Bindings, footer, help and command palette come from these tables, and so do the typed commands of the screen and of
-plain lines. `do` runs a command by the name of its action.
+plain lines. `do` runs a command by the name of its action. Keys that move in a list or a text are its widget's own, and
+those that answer a question its window's, as is usual in Textual.
 """
 
 from __future__ import annotations
@@ -23,11 +24,6 @@ _NAMED = {
 
 SHEET = 9
 """Rank of keys that the help shows and the footer does not."""
-COSTS = (
-    "toggle_pause", "step_once", "approve", "veto", "take_back", "redo", "keep", "put_back", "keep_trial",
-)  # fmt: skip
-"""Actions that take a step, end or discard something, or change what is stored, without a question. Their keys do
-nothing else on their screen, whatever has the focus. `toggle_pause` is one of them, because it goes on as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +122,8 @@ WATCH = (
         "the memory screen: search, sort, forget, edit, merge, compare, export", 5, panes=("memory",)),
     Key("backspace", "backspace", "undo_trial", "undo trial", "in a trial of memory: undo its last change", SHEET),
     Key("S", "S", "keep_trial", "keep trial", "in a trial of memory: keep its changes; only now memory changes", SHEET),
+    Key("f2", "F2", "leave_line", "keys", "where you play: leave the command line, so that letters are keys", SHEET),
+    Key("f3", "F3", "advise", "agent's view", "where you play: show what the agent would do, or hide it", SHEET),
     Key("slash", "/", "find", "find", "find something in the transcript", 5, panes=("transcript",)),
     Key("n", "n", "find_next", "find earlier", "the place before, of those that were found last", SHEET),
     Key("z", "z", "zoom", "zoom", "give the whole window to the pane with the focus, and back", 4),
@@ -287,6 +285,30 @@ WHAT_IF = (
     ALL,
 )
 """The keys of the what-if window, besides those of its sliders."""
+SLIDERS = (
+    Key("enter", "Enter", "type", "type", "type a value for the chosen setting", 1),
+    Key("backspace,delete", "backspace", "reset", "reset", "give the chosen setting its first value", 1),
+    Key("0", "0", "reset_all", "reset all", "give all settings their first values", 1),
+)
+"""The keys of the sliders of the what-if window. Those that move in them are the widget's own."""
+MEMORY_PANE = (
+    Key("v", "v", "open", "view", "open the remembered step under the cursor, with its episode"),
+    Key("delete,x", "del", "forget", "forget", "forget the step under the cursor, on trial"),
+    Key("equals_sign", "=", "edit", "edit", "give the step under the cursor another return G, on trial"),
+    Key("p", "p", "pin", "pin", "pin the step under the cursor, or take the pin away"),
+    Key("i", "i", "influence", "influence", "what the choice would be without each of the steps"),
+    Key("escape", "esc", "drop", "drop", "drop what is tried out", SHEET),
+)
+"""The keys of the memory pane. Those that move its cursor are the widget's own."""
+HIT = (
+    Key("equals_sign", "=", "edit", "edit", "give the step another return G"),
+    Key("p", "p", "pin", "pin", "pin the step, or take the pin away"),
+    Key("delete,x", "del", "forget", "forget", "forget the step"),
+    Key("R", "R", "replay", "replay", "replay its episode from the recording, if there is one"),
+    Key("escape,q,v", "esc", "leave", "close", "close the window", 0),
+    ALL,
+)
+"""The keys of the window of a remembered step."""
 
 FOLLOW_MEANS = {
     "toggle_pause": ("take in hand", "take the session in hand: it waits at its next decision; again: hand it back"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,8 +13,9 @@ from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.message_pump import _MessagePumpMeta
 
-from jitrl_tui.command_table import Key, do
+from jitrl_tui.command_table import Commands, Key, do
 from jitrl_tui.pictures.terminal import Graphics
 from jitrl_tui.runs.source import InThread
 from jitrl_tui.widgets.lines import ACCENT
@@ -34,7 +36,11 @@ class KeyCommands(Provider):
     def _rows(self) -> Iterator[tuple[str, str, str, Callable[[], object]]]:
         """Yield a sentence for each command, its key, its name, and what runs it."""
         keys: Sequence[Key] = getattr(self.screen, "commands_now", tuple)()
-        rows = [(key.meaning.replace("`", ""), key.written, key.name, self._run(key)) for key in keys]
+        parts: list[tuple[Key, DOMNode]] = [(key, self.screen) for key in keys]
+        if (here := self.focused) is not None:
+            own: Sequence[Key] = getattr(here, "key_table", ())
+            parts += [(key, here) for key in own if here.check_action(key.action, ())]
+        rows = [(key.meaning.replace("`", ""), key.written, key.name, self._run(key, part)) for key, part in parts]
         rows.append((_PICTURE, "", "screenshot", self._save_picture))
         place = {name: at for at, name in enumerate(self._chosen)}
         yield from sorted(rows, key=lambda row: place.get(row[2], len(place)))
@@ -52,12 +58,12 @@ class KeyCommands(Provider):
             if score > 0:
                 yield Hit(score, _line(matcher.highlight(meaning), written), run, meaning)
 
-    def _run(self, key: Key) -> Callable[[], object]:
+    def _run(self, key: Key, part: DOMNode) -> Callable[[], object]:
         app: App[object] = self.app
 
         def run() -> Coroutine[Any, Any, bool]:
             self._remember(key.name)
-            return app.run_action(key.action, self.screen)
+            return app.run_action(key.action, part)
 
         return run
 
@@ -74,8 +80,12 @@ def _line(meaning: Content, written: str) -> Content:
     return Content.assemble((f"{written:>9}  ", ACCENT), meaning)
 
 
-class Host(App[int]):
-    """The base class of apps with our screens.
+class _Abstract(ABCMeta, _MessagePumpMeta):
+    """Lets a class of Textual have abstract methods."""
+
+
+class Host(App[int], metaclass=_Abstract):
+    """The base class of apps with our screens, which ask it for what the abstract methods do.
 
     Attributes:
         graphics: The terminal's support for pictures.
@@ -99,7 +109,10 @@ class Host(App[int]):
         All that a command changes is drawn at once: without the batch, the screen would draw when the first widget asks
         for it, and the others up to two frames later.
         """
-        commands = getattr(default_namespace, "commands", {})
+        commands: Commands = getattr(default_namespace, "commands", {})
+        name = action.partition("(")[0] if isinstance(action, str) else ""
+        if name in commands and default_namespace is not None and not default_namespace.check_action(name, ()):
+            return False
         with self.batch_update():
             done = isinstance(action, str) and do(commands, action)
             if done:
@@ -111,42 +124,43 @@ class Host(App[int]):
         return True
 
     @property
+    @abstractmethod
     def has_home(self) -> bool:
         """Whether the home screen can be reached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def go_home(self) -> None:
         """Replace the present screen with the home screen."""
-        raise NotImplementedError
 
+    @abstractmethod
     def go_on_with(self, saved: SavedSession, *, paused: bool = False) -> None:
         """Replace the present screen with that of a saved session; it waits at its first decision if it is `paused`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def hang_up(self) -> None:
         """End the app within seconds, because its terminal has closed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def leave_now(self) -> None:
         """Leave without waiting for anything."""
-        raise NotImplementedError
 
+    @abstractmethod
     def action_theme(self) -> None:
         """Change to the next theme."""
-        raise NotImplementedError
 
+    @abstractmethod
     def remember(self, key: str, value: object) -> None:
         """Keep a value for the next start, unless something sets it anyway.
 
         Args:
             key: Name of a setting with its section.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def action_settings(self) -> None:
         """Show the settings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def replay(self, folder: Path, uid: str = "") -> None:
         """Show a recording over the present screen.
 
@@ -154,8 +168,7 @@ class Host(App[int]):
             folder: The session's folder.
             uid: The episode to begin with, "" for the first one.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def place_picture(self) -> None:
         """Put the real picture of a page over its pane."""
-        raise NotImplementedError

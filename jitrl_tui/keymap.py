@@ -22,12 +22,15 @@ from jitrl_tui.command_table import (
     FOLLOW,
     FOLLOW_MEANS,
     FOLLOW_TOO,
+    HIT,
     HOME,
     MEMORY,
+    MEMORY_PANE,
     RACE,
     SETTING_LIST,
     SETTINGS,
     SHEET,
+    SLIDERS,
     WATCH,
     WATCH_REST,
     WHAT_IF,
@@ -42,9 +45,9 @@ _MODIFIERS = ("ctrl+", "shift+", "alt+", "super+")
 _OTHERS: Mapping[str, tuple[Key, ...]] = {
     "home": HOME, "bench": BENCH, "compare": (*COMPARE, ALL, SETTINGS), "race": (*RACE, ALL, SETTINGS),
     "memory": (*MEMORY, ALL, SETTINGS), "follow": FOLLOW, "settings": SETTING_LIST, "explain": EXPLAIN,
-    "curves": CURVES, "whatif": WHAT_IF,
+    "curves": CURVES, "whatif": WHAT_IF, "sliders": SLIDERS, "memory_pane": MEMORY_PANE, "hit": HIT,
 }  # fmt: skip
-"""Usual keys by the name of the screen; those of the watch screen depend on its panes."""
+"""Usual keys by the name of the screen, window or widget; those of the watch screen depend on its panes."""
 
 
 def watch(kinds: Sequence[PaneKind]) -> tuple[Key, ...]:
@@ -103,7 +106,7 @@ def tables(kinds: Sequence[PaneKind]) -> dict[str, tuple[Key, ...]]:
 
 
 def of(screen: str) -> tuple[Key, ...]:
-    """Return the keys of a screen other than the watch screen, by its name."""
+    """Return the keys of a screen other than the watch screen, of a window or a widget, by its name."""
     return remapped(_OTHERS[screen], screen)
 
 
@@ -229,7 +232,13 @@ def own_keys(focused: Widget | None) -> list[tuple[str, str, str]]:
     if not isinstance(focused, Pane):
         return []
     bindings = [Binding(*one) if isinstance(one, tuple) else one for one in type(focused).__dict__.get("BINDINGS", ())]
-    return [(one.key, one.key_display or one.key.split(",")[0], one.description) for one in bindings if one.description]
+    own = [(one.key, one.key_display or one.key.split(",")[0], one.description) for one in bindings if one.description]
+    return own + [(key.keys, key.written, key.label) for key in table_of(focused) if key.rank < SHEET]
+
+
+def table_of(widget: Widget | None) -> tuple[Key, ...]:
+    """Return the keys of the command table that a widget has, () for none."""
+    return getattr(widget, "key_table", ())
 
 
 def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> BindingsMap:
@@ -241,6 +250,17 @@ def bound(before: BindingsMap, keys: Sequence[Key], screen: str = "watch") -> Bi
         for key in keys
     ]
     return BindingsMap.from_keys({**before.key_to_bindings, **BindingsMap(ours).key_to_bindings})
+
+
+def give_keys(widget: Widget, name: str) -> tuple[Key, ...]:
+    """Bind a widget's part of the table, as the user has chosen the keys, and return it.
+
+    Args:
+        name: Of its part. What its keys do is in its attribute `commands`, by the names of the actions.
+    """
+    table = of(name)
+    widget._bindings = bound(widget._bindings, table, name)
+    return table
 
 
 def help_table(keys: Sequence[Key]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,53 @@ def test_the_page_about_settings_is_what_the_code_says():
 def test_the_picture_of_the_imports_is_what_the_code_says():
     drawn = draw_imports.svg(draw_imports.imports())
     assert draw_imports.FILE.read_text(encoding="utf-8") == drawn, "python -m tests.draw_imports"
+
+
+ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+ROOMS = [DOCS.parent / name for name in ("engine", "jitrl_tui", "tests")]
+
+
+@pytest.fixture(scope="module")
+def there() -> set[str]:
+    """What the page about the layout may name: files, folders and modules of the code, its classes and functions."""
+    found = {f"{room.name}{end}" for room in ROOMS for end in ("", "/")}
+    for room in ROOMS:
+        for path in room.rglob("*"):
+            if path.suffix == ".py" or (path.is_dir() and path.name != "__pycache__"):
+                parts = path.relative_to(DOCS.parent).parts
+                ends = ["/".join(parts[at:]) for at in range(len(parts))]
+                found |= {end for one in ends for end in (one, f"{one}/", one.removesuffix(".py"))}
+            if path.suffix == ".py":
+                found |= {*re.findall(r"^ *(?:class|def) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)}
+    return found
+
+
+def named(text: str) -> list[str]:
+    """Return the names of code in a text in Markdown: what stands in backticks, without commands."""
+    marked = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+    modules = [word.replace(".", "/") for word in re.findall(r"`python -m (tests\.\w+)`", text)]
+    names = [name for name in marked if " " not in name]
+    return [name if re.search(r"\.(py|md|toml)$", name) else name.replace(".", "/") for name in names] + modules
+
+
+def test_the_page_about_the_layout_names_only_what_is_there(there):
+    outside = {"pyproject.toml", "o"}  # the second is a key
+    assert len(named(ARCHITECTURE)) > 100
+    assert [name for name in named(ARCHITECTURE) if name not in there | outside] == []
+    assert [name for name in named("`engine/session/` `hiding` `engine/gone.py`") if name not in there] == [
+        "hiding", "engine/gone.py"
+    ]  # fmt: skip
+
+
+def test_the_floors_on_the_page_are_those_of_the_contract():
+    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (layers,) = [one["layers"] for one in contracts["contracts"] if one["name"] == "The floors of the engine"]
+    floor = {name: at for at, names in enumerate(layers) for name in re.findall(r"engine\.(\w+)", names)}
+    drawn = re.search(r"^ engine\.bench .*?^```", ARCHITECTURE, re.DOTALL | re.MULTILINE)
+    lines = [re.split(" {2,}", line.strip())[0] for line in drawn[0].splitlines()[:-1]]
+    floors = [{floor[name] for name in re.findall(r"\w+", line.replace("engine.", ""))} for line in lines]
+    assert [len(each) for each in floors] == [1] * len(lines)
+    assert [max(each) for each in floors] == sorted({max(each) for each in floors})
 
 
 def headings(page: Path) -> set[str]:

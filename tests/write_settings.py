@@ -79,6 +79,12 @@ The name of an action is its name in the table `[keys]`. A key is a character, o
 """
 
 
+_TITLES = {
+    "SCREEN": "Most screens", "memory_pane": "The memory pane of the watch screen",
+    "sliders": "The sliders of the what-if window", "hit": "The window of a remembered step",
+}  # fmt: skip
+
+
 _TRAINING = """## Settings of training
 
 `jitrl train grpo` and `jitrl train sft` have a flag for each. The config file and variables do not change them.
@@ -130,10 +136,11 @@ def page() -> str:
     lines.append(_KEYS.lstrip("\n"))
     tables = keymap.tables(kinds())
     rows = {name: [(key.written, key.name, key.meaning) for key in keys] for name, keys in tables.items()}
-    often = [row for row, times in Counter(itertools.chain(*rows.values())).items() if times > len(rows) / 2]
-    own = {f"The screen {name}": [row for row in keys if row not in often] for name, keys in rows.items()}
-    for title, keys in {"Most screens": often, **own}.items():
-        screen = title.split()[-1] if keys is not often else "SCREEN"
+    most = len(rows.keys() - _TITLES) / 2
+    often = [row for row, times in Counter(itertools.chain(*rows.values())).items() if times > most]
+    own = {name: [row for row in keys if row not in often] for name, keys in rows.items()}
+    for screen, keys in {"SCREEN": often, **own}.items():
+        title = _TITLES.get(screen, f"The screen {screen}")
         lines += [f"### {title}", "", "| key | action | what it does |", "|---|---|---|"]
         lines += [f"| `{written}` | `{screen}.{name}` | {_cell(meaning)} |" for written, name, meaning in keys]
         lines.append("")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -14,7 +15,8 @@ def processor_seconds() -> float:
 
     Where the system does not list running children, only those that have ended are counted.
     """
-    return sum(os.times()[:4]) + sum(_taken(child) for child in _children(os.getpid())) / _TICK
+    ended = sum(os.times()[2:4])
+    return time.process_time() + ended + sum(_taken(child) for child in _children(os.getpid())) / _TICK
 
 
 def _children(pid: int) -> Iterator[int]:

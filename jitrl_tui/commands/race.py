@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.settings import PROFILES, SessionConfig
+from jitrl_tui.arguments import racers
 from jitrl_tui.commands.options import change, one_game
 from jitrl_tui.system.output import clean, note
 
 if TYPE_CHECKING:
 
     from engine.session.race import SavedRace
-
-
-_ARMS = ("static", "jitrl")
-"""The usual race, as on the home screen: the model alone, and the model with its memory."""
 
 
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
@@ -39,7 +36,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
         dest="arms",
         help="a racer: an agent, with settings, model or profile of its own: --arm static --arm "
         "'jitrl:estimator=knn,beta=1' --arm 'big=jitrl:model=openai/gpt-4o'; two to four times; "
-        f"without it {' and '.join(_ARMS)}",
+        f"without it {' and '.join(racers())}",
     )
     parser.add_argument("--model", default="local/smollm2", help="model of arms that name none (default: %(default)s)")
     parser.add_argument("--profile", default="default", help=f"settings: {', '.join(PROFILES)} (default: %(default)s)")
@@ -76,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         there = ", ".join(races.saved(saves))
         raise UsageError(f"which game? jitrl race GAME{f'; races: {there}' if there else ''}")
     else:
-        arms = [arm(text, args) for text in args.arms or _ARMS]
+        arms = [arm(text, args) for text in args.arms or racers()]
         for _, config in arms:
             one_game(config, saves)
         race = races.create(saves, arms)
@@ -125,7 +122,7 @@ def arm(text: str, args: argparse.Namespace) -> tuple[str, SessionConfig]:
 
 
 def _screen(race: SavedRace, saves: Path, *, replay: bool, speed: float) -> int:
-    from jitrl_tui.race_app import run_race_app
+    from jitrl_tui.run_apps import run_race_app
     from jitrl_tui.runs.race_source import LiveRace, RecordedRace
 
     delay = 1.0 / speed if speed > 0 else 0.0

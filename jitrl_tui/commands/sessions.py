@@ -1,4 +1,4 @@
-"""`jitrl sessions`: lists, resumes, deletes and renames sessions, branches from one, and writes transcripts."""
+"""`jitrl sessions` lists, resumes, deletes, renames, branches and exports sessions; `jitrl compare` shows two."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from engine.disk import shown
 from engine.errors import UsageError
 from engine.paths import saves_folder
-from jitrl_tui.system.output import note
+from jitrl_tui.system.output import clean, note
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
+
 
 FORMATS = ("txt", "md", "html", "json")
 """Formats of a transcript, as in `engine.session.transcript`, which is not imported to show the help."""
@@ -105,7 +106,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
 def _export(args: argparse.Namespace) -> int:
     """Write the transcript of a session to a file or to stdout."""
     from engine.session.transcript import format_of
-    from jitrl_tui.runs.transcript_files import export, text_of
+    from jitrl_tui.runs.session_files import export, text_of
 
     recording = _named(args.name, saves_folder(args.saves)).recording
     if args.output is None or args.output == "-":
@@ -227,3 +228,40 @@ def _plain(session: SavedSession) -> dict[str, Any]:
         "changed": known.changed,
         "origin": f"{origin.session} {origin.episode}:{origin.step}" if origin else "",
     }  # fmt: skip
+
+
+def register_compare(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "compare", parents=[common], help="two sessions side by side: where they part, and why"
+    )
+    for name in ("a", "b"):
+        parser.add_argument(
+            name, metavar="SESSION", help="name of a session, last, its folder, or an events.jsonl"
+        )
+    parser.add_argument("--plain", action="store_true", help="lines instead of a screen")
+    parser.add_argument("--json", action="store_true", help="an object on stdout")
+    parser.set_defaults(handler=_compare)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    """Show the comparison on the screen, or print it; return the exit code."""
+    from engine.session.store import recorded
+    from jitrl_tui.plain.terminal import wants_plain
+    from jitrl_tui.runs import comparison_texts
+
+    saves = saves_folder(args.saves)
+    paths = recorded(saves, args.a), recorded(saves, args.b)
+    names = [path.name if path.is_dir() else path.parent.name for path in paths]
+    comparison = comparison_texts.compared(*paths)
+    if args.json:
+        print(json.dumps(comparison_texts.as_json(comparison, names), indent=1))
+    elif args.plain or wants_plain():
+        for line in comparison_texts.lines(comparison, names):
+            print(clean(line))
+    else:
+        from jitrl_tui.app import run_app
+        from jitrl_tui.screens.compare import CompareScreen
+
+        return run_app(lambda: CompareScreen(comparison, names))
+    return 0

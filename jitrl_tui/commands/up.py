@@ -1,4 +1,4 @@
-"""`jitrl up`: installs what an extra needs into this installation, however that was made."""
+"""`jitrl up` installs what an extra needs into this installation; `jitrl completion SHELL` is what shells need."""
 
 from __future__ import annotations
 
@@ -36,4 +36,27 @@ def run(args: argparse.Namespace) -> int:
         for name, extra in EXTRAS.items():
             state = "apart" if extra.apart else "here" if installed(name) else ""
             print(f"{name:<{wide}}{state:<7}{extra.purpose}{f' ({extra.apart})' if extra.apart else ''}")
+    return 0
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def register_completion(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "completion", parents=[common], help="complete commands, options and names in your shell",
+        description="Print a script that makes a shell complete commands, options, games, sessions and settings. Add "
+                    "the line of the examples for your shell to ~/.bashrc, ~/.zshrc (below compinit) or "
+                    "~/.config/fish/config.fish.",
+    )  # fmt: skip
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    parser.set_defaults(handler=_completion)
+
+
+def _completion(args: argparse.Namespace) -> int:
+    """Print the script."""
+    from argcomplete.shell_integration import shellcode
+
+    print(shellcode(["jitrl"], shell=args.shell))
     return 0

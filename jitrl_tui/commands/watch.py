@@ -1,4 +1,4 @@
-"""`jitrl watch GAME`: opens the watch screen with a new session. `jitrl watch --follow RUN` follows another process."""
+"""`jitrl watch`, `play` and `replay` open the watch screen: on a new session, one of another process, a recording."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from jitrl_tui.commands.options import (
 if TYPE_CHECKING:
     from engine.bench.follower import FollowedRun
     from jitrl_tui.runs.follower import Reach
+
 
 _OF_A_NEW_SESSION = {
     "agent": "agent", "model": "model", "episodes": "episodes", "steps": "steps", "seed": "seed", "profile": "profile",
@@ -82,7 +83,7 @@ def _follow(args: argparse.Namespace) -> int:
             from jitrl_tui.plain.follow import follow_run
 
             return follow_run(found)
-        from jitrl_tui.bench_app import run_bench_app
+        from jitrl_tui.run_apps import run_bench_app
         from jitrl_tui.runs.bench_source import FollowedBench
 
         return run_bench_app(FollowedBench(found))
@@ -115,3 +116,49 @@ def _found(args: argparse.Namespace) -> FollowedRun | Reach:
     if found.bench:
         return FollowedRun(RunFolder(found.folder))
     return Reach(partial(FolderSession, found.folder), found.folder)
+
+
+def register_play(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "play", parents=[common], help="play yourself; the agent says what it would do"
+    )
+    add_session_options(parser, episodes=1)
+    add_orders(parser, ask=False)
+    add_screen_options(parser)
+    add_plain(parser)
+    parser.set_defaults(handler=_play)
+
+
+def _play(args: argparse.Namespace) -> int:
+    """Open the play screen, or the plain mode if there is no screen; return the exit code."""
+    config, orders = session_config(args), orders_of(args)
+    saves = saves_folder(args.saves)
+    one_game(config, saves)  # report a wrong name before the screen opens
+    from jitrl_tui.app import run_play
+
+    return run_play(config, saves, orders, in_lines=args.plain)
+
+
+def register_replay(subparsers: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser("replay", parents=[common], help="show a recorded session again")
+    parser.add_argument(
+        "file", metavar="SESSION", help="a session's name, last, its folder, or an events.jsonl"
+    )
+    add_screen_options(parser)
+    add_plain(parser)
+    parser.set_defaults(handler=_replay)
+
+
+def _replay(args: argparse.Namespace) -> int:
+    """Open the watch screen on the recording; return the exit code."""
+    from engine.session import recording
+    from engine.session.store import recorded
+
+    saves = saves_folder(args.saves)
+    path = recorded(saves, args.file)
+    next(recording.read(path), None)  # report a file that is not a recording before the screen opens
+    from jitrl_tui.app import run_replay
+
+    return run_replay(path, saves, in_lines=args.plain, paced=args.speed is not None)

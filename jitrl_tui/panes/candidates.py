@@ -14,9 +14,9 @@ from jitrl_tui.panes.why import why_lines
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, RunView, percents, signed
 from jitrl_tui.system.output import one_line
-from jitrl_tui.widgets.bars import arrow, changed, moved, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.pane import ActionClicked, How, PaneKind
+from jitrl_tui.widgets.plots import arrow, changed, moved, thin
 
 Part = str | tuple[str, str]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding
@@ -12,6 +13,7 @@ from textual.events import Click
 from textual.message import Message
 
 from engine.records import Basis, BasisItem, Decision, Neighbour
+from jitrl_tui import keymap
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, RunView, signed, steps
 from jitrl_tui.system.output import one_line
@@ -51,12 +53,6 @@ class MemoryPane(LinePane):
     BINDINGS: ClassVar = [
         Binding("down,j", "move(1)", show=False),
         Binding("up,k", "move(-1)", show=False),
-        Binding("v", "ask('open')", "view", show=False),
-        Binding("delete,x", "ask('forget')", "forget", show=False, key_display="del"),
-        Binding("equals_sign", "ask('edit')", "edit", show=False, key_display="="),
-        Binding("p", "ask('pin')", "pin", show=False),
-        Binding("i", "ask('influence')", "influence", show=False),
-        Binding("escape", "ask('drop')", show=False),
     ]
 
     class Asked(Message):
@@ -73,6 +69,8 @@ class MemoryPane(LinePane):
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
+        self.key_table = keymap.give_keys(self, "memory_pane")
+        self.commands = {key.action: partial(self._ask, key.action) for key in self.key_table}
         self.choice: Choice | None = None
         self.entries = 0
         self.whole = False
@@ -141,17 +139,17 @@ class MemoryPane(LinePane):
         if row is None:
             return
         if row == self._at:
-            self.action_ask("open")
+            self._ask("open")
         self._at = row
         self.renew()
 
-    def action_ask(self, what: str) -> None:
+    def _ask(self, what: str) -> None:
         """Ask the screen to do something."""
         self.post_message(self.Asked(what, self.hit))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave `escape` to the screen where nothing is tried out."""
-        return not (action == "ask" and parameters[0] == "drop" and not self.notes.edits)
+        return action != "drop" or bool(self.notes.edits)
 
     def on_focus(self) -> None:
         """Show the cursor. `has_focus` is not set yet."""

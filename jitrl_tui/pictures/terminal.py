@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 DEADLINE = 0.6
 """Timeout for the answers in seconds. A local terminal takes some milliseconds."""
 VARIABLE = "JITRL_PICTURES"
-PROTOCOLS = ("kitty", "sixel", "iterm", "blocks")
 _MUTE = ("", "dumb", "linux", "ansi", "cons25", "cygwin", "emacs")
 """Values of TERM of terminals that show no pictures, or print unknown sequences as text."""
 _MULTIPLEXERS = ("screen", "tmux")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine import worked
-from engine.errors import JitrlError
 from jitrl_tui import command_table
-from jitrl_tui.command_table import Commands, do
-from jitrl_tui.plain.choices import candidate_lines
-from jitrl_tui.plain.event_lines import EventLines
+from jitrl_tui.plain.event_lines import EventLines, candidate_lines
 from jitrl_tui.runs import hits, steer_texts
-from jitrl_tui.runs.hints import Hints
+from jitrl_tui.runs.hits import Hints
 from jitrl_tui.runs.places import map_lines
-from jitrl_tui.runs.session_files import SessionFiles
-from jitrl_tui.runs.transcript_files import export_as
+from jitrl_tui.runs.session_files import SessionFiles, export_as
 from jitrl_tui.runs.view import Choice
 
 if TYPE_CHECKING:
@@ -59,20 +56,13 @@ class PlainCommands:
         self._telling, self._play = telling, play
         self._keeper, self._pages, self._files = keeper, pages, files
         self._hints = Hints()
-        self.commands: Commands = {
+        self.commands: dict[str, Callable[[str], None]] = {
             "help": self._help, "page": self._page, "hint": self._hint, "map": self._map, "score": self._score,
             "note": self._note, "notes": self._note, "export": self._export,
             "save": self._save, "saves": self._saves, "load": self._load, "branch": self._branch,
             "why": self._why, "options": self._options, "memory": self._memory, "actions": self._actions,
         }  # fmt: skip
         """What is answered, by the names of the typed commands; each takes what follows its name."""
-
-    def answer(self, name: str, rest: str) -> None:
-        """Answer a command, given by its first name and what follows it."""
-        try:
-            do(self.commands, name, rest)
-        except JitrlError as error:
-            self._telling.say(f"Error: {error}")
 
     def _help(self, _: str) -> None:
         first = HELP if self._play else HELP_WATCHING

@@ -1,10 +1,10 @@
-"""The events of a run as labelled lines, in the order in which they happen."""
+"""The events of a run as labelled lines, in the order in which they happen, and a decision as lines."""
 
 from __future__ import annotations
 
 from typing import TextIO
 
-from engine import explain
+from engine import explain, worked
 from engine.records import (
     Decided,
     Decision,
@@ -21,11 +21,12 @@ from engine.records import (
     Stepped,
     TakenBack,
     Thinking,
+    Update,
     Waiting,
 )
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.steer_texts import drawn_at_random, from_elsewhere
-from jitrl_tui.runs.view import Choice, RunView, gained, noticed, points, steps
+from jitrl_tui.runs.view import Choice, RunView, gained, noticed, percents, points, signed, steps
 from jitrl_tui.system.output import clean
 
 INVITED = "Your turn. /hint and /why ask the agent; /help lists more."
@@ -170,3 +171,57 @@ class EventLines:
         told = view.choice is not None and view.pending and not self._play
         would = f" Agent would: {view.choice.decision.action}" if told and view.choice is not None else ""
         self.say(f"Paused{f': {view.doing}' if view.doing else ''}.{would}")
+
+
+def candidate_lines(choice: Choice) -> list[str]:
+    """Return a line about the source of values, and a line for each candidate that can be read aloud."""
+    decision = choice.decision
+    update, columns = decision.update, hits.columns(decision)
+    lines = [hits.without_values(choice)]
+    if update is not None and not hits.says_nothing(update):
+        seen = explain.shown(update)
+        lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
+    for i in hits.ordered(decision):
+        candidate = decision.candidates[i]
+        opinion = ""
+        if candidate.confidence is not None:
+            opinion = f"confidence {candidate.confidence:.0f}, "
+        elif candidate.logprob is not None:
+            opinion = f"log-likelihood {signed(candidate.logprob)}, "
+        logit = f"logit {signed(candidate.z)}{f' to {signed(update.z_prime[i])}' if update else ''}"
+        own = "".join(f"{name} {signed(values[i])}, " for name, values in columns)
+        lines.append(
+            f"{candidate.action}: from {candidate.source}, {opinion}{logit}, "
+            f"{_values(update, i)}{own}{_probability(decision, i)}{_sign(decision, i)}"
+        )
+    return lines
+
+
+def _values(update: Update | None, i: int) -> str:
+    """Return what memory says of a candidate, "" for nothing."""
+    if update is None or update.valuation.how[i] == "prior":
+        return ""
+    seen, how = explain.shown(update), update.valuation.how[i]
+    known = "" if how == "known" else f" ({how})"
+    count = hits.tried(*explain.tried(update, i))
+    return (
+        f"N {count}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
+        f"scaled {signed(update.advantage_normalised[i], worked.places_beside(update.beta))}, "
+    )
+
+
+def _probability(decision: Decision, i: int) -> str:
+    before, after = decision.prior[i], decision.posterior[i]
+    if decision.update is None and decision.prior == decision.posterior:
+        return f"probability {after:.0%}"
+    change = percents(before, after)
+    moved = "up" if change > 0 else "down" if change < 0 else "same"
+    return f"probability {before:.0%} to {after:.0%}, {moved}"
+
+
+def _sign(decision: Decision, i: int) -> str:
+    if i == decision.chosen:
+        return ", chosen"
+    update = decision.update
+    taken = update is not None and decision.candidates[i].action == update.without_memory
+    return ", what the prior alone takes" if taken else ""

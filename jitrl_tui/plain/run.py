@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from engine import waits
-from engine.errors import UsageError
+from engine.errors import JitrlError, UsageError
 from engine.session.orders import Orders, kept
 from jitrl_tui import command_table
 from jitrl_tui.plain.commands import PlainCommands
@@ -68,7 +68,16 @@ class PlainRun:
         self._source, self._read, self._play = source, read, play
         self._terminal, self._delay = terminal, delay
         self._telling = EventLines(out, play=play, steered=terminal is not None)
-        self._commands = PlainCommands(self._telling, play=play, keeper=keeper, pages=pages, files=files)
+        self._answers = PlainCommands(self._telling, play=play, keeper=keeper, pages=pages, files=files)
+        self.commands: dict[str, Callable[[str], bool | None]] = {
+            **self._answers.commands, "pause": lambda _: source.pause(), "speed": self._set_speed, "break": self._break,
+            "go": self._goes_on(lambda _: source.resume()), "step": self._goes_on(lambda _: source.step_once()),
+            "forward": self._goes_on(lambda _: source.fast_forward(0)),
+            "undo": self._goes_on(lambda _: source.take_back()), "auto": self._goes_on(self._hand_over),
+            "redo": self._redo, "end": self._end, "quit": lambda _: False,
+        }  # fmt: skip
+        """What is done, by the names of the typed commands; each takes what follows its name. It returns None to ask
+        for another line, True where the run goes on, False to leave."""
         self._arrived = threading.Event()
         self._inbox = Inbox(self._arrived.set)
         self._auto = 0
@@ -83,7 +92,7 @@ class PlainRun:
     @property
     def then(self) -> SavedSession | None:
         """The session to go on with after this one."""
-        return self._commands.then
+        return self._answers.then
 
     def run(self) -> int:
         """Print and read until the run is over; return the exit code."""
@@ -185,25 +194,27 @@ class PlainRun:
     def _command(self, text: str) -> bool | None:
         """Run a typed command; return None to ask for another line, False to leave."""
         word, _, rest = text.partition(" ")
-        name, source = command_table.found(word), self._source
-        acts: dict[str, Callable[[str], object]] = {
-            "forward": lambda _: source.fast_forward(0), "undo": lambda _: source.take_back(),
-            "go": lambda _: source.resume(), "step": lambda _: source.step_once(), "auto": self._hand_over,
-            "redo": self._redo, "end": self._end,
-        }  # fmt: skip
-        if name == "quit":
-            return False
-        if name in acts:
-            if acts[name](rest.strip()) is False:
-                return None
-            self.view.activity = "running"
-            return True
-        others = {"pause": lambda _: source.pause(), "speed": self._set_speed, "break": self._break}
-        if not command_table.do(others, name, rest.strip()):
-            self._commands.answer(name, rest.strip())
+        name, done = command_table.found(word), None
         if not name:
             self._telling.say(f"There is no command /{word}; /help lists them.")
-        return False if self.then is not None else None
+        else:
+            try:
+                done = self.commands[name](rest.strip())
+            except JitrlError as error:
+                self._telling.say(f"Error: {error}")
+        if done:
+            self.view.activity = "running"
+        return False if self.then is not None else done
+
+    @staticmethod
+    def _goes_on(act: Callable[[str], object]) -> Callable[[str], bool]:
+        """Return a command that does this, after which the run goes on."""
+
+        def done(rest: str) -> bool:
+            act(rest)
+            return True
+
+        return done
 
     def _hand_over(self, steps: str) -> None:
         """Let the agent take some steps by itself."""
@@ -216,17 +227,15 @@ class PlainRun:
             self._telling.say("This is a recording: what happened cannot be changed.")
         return self._source.control
 
-    def _redo(self, _: str) -> bool:
-        control = self._control()
-        if control is not None:
+    def _redo(self, _: str) -> bool | None:
+        if control := self._control():
             control.redo()
-        return control is not None
+        return control is not None or None
 
-    def _end(self, _: str) -> bool:
-        control = self._control()
-        if control is not None:
+    def _end(self, _: str) -> bool | None:
+        if control := self._control():
             control.end_episode(self.view.episode)
-        return control is not None
+        return control is not None or None
 
     def _break(self, text: str) -> None:
         """Add a breakpoint, remove all, or list them."""

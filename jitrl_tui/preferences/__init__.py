@@ -15,8 +15,7 @@ from typing import Any
 from engine.disk import shown
 from engine.errors import UsageError
 from jitrl_tui.preferences import schema
-from jitrl_tui.preferences.config import Config, config_file, read
-from jitrl_tui.preferences.remembered import RememberedValues, state_file
+from jitrl_tui.preferences.config import Config, RememberedValues, config_file, read, state_file
 from jitrl_tui.preferences.schema import BY_KEY, OPTIONS, Preference
 
 TEXTUAL_THEME = "TEXTUAL_THEME"

@@ -11,9 +11,8 @@ from engine.records import Decided, EpisodeEnded, Event, ModelCalled, Stepped
 
 _LATENCY = re.compile(rb'[{,]"latency_s":([-+.\deE]+)')
 """A key of a JSON object. In a text, the quotes would have backslashes."""
-_ENDED, _DECIDED, _CALLED, _STEPPED = (
-    b'{"event":"%s"' % name.encode() for name in ("EpisodeEnded", "Decided", "ModelCalled", "Stepped")
-)
+_MARKS = {b'{"event":"%s"' % kind.__name__.encode(): kind for kind in (EpisodeEnded, Decided, ModelCalled, Stepped)}
+"""By how its line begins, a kind of event that counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +65,10 @@ class Ledger:
 
     def fold(self, event: Event) -> None:
         """Take in an event."""
-        if isinstance(event, Decided):
-            self._waiting = [call.latency_s for call in event.decision.calls]
-        elif isinstance(event, Stepped):
-            self._carried_out()
-        elif isinstance(event, ModelCalled):
-            self._latencies.append(event.call.latency_s)
-        elif isinstance(event, EpisodeEnded):
+        calls = event.decision.calls if isinstance(event, Decided) else ()
+        calls = (event.call,) if isinstance(event, ModelCalled) else calls
+        self._count(type(event), [call.latency_s for call in calls])
+        if isinstance(event, EpisodeEnded):
             self._ended(event)
 
     def fold_line(self, line: bytes) -> None:
@@ -81,23 +77,25 @@ class Ledger:
         Raises:
             BadFile: The end of an episode cannot be read.
         """
-        if line.startswith(_DECIDED):
-            self._waiting = _latencies(line)
-        elif line.startswith(_STEPPED):
-            self._carried_out()
-        elif line.startswith(_CALLED):
-            self._latencies += _latencies(line)
-        elif line.startswith(_ENDED):
+        kind = next((kind for mark, kind in _MARKS.items() if line.startswith(mark)), None)
+        if kind is EpisodeEnded:
             event = event_from_line(line)[1]
-            if isinstance(event, EpisodeEnded):
-                self._ended(event)
+            if event is not None:
+                self.fold(event)
+        elif kind is not None:
+            self._count(kind, _latencies(line))
 
-    def _carried_out(self) -> None:
-        self._latencies += self._waiting
-        self._waiting = []
+    def _count(self, kind: type, latencies: list[float]) -> None:
+        """Count the calls of an event of this kind."""
+        if kind is Decided:
+            self._waiting = latencies
+            return
+        self._latencies += latencies
+        if kind in (Stepped, EpisodeEnded):  # what was decided was carried out
+            self._latencies += self._waiting
+            self._waiting = []
 
     def _ended(self, event: EpisodeEnded) -> None:
-        self._carried_out()
         names = [spec.name for spec in dataclasses.fields(EpisodeCost)]
         same = {name: getattr(event, name) for name in names if hasattr(event, name)}
         self.rows.append(EpisodeCost(calls=len(self._latencies), latency_s=sum(self._latencies, 0.0), **same))

@@ -15,8 +15,8 @@ from engine.records import Event, Notice, Paused, Resumed, Thinking, Waiting
 from engine.session.remote.commands import who
 from engine.session.remote.followed import Followed, RemoteControl, refusal
 from engine.session.remote.presence import Presence
-from jitrl_tui.runs.recent_events import Tape
 from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.tape import Tape
 from jitrl_tui.runs.view import DECISIONS, RunView
 
 POLL_S, HELD_POLL_S = 0.2, 0.05

@@ -73,19 +73,13 @@ class RecordedRace(RecordingPlayer):
     """
 
     def __init__(self, race: SavedRace, *, delay: float = 1.0, paused: bool = False) -> None:
-        super().__init__("race", delay, paused)
+        super().__init__("race", RaceView(race), delay, paused)
         self._race = race
 
     def load(self) -> None:
         """Read the recordings."""
         self._moments.append(0)
         for moment in races.moments(self._race):
-            self._items += moment
+            for told in moment:
+                self.add(told)
             self._moments.append(len(self._items))
-
-    def view_at(self, position: int) -> RaceView:
-        """Return the race after so many events."""
-        view = RaceView(self._race)
-        for told in self._items[:position]:
-            view.fold(told)
-        return view

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import copy
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.records import EpisodeEnded, Event, Notice, Stepped
@@ -75,6 +76,19 @@ class RaceView:
         self.diverged: Moment | None = None
         self.apart: dict[int, str] = {}
         self._done: dict[Moment, dict[int, str]] = {}
+
+    def copy(self) -> RaceView:
+        """Return an independent copy."""
+        twin = copy.copy(self)
+        twin.racers = [replace(racer, view=racer.view.copy()) for racer in self.racers]
+        twin.apart = self.apart.copy()
+        twin._done = {at: actions.copy() for at, actions in self._done.items()}
+        return twin
+
+    def fold_all(self, told: Iterable[RacerEvent]) -> None:
+        """Take in what racers tell."""
+        for one in told:
+            self.fold(one)
 
     def fold(self, told: RacerEvent) -> None:
         """Take in what a racer tells."""

@@ -11,24 +11,27 @@ from typing import Any
 
 from engine.records import Decided, EpisodeStarted, Event, Notice, Paused, Resumed, Stepped, Thinking
 from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.tape import APART, MadeOfEvents, Tape
 from jitrl_tui.runs.view import RunView
 
 
 class RecordingPlayer(Source):
     """Plays what is recorded back in its own thread, with seeking.
 
-    A position is the number of items already shown. A subclass loads the items, and makes the view of a position.
+    A position is the number of items already shown. A subclass loads the items.
 
     Args:
         name: Name of the thread.
+        empty: The view before the first item.
         delay: Seconds between steps.
         paused: Whether it waits at the first step.
     """
 
-    def __init__(self, name: str, delay: float, paused: bool) -> None:
+    def __init__(self, name: str, empty: MadeOfEvents, delay: float, paused: bool) -> None:
         super().__init__(name)
         self._delay, self._playing, self._stopped, self._single = delay, not paused, False, False
-        self._items: list[Any] = []
+        self._empty, self._tape = empty, Tape[Any]()
+        self._items = self._tape.events
         self._moments: list[int] = []
         """The positions to stop at."""
         self._position = 0
@@ -41,12 +44,13 @@ class RecordingPlayer(Source):
     def load(self) -> None:
         """Read the items and the moments."""
 
-    @abstractmethod
+    def add(self, item: Any) -> None:
+        """Take in an item that was read."""
+        self._tape.add(item, None if self._items else self._empty)
+
     def view_at(self, position: int) -> Any:
         """Return the view after the first `position` items."""
-
-    def before(self, item: Any) -> None:
-        """Note that an item is played next."""
+        return self._tape.after(position) if self._items else self._empty
 
     def tell(self, event: Paused | Resumed) -> None:
         """Tell that the playback waits, or goes on."""
@@ -151,9 +155,10 @@ class RecordingPlayer(Source):
                 self.put(view)
                 continue
             item = self._items[self._position]
-            self.before(item)
             self._position += 1
             self.put(item)
+            if self._position % APART == 0:
+                self.view_at(self._position)  # so that the way back from here is short
             if self._playing and self._delay > 0 and self.rests(item):
                 with self._changed:
                     self._changed.wait(self._delay / 2)
@@ -179,13 +184,12 @@ class ReplaySource(RecordingPlayer):
         path: Path | None = None,
         from_episode: str = "",
     ) -> None:
-        super().__init__("replay", delay, paused)
+        super().__init__("replay", RunView(), delay, paused)
         self.path = path
         self._from_episode = from_episode
         self._read = read
         self._at_moment = 0.5
         self._episodes: list[int] = []
-        self._checkpoints: dict[int, RunView] = {}
 
     def fast_forward(self, episodes: int) -> None:
         """Jump to the end of this episode (0), or of the episode that is `episodes` further on."""
@@ -225,7 +229,7 @@ class ReplaySource(RecordingPlayer):
                 self._episodes.append(len(self._items))
                 if self._from_episode and event.uid == self._from_episode:
                     wanted = len(self._items)
-            self._items.append(event)
+            self.add(event)
             if isinstance(event, Decided):
                 self._moments.append(len(self._items))
         if not self._items:
@@ -236,11 +240,6 @@ class ReplaySource(RecordingPlayer):
             with self._changed:
                 self._go_to_moment(bisect.bisect_right(self._moments, wanted))
 
-    def before(self, item: Event) -> None:
-        """Keep the view at the beginning of an episode, to seek from there."""
-        if isinstance(item, EpisodeStarted) and self._position not in self._checkpoints:
-            self.view_at(self._position)
-
     def tell(self, event: Paused | Resumed) -> None:
         """Tell that the playback waits, or goes on."""
         self.put(event)
@@ -248,13 +247,3 @@ class ReplaySource(RecordingPlayer):
     def rests(self, item: Event) -> bool:
         """Return whether it is a step, whose answer is read for half of the delay."""
         return isinstance(item, Stepped)
-
-    def view_at(self, position: int) -> RunView:
-        """Return the view after the first `position` events, computed from the nearest earlier checkpoint."""
-        start = max((at for at in self._checkpoints if at <= position), default=0)
-        view = self._checkpoints[start].copy() if start in self._checkpoints else RunView()
-        for at in range(start, position):
-            if isinstance(self._items[at], EpisodeStarted) and at not in self._checkpoints:
-                self._checkpoints[at] = view.copy()
-            view.fold(self._items[at])
-        return view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +23,24 @@ _END = 512 * 1024
 """Bytes at the end of a recording in which the last steps are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Scored:
+    """What has final scores of episodes, in their order."""
+
+    scores: Sequence[float]
+
+    @property
+    def average(self) -> float | None:
+        """Mean score of the finished episodes, None before the first."""
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+    @property
+    def best(self) -> float | None:
+        """Best score of a finished episode, None before the first."""
+        return max(self.scores, default=None)
+
+
+@dataclass(frozen=True)
+class Facts(Scored):
     """What the recording of a session says at a glance.
 
     Attributes:
@@ -45,16 +61,6 @@ class Facts:
     def last(self) -> float | None:
         """Score of the last finished episode."""
         return self.scores[-1] if self.scores else None
-
-    @property
-    def average(self) -> float | None:
-        """Mean score of the finished episodes."""
-        return sum(self.scores) / len(self.scores) if self.scores else None
-
-    @property
-    def best(self) -> float | None:
-        """Best score of a finished episode."""
-        return max(self.scores, default=None)
 
 
 def facts(recording: Path, *, scores: bool = True) -> Facts:

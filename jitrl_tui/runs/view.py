@@ -43,7 +43,8 @@ from engine.session.account import added, remarks, tally_of
 from jitrl_tui.runs import steer_texts
 from jitrl_tui.runs.episode_costs import Ledger
 from jitrl_tui.runs.places import RunPlaces
-from jitrl_tui.runs.recent_events import Tape
+from jitrl_tui.runs.session_summary import Scored
+from jitrl_tui.runs.tape import Tape
 from jitrl_tui.system.output import clean, one_line
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Choice:
 
 
 @dataclass
-class RunView:
+class RunView(Scored):
     """The state of a run as far as it is shown.
 
     Attributes:
@@ -263,16 +264,6 @@ class RunView:
         if self.seen is not None and self.seen.max_score is not None:
             return self.seen.max_score
         return self.started.environment.max_score if self.started else None
-
-    @property
-    def average(self) -> float | None:
-        """Mean final score of the session's finished episodes."""
-        return sum(self.scores) / len(self.scores) if self.scores else None
-
-    @property
-    def best(self) -> float | None:
-        """Best final score of the session."""
-        return max(self.scores, default=None)
 
     def fold_all(self, events: Iterable[Event]) -> None:
         """Take in many events."""

@@ -23,13 +23,12 @@ from jitrl_tui.screens.follow import followed
 from jitrl_tui.screens.recordings import RecordingScreen, recordings, session_dialog
 from jitrl_tui.screens.run_base import Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.system.output import one_line
-from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.cells import CellList
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.curves import ArmCurves, CellCurve
-from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, STRONG, fit
 from jitrl_tui.widgets.options import Entry
+from jitrl_tui.widgets.plots import thick
 
 FRAME_S = 1 / 5
 """Shortest time between two drawings, in seconds."""
@@ -109,12 +108,8 @@ class BenchScreen(RunningScreen):
         self.call_after_refresh(self._draw)
 
     def _arrange(self) -> None:
-        width, height = self.app.size
-        tiny = width < LEAST_WIDTH or height < LEAST_HEIGHT
-        self.set_class(width < NARROW, "-narrow")
-        for name in ("#head", "#body", "#said", "#totals", "#keybar"):
-            self.query_one(name).display = not tiny
-        self.query_one(TooSmall).show(tiny)
+        self.set_class(self.app.size.width < NARROW, "-narrow")
+        self.show_unless_tiny("#head", "#body", "#said", "#totals", "#keybar")
 
     # ------------------------------------------------------------------------------------- messages
 

@@ -16,7 +16,7 @@ from jitrl_tui.help import page
 from jitrl_tui.host import Host
 from jitrl_tui.screens import help
 from jitrl_tui.screens.dialogs import Dialog
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 
 Result = TypeVar("Result")
 

@@ -31,10 +31,9 @@ from jitrl_tui.runs import history
 from jitrl_tui.runs.comparison_texts import MEANINGS, SIGNS, compared, differ_in, done, place, result_of, who
 from jitrl_tui.runs.view import points, signed
 from jitrl_tui.screens.command_screen import CommandScreen
-from jitrl_tui.screens.dialogs import PickDialog
-from jitrl_tui.screens.wait import WaitDialog
+from jitrl_tui.screens.dialogs import PickDialog, WaitDialog
 from jitrl_tui.system.output import one_line
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, BAD, HUMAN, MUTED, STRONG, LinePane, fit, wrap
 from jitrl_tui.widgets.rows import RowList
 

@@ -15,11 +15,10 @@ from jitrl_tui.runs import curves, history
 from jitrl_tui.runs.history import Past, PlayedSession
 from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.command_screen import CommandDialog
-from jitrl_tui.screens.dialogs import PickDialog
+from jitrl_tui.screens.dialogs import PickDialog, WaitDialog
 from jitrl_tui.screens.shown_run import ShownRun, Surface
-from jitrl_tui.screens.wait import WaitDialog
 from jitrl_tui.system.background import Background, Told
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import MUTED, STRONG
 from jitrl_tui.widgets.measures import CurvesPane
 

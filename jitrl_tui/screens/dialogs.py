@@ -19,6 +19,7 @@ from engine.records import Decision, ModelCall
 from jitrl_tui.runs.amounts import dollars
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.system import crash, logs
+from jitrl_tui.system.background import Background, Told
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, Lines, fit, wrap
 from jitrl_tui.widgets.options import Entry, Options
 
@@ -406,3 +407,56 @@ class ConfirmDialog(Dialog[bool]):
             keys = f"Enter or {self._key}" if self._key else "Enter"
             no: list[str | tuple[str, str]] = [(self._no[0], ACCENT), f" {self._no[1]}   "] if self._no[0] else []
             yield Static(Content.assemble((keys, ACCENT), f" {self._yes}   ", *no, ("Esc", ACCENT), f" {self._esc}"))
+
+
+_EVERY_S = 0.2
+"""Seconds between looks at how far the work is."""
+
+
+class WaitDialog(Dialog[Result]):
+    """Work in the background. The answer is its result; None if it was cancelled or failed, which is said.
+
+    Args:
+        what: What is done, in a few words.
+        work: Called in a thread with a function that takes progress.
+    """
+
+    def __init__(self, what: str, work: Callable[[Told], Result]) -> None:
+        super().__init__()
+        self._what, self._do = what, work
+        self.work = Background(self)
+        self._answers: list[Result | None] = []
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line."""
+        box = self.box(self._what)
+        box.border_subtitle = Content("Esc cancels")
+        with box:
+            yield Static(id="told", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin the work."""
+        self.work.begin(self._do, self._ended, self._failed, what=self._what)
+        self.set_interval(_EVERY_S, self._tell)
+        self._tell()
+
+    def on_unmount(self) -> None:
+        """Cancel the work."""
+        self.work.close()
+
+    def on_screen_resume(self) -> None:
+        """Answer, if the work has ended below another window."""
+        if self._answers:
+            self.dismiss(self._answers[0])
+
+    def _ended(self, answer: Result | None) -> None:
+        self._answers = [answer]
+        if self.is_current:
+            self.dismiss(answer)
+
+    def _failed(self, sentence: str) -> None:
+        self.app.notify(sentence, severity="error", timeout=8)
+        self._ended(None)
+
+    def _tell(self) -> None:
+        self.query_one("#told", Static).update(Content(self.work.progress_text))

@@ -14,7 +14,7 @@ from jitrl_tui.runs import derivation, hits
 from jitrl_tui.runs.derivation import Derived
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.command_screen import CommandDialog
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, MUTED, STRONG, LinePane, fit, wrap
 
 

@@ -10,8 +10,8 @@ from jitrl_tui.preferences import used
 from jitrl_tui.runs.follower import FollowSource, Reach
 from jitrl_tui.screens import help
 from jitrl_tui.screens.dialogs import ConfirmDialog
-from jitrl_tui.screens.overrule import Overruling
 from jitrl_tui.screens.shown_run import ShownRun, Surface
+from jitrl_tui.screens.steer import Overruling
 from jitrl_tui.screens.watch import WatchScreen
 
 READ_ONLY = "following, read-only"

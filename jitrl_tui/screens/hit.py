@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 
 from engine.jitrl import discounted_returns
@@ -17,8 +16,11 @@ from engine.memory.disk.document import FORGOTTEN
 from engine.memory.exact.returns import own_returns
 from engine.memory.search import Correction
 from engine.records import Episode
+from jitrl_tui.command_table import Key
 from jitrl_tui.runs.view import gained, points, signed
-from jitrl_tui.screens.dialogs import Dialog, FieldDialog
+from jitrl_tui.screens.command_screen import CommandDialog
+from jitrl_tui.screens.dialogs import FieldDialog
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, Lines, fit, wrap
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def _around(about: HitDetails, width: int) -> list[Content]:
     return lines
 
 
-class HitDialog(Dialog[str]):
+class HitDialog(CommandDialog[str]):
     """A remembered step and its episode around it. The answer is what to do with the step.
 
     Args:
@@ -102,26 +104,26 @@ class HitDialog(Dialog[str]):
         replayable: Whether a recording of the episode is at hand.
     """
 
-    BINDINGS: ClassVar = [
-        Binding("equals_sign", "dismiss('edit')", show=False),
-        Binding("p", "dismiss('pin')", show=False),
-        Binding("delete,x", "dismiss('forget')", show=False),
-        Binding("R", "replay", show=False),
-        Binding("q,v", "dismiss(None)", show=False),
-    ]
+    screen_name = "hit"
 
     def __init__(self, about: HitDetails, *, replayable: bool) -> None:
         super().__init__(classes="-page")
         self._about, self._replayable = about, replayable
+        self.commands = {
+            "edit": lambda: self.dismiss("edit"), "pin": lambda: self.dismiss("pin"),
+            "forget": lambda: self.dismiss("forget"), "replay": self._replay, "leave": lambda: self.dismiss(None),
+        }  # fmt: skip
 
     def compose(self) -> ComposeResult:
         """Lay out the episode and the keys."""
         episode, step = self._about.episode, self._about.step
-        keys = "= edit  p pin  del forget  " + ("R replay  " if self._replayable else "")
-        box = self.box(f"remembered: episode {episode.number}, step {step + 1} of {len(episode.steps)}")
-        box.border_subtitle = Content(keys + "Esc closes")
-        with box:
+        with self.box(f"remembered: episode {episode.number}, step {step + 1} of {len(episode.steps)}"):
             yield Lines("around", lambda width: _around(self._about, width))
+        yield KeyBar("keybar")
+
+    def keys_now(self) -> Sequence[Key]:
+        """Return the keys that do something now."""
+        return [key for key in self.key_table if self._replayable or key.action != "replay"]
 
     def on_mount(self) -> None:
         """Put the step in sight."""
@@ -129,7 +131,7 @@ class HitDialog(Dialog[str]):
         pane.focus()
         self.call_after_refresh(lambda: pane.scroll_to(y=max(0, pane.virtual_size.height // 3 - 4), animate=False))
 
-    def action_replay(self) -> None:
+    def _replay(self) -> None:
         """Replay the episode, if there is a recording."""
         if self._replayable:
             self.dismiss("replay")

@@ -18,20 +18,20 @@ from textual.widgets.option_list import Option
 
 from engine.errors import JitrlError
 from jitrl_tui import keymap
+from jitrl_tui.arguments import racers
 from jitrl_tui.command_table import Key
 from jitrl_tui.preferences import used
-from jitrl_tui.preferences.remembered import GAME
+from jitrl_tui.preferences.config import GAME
 from jitrl_tui.runs.home_contents import HomeContents, SessionRow
 from jitrl_tui.screens import dialogs, home_rows
 from jitrl_tui.screens.command_screen import CommandScreen
-from jitrl_tui.screens.home_actions import StoredHome, racers
+from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import ChangeDialog, HowForm
 from jitrl_tui.screens.home_preview import NOTHING, Glances, KnownPane, Preview
 from jitrl_tui.system.background import Background
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar, Sections
 from jitrl_tui.widgets.lines import ACCENT, MUTED
 from jitrl_tui.widgets.options import Entry, Options
-from jitrl_tui.widgets.sections import Sections
 
 SECTIONS = {
     "resume": "resume", "start": "watch", "web": "web", "recordings": "recordings", "benches": "benches",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.errors import UsageError
 from engine.session import edits
 from engine.session import store as sessions
+from jitrl_tui.arguments import racers
 from jitrl_tui.preferences import used, usual_delay
 from jitrl_tui.runs import memories, memory_summary, start_checks
 from jitrl_tui.runs.home_contents import (
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
     from jitrl_tui.screens.memory import MemoryScreen
     from jitrl_tui.screens.race import RaceScreen
     from jitrl_tui.screens.watch import WatchScreen
-
-
-def racers(agent: str) -> tuple[str, str]:
-    """Return the agents of a race: the model alone, and the chosen agent."""
-    return "static", agent if agent != "static" else "jitrl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from engine.settings import SessionConfig
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.dialogs import Dialog
 from jitrl_tui.widgets.lines import ACCENT
-from jitrl_tui.widgets.options import Entry
-from jitrl_tui.widgets.picker import Picker
+from jitrl_tui.widgets.options import Entry, Picker
 
 DEFAULT_MODEL = "local/smollm2"
 _CAPABLE = "gemini/gemini-2.5-flash"

@@ -28,7 +28,7 @@ from jitrl_tui.screens.hit import HINTS, HitDialog, NumberDialog, about_step, wi
 from jitrl_tui.screens.memory_changes import AS_STORED, MemoryChanges
 from jitrl_tui.system.background import STORING
 from jitrl_tui.system.output import one_line
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import HUMAN, MUTED, fit, wrap
 from jitrl_tui.widgets.options import Entry
 from jitrl_tui.widgets.rows import RowList

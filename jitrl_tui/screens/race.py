@@ -23,9 +23,8 @@ from jitrl_tui.screens.compare import open_comparison
 from jitrl_tui.screens.player import SPEEDS, stepped
 from jitrl_tui.screens.run_base import KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.system.output import one_line
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.curves import ArmCurves
-from jitrl_tui.widgets.keybar import KeyBar
-from jitrl_tui.widgets.layout import LEAST_HEIGHT, LEAST_WIDTH
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, LinePane, fit, wrap
 
 _SIGNS = {"running": "▸", "failed": "✗", "stopped": "■", "finished": "✓"}
@@ -103,12 +102,8 @@ class RaceScreen(RunningScreen):
         self.call_after_refresh(self._draw)
 
     def _arrange(self) -> None:
-        width, height = self.app.size
-        tiny = width < LEAST_WIDTH or height < LEAST_HEIGHT
-        self.set_class(height < _LOW, "-low")
-        for name in ("#head", "#columns", "#parted", "#curves", "#keybar"):
-            self.query_one(name).display = not tiny
-        self.query_one(TooSmall).show(tiny)
+        self.set_class(self.app.size.height < _LOW, "-low")
+        self.show_unless_tiny("#head", "#columns", "#parted", "#curves", "#keybar")
 
     # --------------------------------------------------------------------------------------- drawing
 

@@ -148,6 +148,14 @@ class RunningScreen(CommandScreen[int]):
     ending: Ending
     watches = False
 
+    def show_unless_tiny(self, *names: str) -> None:
+        """Show widgets, or in their place a notice if the window is too small for them."""
+        width, height = self.app.size
+        tiny = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        for name in names:
+            self.query_one(name).display = not tiny
+        self.query_one(TooSmall).show(tiny)
+
     def leave_properly(self) -> None:
         """End what runs, then the app, without a question."""
         self.ending.leave(self.app.leave_now)

@@ -17,7 +17,7 @@ from engine.session.notes import LONGEST, Note
 from engine.session.orders import Orders
 from engine.session.rules import KINDS, MOST, Rule, parse
 from engine.session.transcript import FORMATS
-from jitrl_tui.runs.transcript_files import THOUGHTS
+from jitrl_tui.runs.session_files import THOUGHTS
 from jitrl_tui.screens.dialogs import Dialog, PickDialog, Row
 from jitrl_tui.widgets.lines import ACCENT, BAD, GOOD, MUTED, NAME, STRONG, Lines, fit, wrap
 from jitrl_tui.widgets.options import Entry

@@ -19,7 +19,7 @@ from jitrl_tui.preferences import FoundValue, config, schema, use, used
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.command_screen import CommandScreen
 from jitrl_tui.screens.levers import STOPS, Levers
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, HUMAN, MUTED, STRONG, fit
 from jitrl_tui.widgets.options import Entry, Options
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from jitrl_tui.runs.recent_events import Tape
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.source import Source
+from jitrl_tui.runs.tape import Tape
 from jitrl_tui.runs.view import DECISIONS, Choice, RunView
 
 if TYPE_CHECKING:

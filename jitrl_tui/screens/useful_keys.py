@@ -55,10 +55,10 @@ class UsefulKeys:
             apart: Whether two keys that turn one setting stand apart, as in the command palette.
         """
         run, screen = self._run, self._screen
-        useless = {"toggle_pause"} if run.person_plays else set()
+        useless = {"toggle_pause"} if run.person_plays else {"leave_line", "advise"}
         over = run.view.activity == "ended"
         if over and screen.app.has_home:
-            useless = {"toggle_pause", "step_once", "forward"}
+            useless |= {"toggle_pause", "step_once", "forward"}
         useless |= {f"pane({kind.name!r})" for kind in self._kinds if kind not in self._panes().present}
         if not self._hands.edited:
             useless |= {"undo_trial", "keep_trial"}
@@ -81,9 +81,11 @@ class UsefulKeys:
         if run.back is not None:
             keys.insert(0, ("esc", "present", "escape", 0))
         if run.person_plays and isinstance(screen.focused, CommandLine):
-            keys = [("Enter", "do it; empty: the agent", "enter", 0),
-                    ("tab", "complete", "tab", 2), ("/", "hint, undo …", "slash", 1), ("F2", "keys", "f2", 0),
-                    ("F3", "agent's view" if self._panes().discreet else "hide agent", "f3", 0)]
+            keys = [("Enter", "do it; empty: the agent", "enter", 0), ("tab", "complete", "tab", 2),
+                    ("/", "hint, undo …", "slash", 1)]
+            hide = {} if self._panes().discreet else {"advise": "hide agent"}
+            here = [key for key in screen.key_table if key.action in ("leave_line", "advise")]
+            keys += [(key.written, hide.get(key.action, key.label), key.first, 0) for key in here]
         elif run.person_plays:
             keys.insert(0, ("esc", "command line", "escape", 0))
         return keys

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from jitrl_tui import keymap
@@ -28,18 +29,16 @@ from jitrl_tui.screens.curves import EarlierSessions
 from jitrl_tui.screens.find import Find
 from jitrl_tui.screens.levers import Levers
 from jitrl_tui.screens.memory_trials import MemoryTrial
-from jitrl_tui.screens.overrule import Overruling
 from jitrl_tui.screens.play import PlayHelp, TypedCommands
 from jitrl_tui.screens.player import Player
 from jitrl_tui.screens.run_base import FRAME_S, HURRIED_S, KEPT, Ending, Feed, RunningScreen, TooSmall
 from jitrl_tui.screens.saves import Saves
 from jitrl_tui.screens.shown_run import ShownRun
-from jitrl_tui.screens.steer import Steering
+from jitrl_tui.screens.steer import Overruling, Steering
 from jitrl_tui.screens.useful_keys import UsefulKeys
+from jitrl_tui.widgets.clickable import KeyBar, Scrubber
 from jitrl_tui.widgets.command import CommandLine
-from jitrl_tui.widgets.keybar import KeyBar
 from jitrl_tui.widgets.pane import ActionClicked, StepClicked
-from jitrl_tui.widgets.scrubber import Scrubber
 from jitrl_tui.widgets.status import Mode, StatusBar
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ class WatchScreen(RunningScreen):
         self._paused = paused or play
         self._thinking_since = 0.0
         self._told_error = ""
+        self._covered = True
+        """Whether another screen, and no mere window, was over this one."""
 
     def all_commands(self) -> dict[str, Callable[..., object]]:
         """Return what the keys and the typed commands do, by the names in their tables."""
@@ -127,6 +128,7 @@ class WatchScreen(RunningScreen):
             "hint": self.play_help.hint, "notes": self.play_help.notes, "export": self.play_help.export,
             "all_actions": self.play_help.all_actions, "score": self.play_help.score,
             "find": self.find.ask, "find_next": self.find.next, "calls": self.show_calls, "explain": self.explain,
+            "leave_line": self.leave_line, "advise": self.advise,
             "help": self.show_help, "pane_help": self.show_pane_help, "copy": self.copy,
             "pane": self.show_pane, "zoom": self.toggle_zoom, "present": self.show_present,
             "leave": self.ask_leave, "leave_at_once": self.leave_properly, "home": self.ask_home,
@@ -333,11 +335,16 @@ class WatchScreen(RunningScreen):
         self.query_one(KeyBar).show(self.footer_now())
 
     def on_screen_suspend(self) -> None:
-        """Remember the speed, to know whether it is changed on the other screen."""
-        self.player.note_speed()
+        """Remember the speed, to know whether it is changed on the other screen. Windows change no settings."""
+        if not isinstance(self.app.screen, ModalScreen):
+            self._covered = True
+            self.player.note_speed()
 
     def on_screen_resume(self) -> None:
         """Follow settings that were changed on another screen."""
+        if not self._covered:
+            return
+        self._covered = False
         self.player.follow_speed()
         if self.panes.follow(used().value("app.layout")):
             self._arrange()
@@ -392,6 +399,18 @@ class WatchScreen(RunningScreen):
         self.panes.zoom(not self.panes.zoomed, self.app.size)
         self._arrange()
         self.call_after_refresh(self.redraw)
+
+    def advise(self) -> None:
+        """Where a person plays, show what the agent would do, or hide it."""
+        if self.run.person_plays:
+            self.panes.advise(self.panes.discreet, self.app.size)
+            self._arrange()
+            self.call_after_refresh(self.redraw)
+
+    def leave_line(self) -> None:
+        """Leave the command line, so that letters are keys."""
+        if self.run.person_plays:
+            self.panes.stage.focus()
 
     def show_present(self) -> None:
         """Return to the present and leave the zoom. Where a person plays, go to the command line."""
@@ -468,15 +487,3 @@ class WatchScreen(RunningScreen):
     def on_command_line_given(self, event: CommandLine.Given) -> None:
         """Take the person's command, or the agent's action if the command is empty."""
         self.typed.take(event.text)
-
-    def key_f3(self) -> None:
-        """Where a person plays, show what the agent would do, or hide it."""
-        if self.run.person_plays:
-            self.panes.advise(self.panes.discreet, self.app.size)
-            self._arrange()
-            self.call_after_refresh(self.redraw)
-
-    def key_f2(self) -> None:
-        """Leave the command line, so that letters are keys."""
-        if self.run.person_plays:
-            self.panes.stage.focus()

@@ -21,15 +21,16 @@ from engine.session.levers import levers
 from engine.session.recorded import Again, RecordedRun
 from engine.session.whatif import OpenRun, WhatIfOutcome
 from engine.settings import Settings
+from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
 from jitrl_tui.screens.command_screen import CommandDialog
 from jitrl_tui.screens.hit import NumberDialog
 from jitrl_tui.screens.levers import STOPS
 from jitrl_tui.screens.whatif_choice import ChoicePane, OtherValues, shown
 from jitrl_tui.system.background import Background
-from jitrl_tui.widgets.bars import thin
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, LinePane, fit
+from jitrl_tui.widgets.plots import thin
 from jitrl_tui.widgets.rows import RowList
 
 _BAR, _LEAST_BAR = 24, 6
@@ -56,9 +57,6 @@ class Sliders(LinePane):
         Binding("down,j", "choose(1)", show=False),
         Binding("right,l", "turn(1)", "change", show=False, key_display="←→"),
         Binding("left,h", "turn(-1)", show=False),
-        Binding("enter", "type", "type", show=False, key_display="Enter"),
-        Binding("backspace,delete", "reset", "reset", show=False),
-        Binding("0", "reset_all", "reset all", show=False),
     ]
 
     class Changed(Message):
@@ -69,6 +67,8 @@ class Sliders(LinePane):
 
     def __init__(self, before: Settings) -> None:
         super().__init__("sliders")
+        self.key_table = keymap.give_keys(self, "sliders")
+        self.commands = {"type": self.type_value, "reset": self.reset, "reset_all": self.reset_all}
         self.before = self.now = before
         self.names = sliders_of(before)
         self._at = 0
@@ -144,7 +144,7 @@ class Sliders(LinePane):
         if 0 <= at < len(stops):
             self.change(self.name_at, stops[at])
 
-    def action_type(self) -> None:
+    def type_value(self) -> None:
         """Ask for a value."""
         name = self.name_at
         value = getattr(self.now, name)
@@ -167,11 +167,11 @@ class Sliders(LinePane):
         meaning = Settings.__dataclass_fields__[name].metadata["meaning"]
         self.app.push_screen(NumberDialog(name, meaning, value, wrong), given)
 
-    def action_reset(self) -> None:
+    def reset(self) -> None:
         """Give the chosen setting its first value."""
         self.change(self.name_at, getattr(self.before, self.name_at))
 
-    def action_reset_all(self) -> None:
+    def reset_all(self) -> None:
         """Give all settings their first values."""
         self.now = self.before
         self.renew()

@@ -13,8 +13,8 @@ from engine import explain
 from engine.session.recorded import Again
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import signed
-from jitrl_tui.widgets.bars import changed, thin
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, MUTED, NAME, STRONG, LinePane, fit, wrap
+from jitrl_tui.widgets.plots import changed, thin
 
 _BAR = 60
 _LEAST_BAR = 8

@@ -80,10 +80,16 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 
 
 class SafeStream:
-    """A text stream that writes `escaped` text to another one, and is like it in all else."""
+    """A text stream that writes `escaped` text to another one, and is like it in all else.
+
+    Attributes:
+        beneath: The other one.
+        lost: Whether its terminal has closed.
+    """
 
     def __init__(self, beneath: TextIO) -> None:
         self.beneath = beneath
+        self.lost = False
 
     def write(self, text: str) -> int:
         """Write."""
@@ -107,6 +113,7 @@ class SafeStream:
     def _closed(self, error: OSError) -> None:
         if error.errno != errno.EIO:
             raise error
+        self.lost = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.beneath.fileno())
         os.close(nowhere)

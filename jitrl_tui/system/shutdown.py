@@ -106,21 +106,27 @@ def _is_terminal(stream: TextIO) -> bool:
 def when_closed(streams: Iterable[TextIO | None], then: Callable[[], None]) -> Iterator[None]:
     """Call `then` in a thread if a terminal behind one of the streams closes during the block.
 
-    SIGHUP does not tell this: it goes to the first process of the terminal only, which may be `make` or a script.
+    SIGHUP does not tell this: it goes to the first process of the terminal only, which may be `make` or a script. What
+    is watched is a copy of each descriptor: a stream that cannot be written to any more is pointed elsewhere
+    (`output.SafeStream`), which may be before the thread has seen why, or before the block.
     """
-    terminals = {stream.fileno() for stream in streams if stream is not None and _is_terminal(stream)}
+    given = [stream for stream in streams if stream is not None]
+    if any(getattr(stream, "lost", False) for stream in given):
+        then()
+    terminals = [os.dup(stream.fileno()) for stream in given if _is_terminal(stream)]
     poll, over = select.poll(), threading.Event()
     for descriptor in terminals:
         poll.register(descriptor, 0)  # no event but the end of the terminal
 
     def watch() -> None:
-        while not over.is_set():
+        found: list[int] = []
+        while not found and not over.is_set():
             found = [event for _, event in poll.poll(_LOOK_S * 1000)]
-            if any(event & (select.POLLHUP | select.POLLERR) for event in found):
-                then()
-                return
-            if found:  # POLLNVAL: some versions of macOS cannot watch a terminal
-                return
+        for descriptor in terminals:
+            os.close(descriptor)
+        # Some versions of macOS cannot watch a terminal: they answer POLLNVAL.
+        if any(event & (select.POLLHUP | select.POLLERR) for event in found):
+            then()
 
     if terminals:
         threading.Thread(target=watch, name="terminal", daemon=True).start()

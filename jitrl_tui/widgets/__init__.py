@@ -1,1 +1,1 @@
-"""The widgets of the screens, one per file."""
+"""The widgets of the screens."""

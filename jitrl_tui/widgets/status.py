@@ -16,8 +16,8 @@ from jitrl_tui.runs import steer_texts
 from jitrl_tui.runs.amounts import amount, dollars
 from jitrl_tui.runs.view import BEGINNING, RunView, points
 from jitrl_tui.system.output import one_line
-from jitrl_tui.widgets.bars import thick
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, HUMAN, MUTED, NAME, STRONG, fit
+from jitrl_tui.widgets.plots import thick
 
 _GAP = " · "
 _READINGS = {"verbalized": "confidences", "token": "token logits", "string": "likelihoods"}

@@ -43,7 +43,7 @@ from engine.web.browser import pages, snapshot
 from engine.web.drawing import items, text, wireframe
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import WhyPane
-from jitrl_tui.plain.choices import candidate_lines
+from jitrl_tui.plain.event_lines import candidate_lines
 from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.history import scores_of

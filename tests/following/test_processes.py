@@ -21,8 +21,8 @@ from engine.records import Decided, SessionEnded, Steered
 from engine.session import recording
 from engine.session.remote import commands, presence
 from engine.session.remote.followed import FolderSession, RemoteControl
-from jitrl_tui.bench_app import BenchApp
 from jitrl_tui.cli import main
+from jitrl_tui.run_apps import BenchApp
 from jitrl_tui.runs.bench_source import FollowedBench, StoredBench, source_of
 from jitrl_tui.runs.home_contents import find_benches
 from jitrl_tui.screens.follow import FollowScreen

@@ -57,6 +57,7 @@ class Server:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are sent apart, and the second would wait for the first
 
     def log_message(self, *args: Any) -> None:
         pass

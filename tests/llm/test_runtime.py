@@ -155,7 +155,7 @@ def test_stop_ends_a_running_call_soon(engine: LocalEngine):
     thread.start()
     while not engine._runtime._cached:  # until it has begun
         assert thread.is_alive()
-        time.sleep(0)
+        time.sleep(0.01)
     started = time.process_time()
     engine.stop()
     thread.join(60)

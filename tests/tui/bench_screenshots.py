@@ -11,7 +11,7 @@ import asyncio
 from pathlib import Path
 
 from engine.bench.progress import RunLimits
-from jitrl_tui.bench_app import BenchApp
+from jitrl_tui.run_apps import BenchApp
 from jitrl_tui.runs.bench_source import BenchInfo
 from tests.arena import bench_stream as bench
 from tests.tui.bench_driving import ScriptedBench

@@ -31,10 +31,10 @@ from engine.settings import Settings
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.why import WhyPane, why_lines
-from jitrl_tui.plain.choices import candidate_lines
+from jitrl_tui.plain.event_lines import candidate_lines
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, RunView, awaited, percents
-from jitrl_tui.widgets.bars import arrow
+from jitrl_tui.widgets.plots import arrow
 from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.test_switches import Proposing, decided
 from tests.tui import stream

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ import jitrl_tui
 from engine.errors import UsageError
 from engine.session import whatif
 from jitrl_tui.panes.memory import MemoryPane
-from jitrl_tui.screens.wait import WaitDialog
+from jitrl_tui.screens.dialogs import WaitDialog
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.background import STORING, Background
+from jitrl_tui.system.output import SafeStream
 from tests.tui.driving import PATIENCE_S, replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_hands import folder, original, pressed, watching  # noqa: F401
@@ -186,6 +188,29 @@ def test_a_terminal_that_closed_before_anybody_watched_it_counts_as_closed():
     closed = threading.Event()
     with os.fdopen(terminal, "w", closefd=True) as stream, shutdown.when_closed([stream], closed.set):
         assert closed.wait(60)
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["before it is watched", "while it is watched"])
+def test_a_terminal_that_refused_what_was_written_counts_as_closed(monkeypatch, watched):
+    """What is written then goes nowhere, and the stream has no terminal any more."""
+    monkeypatch.setattr(shutdown, "_LOOK_S", 0.01)
+    owner, terminal = os.openpty()
+    closed = threading.Event()
+    with os.fdopen(terminal, "w") as beneath:
+        stream = SafeStream(beneath)
+        if watched:
+            with shutdown.when_closed([stream], closed.set), open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), terminal)  # as `SafeStream` does when it has been refused
+                time.sleep(0.1)  # it looks again in the meantime, at what is there then
+                os.close(owner)
+                assert closed.wait(60)
+            return
+        os.close(owner)
+        stream.write("a line\n")
+        stream.flush()
+        assert stream.lost
+        with shutdown.when_closed([stream], closed.set):
+            assert closed.wait(60)
 
 
 def test_a_file_is_not_watched_as_a_terminal(tmp_path):

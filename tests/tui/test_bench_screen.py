@@ -14,8 +14,8 @@ from engine.bench.progress import RunLimits
 from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said
 from engine.codec import event_to_line
 from engine.errors import MissingError, UsageError
-from jitrl_tui import bench_app, keymap
-from jitrl_tui.bench_app import BenchApp, run_bench_app
+from jitrl_tui import keymap, run_apps
+from jitrl_tui.run_apps import BenchApp, run_bench_app
 from jitrl_tui.runs.bench_source import BenchInfo
 from jitrl_tui.runs.bench_view import ArmCurve
 from jitrl_tui.screens.bench import FRAME_S, BenchScreen
@@ -440,7 +440,7 @@ def test_three_hundred_cells_are_drawn_seldom(monkeypatch):
 
 
 def test_a_terminal_that_cannot_draw_is_refused(monkeypatch):
-    monkeypatch.setattr(bench_app, "wants_plain", lambda: True)
+    monkeypatch.setattr(run_apps, "wants_plain", lambda: True)
     with pytest.raises(UsageError, match="needs a terminal"):
         run_bench_app(scripted())
 

@@ -16,7 +16,7 @@ import pytest
 from engine.session import store
 from jitrl_tui import cli
 from jitrl_tui.arguments import EVERYWHERE, EXAMPLES, PAGES
-from jitrl_tui.commands.completion import SHELLS
+from jitrl_tui.commands.up import SHELLS
 
 ROOT = Path(__file__).parents[2]
 PARSER = cli.make_parser()

@@ -20,6 +20,7 @@ from engine.records import Decided
 from engine.session import recording, whatif
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
+from jitrl_tui import preferences
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
@@ -286,6 +287,26 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
             await until(pilot, lambda: pilot.app.screen is screen)
             await pressed(pilot, "v", "delete")
             assert screen.hands.trying
+
+    asyncio.run(go())
+
+
+def test_keys_of_the_memory_pane_are_in_the_palette_and_can_be_others(folder):
+    async def go():
+        preferences.use(preferences.Preferences(preferences.Config(Path("x"), keys={"memory_pane.open": "f8"})))
+        async with watching(folder) as (pilot, screen):
+            await pilot.press("v")
+            assert pilot.app.screen is screen
+            assert " f8 view  " in screen_text(pilot.app)
+            await pilot.press("f8")
+            await until(pilot, lambda: isinstance(pilot.app.screen, HitDialog))
+            await pilot.press("escape", "ctrl+p")
+            await until(pilot, lambda: "pause before the next action" in screen_text(pilot.app))
+            assert "drop what is tried out" not in screen_text(pilot.app)  # nothing is
+            await pilot.press(*"with its episode")
+            await until(pilot, lambda: "f8  open the remembered step" in screen_text(pilot.app))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, HitDialog))
 
     asyncio.run(go())
 

@@ -11,7 +11,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.app import JitrlApp, _watch
-from jitrl_tui.runs import transcript_files as transcripts
+from jitrl_tui.runs import session_files as transcripts
 from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.screens.whatif import WhatIfScreen
 from tests.tui.driving import replay_app, until, watch

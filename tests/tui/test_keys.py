@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import io
 import pkgutil
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import jitrl_tui.screens
 from engine.session.compare import Comparison
 from engine.session.race import Racer, SavedRace
 from engine.session.store import SavedSession
-from engine.settings import SessionConfig
+from engine.settings import SessionConfig, Settings
 from jitrl_tui import command_table, keymap
+from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.registry import kinds
+from jitrl_tui.plain.run import PlainRun
 from jitrl_tui.runs.bench_source import BenchInfo
 from jitrl_tui.runs.follower import FollowSource
 from jitrl_tui.runs.replay import ReplaySource
@@ -30,6 +33,7 @@ from jitrl_tui.screens.dialogs import ConfirmDialog, Dialog
 from jitrl_tui.screens.explain import ExplainDialog
 from jitrl_tui.screens.find import places_of
 from jitrl_tui.screens.follow import FollowScreen
+from jitrl_tui.screens.hit import HitDialog
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.memory import MemoryScreen
 from jitrl_tui.screens.race import RaceScreen
@@ -38,8 +42,7 @@ from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.screens.whatif import Sliders, WhatIfScreen
 from jitrl_tui.widgets.cells import CellList
 from jitrl_tui.widgets.command import CommandLine
-from jitrl_tui.widgets.options import Options
-from jitrl_tui.widgets.picker import Picker
+from jitrl_tui.widgets.options import Options, Picker
 from jitrl_tui.widgets.rows import RowList
 from tests.arena import bench_stream
 from tests.tui.bench_driving import ScriptedBench
@@ -48,15 +51,25 @@ from tests.tui.driving import live_app, settled, until, watch
 PARTS: dict[str, list[type[Widget]]] = {
     "watch": [CommandLine], "follow": [], "home": [Options, Picker], "bench": [CellList], "memory": [RowList],
     "compare": [], "race": [], "settings": [Options], "explain": [], "curves": [], "whatif": [Sliders, RowList],
+    "hit": [],
 }  # fmt: skip
 """By screen: what else may have the focus there, besides the panes of the watch screens."""
+COSTS = (
+    "toggle_pause", "step_once", "approve", "veto", "take_back", "redo", "keep", "put_back", "keep_trial",
+)  # fmt: skip
+"""Actions that take a step, end or discard something, or change what is stored, without a question. `toggle_pause` is
+one of them, because it goes on as well."""
+WIDGETS = ("memory_pane", "sliders")
+"""Parts of the table that are of a widget."""
 SENDS = ("submit",)
 """The action of the command line that takes a step."""
 
 
-def bindings(part: type[Widget]) -> list[tuple[str, str]]:
+def bindings(part: type[Widget] | Widget) -> list[tuple[str, str]]:
     """Return the keys of a part of a screen with their actions, those of its classes above included."""
-    found = part._merge_bindings().key_to_bindings.items()
+    if part is Sliders:
+        part = Sliders(Settings())
+    found = (part._bindings if isinstance(part, Widget) else part._merge_bindings()).key_to_bindings.items()
     return [(key, binding.action) for key, several in found for binding in several]
 
 
@@ -64,8 +77,9 @@ def modes(screen: str) -> dict[str, list[tuple[str, str]]]:
     """Return the keys and actions of a screen, by what has the focus."""
     table = keymap.follow(kinds()) if screen == "follow" else keymap.tables(kinds())[screen]
     found = {"the screen": [(key, one.action) for one in table for key in one.keys.split(",")]}
-    parts = [type(kind.make()) for kind in kinds()] if screen in ("watch", "follow") else []
-    return found | {part.__name__: bindings(part) for part in (*parts, *PARTS[screen])}
+    parts = [kind.make() for kind in kinds()] if screen in ("watch", "follow") else []
+    found |= {type(part).__name__: bindings(part) for part in parts}
+    return found | {part.__name__: bindings(part) for part in PARTS[screen]}
 
 
 def doubled(found: dict[str, list[tuple[str, str]]]) -> list[str]:
@@ -73,7 +87,7 @@ def doubled(found: dict[str, list[tuple[str, str]]]) -> list[str]:
     uses: dict[str, set[tuple[bool, str]]] = {}
     for mode, pairs in found.items():
         for key, action in pairs:
-            costs = action in command_table.COSTS or (mode == CommandLine.__name__ and action in SENDS)
+            costs = action in COSTS or (mode == CommandLine.__name__ and action in SENDS)
             uses.setdefault(key, set()).add((costs, f"{action} in {mode}"))
     return [f"{key}: {sorted(of)}" for key, of in uses.items() if len({costs for costs, _ in of}) > 1]
 
@@ -88,11 +102,9 @@ def test_a_doubled_key_would_be_found():
 
 
 def test_all_screens_with_a_table_are_looked_at():
-    assert {*keymap.tables(kinds())} <= {*PARTS}
-    actions = {key.action for table in keymap.tables(kinds()).values() for key in table} | {
-        action for kind in kinds() for _, action in bindings(type(kind.make()))
-    }
-    assert {*command_table.COSTS} <= actions
+    assert {*keymap.tables(kinds())} <= {*PARTS, *WIDGETS}
+    actions = {key.action for table in keymap.tables(kinds()).values() for key in table}
+    assert {*COSTS} <= actions
 
 
 @pytest.mark.parametrize("screen", PARTS)
@@ -101,6 +113,18 @@ def test_each_command_of_the_tables_is_one_that_its_screen_does(screen):
     typed = [one.action for one in command_table.TYPED if one.action] if screen == "watch" else []
     named = {action.partition("(")[0] for action in [*(key.action for key in table), *typed]}
     assert {one for one in named - {*made(screen).commands} if not one.startswith("app.")} == set()
+
+
+def test_each_command_of_a_widget_is_one_that_it_does():
+    pane = next(pane for kind in kinds() if isinstance(pane := kind.make(), MemoryPane))
+    for widget, name in ((pane, "memory_pane"), (Sliders(Settings()), "sliders")):
+        assert {key.action for key in widget.key_table} == {*widget.commands}
+        assert widget.key_table == keymap.of(name)
+
+
+def test_plain_lines_do_each_command_of_the_table_and_no_other():
+    run = PlainRun(ReplaySource(lambda: []), io.StringIO(), None, play=False)
+    assert {*run.commands} == {one.name for one in command_table.TYPED}
 
 
 def made(screen: str) -> CommandScreen[Any]:
@@ -120,6 +144,7 @@ def made(screen: str) -> CommandScreen[Any]:
         "explain": lambda: ExplainDialog(nothing),
         "curves": lambda: CurvesScreen(RunView, None),
         "whatif": lambda: WhatIfScreen(nothing, nothing, (1, 0)),
+        "hit": lambda: HitDialog(nothing, replayable=True),
     }[screen]()
 
 
@@ -132,11 +157,13 @@ def test_no_screen_with_a_table_has_actions_beside_it(screen):
 def test_a_key_that_closes_a_window_costs_nothing_on_the_watch_screen_below():
     for module in pkgutil.iter_modules(jitrl_tui.screens.__path__):
         importlib.import_module(f"jitrl_tui.screens.{module.name}")
-    costing = {key for key, action in modes("watch")["the screen"] if action in command_table.COSTS}
+    costing = {key for key, action in modes("watch")["the screen"] if action in COSTS}
     windows, found = [Dialog], []
     for window in windows:
         windows += window.__subclasses__()
         closing = {key for key, action in bindings(window) if action.startswith("dismiss")}
+        if window is HitDialog:
+            closing |= {name for key in keymap.of("hit") for name in key.keys.split(",")}
         found += [(window.__name__, key) for key in closing & costing if window is not ConfirmDialog]
     assert len(windows) > 15
     assert found == []

@@ -11,8 +11,8 @@ from engine.records import Decided
 from jitrl_tui.panes.curve import CurvePane
 from jitrl_tui.panes.map import MapPane
 from jitrl_tui.panes.memory import MemoryPane
-from jitrl_tui.runs import recent_events
-from jitrl_tui.runs.recent_events import Tape
+from jitrl_tui.runs import tape
+from jitrl_tui.runs.tape import Tape
 from jitrl_tui.runs.view import RunView
 from tests.tui import stream
 from tests.tui.driving import live_app, replay_app, settled, until, watch
@@ -30,7 +30,7 @@ def events_of(episodes: int = 4, steps: int = 6) -> list:
 
 @pytest.mark.parametrize("apart", [1, 7, 200])
 def test_the_view_of_an_earlier_choice_is_that_of_the_events_until_then(apart, monkeypatch):
-    monkeypatch.setattr(recent_events, "APART", apart)
+    monkeypatch.setattr(tape, "APART", apart)
     events = events_of()
     view = RunView(tape=Tape(400))
     view.fold_all(events)
@@ -46,13 +46,13 @@ def test_the_view_of_an_earlier_choice_is_that_of_the_events_until_then(apart, m
 
 
 def test_a_tape_keeps_no_more_than_it_needs(monkeypatch):
-    monkeypatch.setattr(recent_events, "APART", 5)
+    monkeypatch.setattr(tape, "APART", 5)
     view = RunView(tape=Tape(10))
     view.fold_all(events_of(20, 6))
     choices = list(view.choices)
     assert view.at(choices[0]) is None
     assert all(view.at(choice) is not None for choice in choices[-10:])
-    assert len(view.tape._events) < 60
+    assert len(view.tape.events) < 60
     assert len(view.tape._views) < 12
 
 

@@ -15,7 +15,7 @@ from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice
-from jitrl_tui.widgets.bars import moved
+from jitrl_tui.widgets.plots import moved
 from tests.tui.test_accounts import DEFAULT, hit, memory_text, planned, started, with_update
 
 

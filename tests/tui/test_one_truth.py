@@ -22,7 +22,7 @@ from engine.session.rules import risk
 from engine.settings import SessionConfig
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.why import why_lines
-from jitrl_tui.plain.choices import candidate_lines
+from jitrl_tui.plain.event_lines import candidate_lines
 from jitrl_tui.runs import comparison_texts, derivation, hits
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.compare import _beliefs, _seen

@@ -27,7 +27,7 @@ from engine.records import (
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.why import why_lines
-from jitrl_tui.plain.choices import candidate_lines
+from jitrl_tui.plain.event_lines import candidate_lines
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, RunView
 from tests.tui import stream

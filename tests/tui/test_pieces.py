@@ -14,15 +14,16 @@ from engine.records import EpisodeEnded, Notice, Observation, Stepped, Thinking
 from engine.session.recording import Recorder
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.registry import PANES
+from jitrl_tui.runs import tape
 from jitrl_tui.runs.history import has_begun, scores_of
 from jitrl_tui.runs.plot import BrailleCanvas, running_average
 from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.runs.source import Inbox
 from jitrl_tui.runs.view import PARAGRAPHS, Choice, RunView
 from jitrl_tui.system.output import clean
-from jitrl_tui.widgets.bars import changed, thick, thin
 from jitrl_tui.widgets.layout import layout_for
 from jitrl_tui.widgets.lines import fit, wrap
+from jitrl_tui.widgets.plots import changed, thick, thin
 from tests.tui import stream
 
 texts = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200)
@@ -132,7 +133,9 @@ def test_the_view_is_bounded():
     assert view.written > PARAGRAPHS * 2
 
 
-def test_any_position_of_a_replay_shows_what_folding_so_far_shows():
+@pytest.mark.parametrize("apart", [3, 200])
+def test_any_position_of_a_replay_shows_what_folding_so_far_shows(apart, monkeypatch):
+    monkeypatch.setattr(tape, "APART", apart)
     events = stream.run(3, 6)
     source = ReplaySource(lambda: stream.recorded(events), delay=0.0)
     source.load()

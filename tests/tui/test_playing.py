@@ -36,8 +36,8 @@ from jitrl_tui import command_table
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.cli import main
 from jitrl_tui.panes.map import MapPane
-from jitrl_tui.runs import hits, transcript_files
-from jitrl_tui.runs.hints import NOTHING_YET, Hints, best
+from jitrl_tui.runs import hits, session_files
+from jitrl_tui.runs.hits import NOTHING_YET, Hints, best
 from jitrl_tui.runs.places import RememberedMap, RunPlaces, exits, map_lines
 from jitrl_tui.runs.session_files import MOST, SessionFiles, TypedHistory, history_of
 from jitrl_tui.runs.view import Choice, RunView
@@ -332,7 +332,7 @@ def test_a_transcript_has_the_reasons_only_if_they_are_asked_for(played, tmp_pat
         text = target.read_text(encoding="utf-8")
         text = Page(text).text if form == "html" else text.replace("\\", "")
         assert {reason in text for reason in reasons} == {wanted}
-    typed = transcript_files.export_as(session.recording, f"--thoughts {tmp_path / 'typed'}.{form}")
+    typed = session_files.export_as(session.recording, f"--thoughts {tmp_path / 'typed'}.{form}")
     assert typed.read_text() == target.read_text()
 
 

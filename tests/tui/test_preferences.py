@@ -18,8 +18,8 @@ from jitrl_tui.cli import main, make_parser
 from jitrl_tui.commands import doctor
 from jitrl_tui.commands.options import session_config
 from jitrl_tui.panes.registry import kinds
-from jitrl_tui.preferences import config, remembered, schema
-from jitrl_tui.preferences.remembered import RememberedValues
+from jitrl_tui.preferences import config, schema
+from jitrl_tui.preferences.config import RememberedValues
 from jitrl_tui.themes import CYCLE
 
 
@@ -181,7 +181,7 @@ def test_where_nothing_can_be_remembered_nothing_breaks(tmp_path):
 
 
 def test_last_choices_count_on_the_home_screen_alone(file):
-    RememberedValues(remembered.state_file()).keep({"session.model": "prior/verbs", "app.speed": 4.0})
+    RememberedValues(config.state_file()).keep({"session.model": "prior/verbs", "app.speed": 4.0})
     made = preferences.load(environment={})
     assert made.value("session.model") == "local/smollm2"
     assert made.value("session.model", last=True) == "prior/verbs"

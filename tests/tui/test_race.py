@@ -10,8 +10,10 @@ import pytest
 from engine.errors import ModelError
 from engine.session import race as races
 from jitrl_tui.cli import main
-from jitrl_tui.race_app import RaceApp
+from jitrl_tui.run_apps import RunApp
+from jitrl_tui.runs import tape
 from jitrl_tui.runs.race_source import LiveRace, RecordedRace
+from jitrl_tui.runs.race_view import RaceView
 from jitrl_tui.screens.compare import CompareScreen
 from jitrl_tui.screens.race import RaceScreen
 from tests.tui.driving import settled, until
@@ -118,7 +120,7 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
 
     async def go():
         source = RecordedRace(race, delay=0.0, paused=True)
-        app = RaceApp(RaceScreen(source, race, saves, delay=0.0, paused=True))
+        app = RunApp(RaceScreen(source, race, saves, delay=0.0, paused=True))
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: source.progress[1] > 3)
             for step in (2, 3, 4):
@@ -154,6 +156,22 @@ def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
     drive(go())
 
 
+@pytest.mark.parametrize("apart", [2, 200])
+def test_any_position_of_a_recorded_race_shows_what_folding_so_far_shows(raced, apart, monkeypatch):
+    monkeypatch.setattr(tape, "APART", apart)
+    _, race, _ = raced
+    source, told = RecordedRace(race, delay=0.0), [one for each in races.moments(race) for one in each]
+    source.load()
+    for position in (len(told), 5, 30, 12, 1, 0, len(told)):
+        seen, wanted = source.view_at(position), RaceView(race)
+        for one in told[:position]:
+            wanted.fold(one)
+        assert (seen.diverged, seen.apart) == (wanted.diverged, wanted.apart)
+        for one, other in zip(seen.racers, wanted.racers, strict=True):
+            assert (one.name, one.last, one.state) == (other.name, other.last, other.state)
+            assert (one.view.paragraphs, one.view.seen) == (other.view.paragraphs, other.view.seen)
+
+
 def test_a_race_is_run_on_the_screen_and_one_that_fails_is_marked(tmp_path, capsys, monkeypatch):
     from engine.agents.static import StaticAgent
 
@@ -177,7 +195,7 @@ def test_a_race_is_run_on_the_screen_and_one_that_fails_is_marked(tmp_path, caps
         )  # fmt: skip
         race = races.create(tmp_path, [arm("random", args), arm("static", args)])
         source = LiveRace(race, tmp_path)
-        app = RaceApp(RaceScreen(source, race, tmp_path, delay=4.0))
+        app = RunApp(RaceScreen(source, race, tmp_path, delay=4.0))
         async with app.run_test(size=(100, 30), notifications=True) as pilot:
             racers = app.screen.view.racers
             await pilot.press("space")

@@ -16,7 +16,7 @@ from jitrl_tui import preferences
 from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.preferences import used
 from jitrl_tui.screens.settings import SettingsScreen, _line, rows
-from jitrl_tui.widgets.keybar import KeyBar
+from jitrl_tui.widgets.clickable import KeyBar
 from tests.tui.driving import replay_app, settled, until, watch
 from tests.tui.screen_text import screen_text
 

@@ -52,6 +52,7 @@ ERRORS = ("empty-500", "empty-404", "no-content", "closed", "endless", "drips", 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # the body does not wait until the head has been taken
 
     def do_GET(self) -> None:
         name = self.path.strip("/").partition("?")[0] or "plain"

@@ -13,7 +13,7 @@ from engine.web.browser.snapshot import Page, parse
 from engine.web.choices import offered
 from engine.web.drawing.canvas import width_of
 from engine.web.drawing.items import items_of, spoken
-from engine.web.drawing.wireframe import draw, fitted
+from engine.web.drawing.wireframe import draw
 
 SHOP = """\
 - banner [ref=e1] [box=0,0,1280,60]:
@@ -72,7 +72,6 @@ def test_what_is_outside_of_the_window_is_drawn_beyond_a_line_and_counted():
         <= _row(drawn, "Here") + 1
     )
     assert "▸ right: 1" in drawn.text
-    assert "Here" in fitted(moved, 60, 2)[0]
 
 
 def test_a_cell_leads_to_the_element_that_is_drawn_there():
@@ -157,8 +156,6 @@ def test_no_page_and_no_size_breaks_it_and_it_always_fits():
             assert width_of("".join(run.text for run in row)) == width
         assert len(drawn.rows) <= 1400
         assert 0 <= drawn.window[0] <= drawn.window[1] <= len(drawn.rows)
-        lines = fitted(page, width, height)
-        assert [width_of(line) for line in lines] == [width] * height
         assert [i.number for i in items_of(page) if i.number] == list(
             range(1, 1 + sum(1 for i in items_of(page) if i.number))
         )

@@ -109,7 +109,8 @@ class LocalEngine:
                 f"this version of the runtime is not supported ({error}); {INSTALL}"
             ) from None
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopped = False
+        self._stops = 0
         self.context = self._runtime.context
         self._constrained = constrained
         self.identity = fingerprint(path)
@@ -265,9 +266,10 @@ class LocalEngine:
 
     def _check(self, deadline: float | None) -> Callable[[], None]:
         until = math.inf if deadline is None else time.monotonic() + deadline
+        stops = self._stops
 
         def check() -> None:
-            if self._stop.is_set():
+            if self._stopped or self._stops != stops:
                 raise ModelError("cancelled", fatal=True)
             if time.monotonic() > until:
                 raise TimeoutError
@@ -282,11 +284,12 @@ class LocalEngine:
 
     def stop(self) -> None:
         """Make the running call and waiting calls raise ModelError soon."""
-        self._stop.set()
+        self._stopped = True
+        self._stops += 1
 
     def go(self) -> None:
         """Accept calls again after `stop`."""
-        self._stop.clear()
+        self._stopped = False
 
     def close(self) -> None:
         """Stop a running call, wait for it, and free the memory; calling this twice is safe."""

@@ -170,17 +170,6 @@ def draw(page: Page, width: int, height: int = 40, view: tuple[int, int] = (1280
     return Wireframe(rows, items, window, (above, below, left, right))
 
 
-def fitted(page: Page, width: int, height: int, view: tuple[int, int] = (1280, 720)) -> tuple[str, ...]:
-    """Draw the part of a page in the browser's window as exactly `height` lines of exactly `width` cells."""
-    drawn = draw(page, width, height, view)
-    start = min(drawn.window[0], max(0, len(drawn.rows) - height))
-    lines = ["".join(run.text for run in row) for row in drawn.rows[start : start + max(0, height)]]
-    hidden = len(drawn.rows) - start - len(lines)
-    if hidden > 0 and lines:
-        lines[-1] = filled(f"… {hidden + 1} more rows", max(1, width))
-    return tuple(lines + [" " * max(1, width)] * (height - len(lines)))
-
-
 def _middle(box: tuple[float, float, float, float]) -> float:
     return box[1] + min(box[3], LINE) / 2
 

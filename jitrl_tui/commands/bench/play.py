@@ -151,7 +151,7 @@ def _tell_retired(plan: BenchPlan, option: str = "") -> None:
 
 def watch_stored(folder: Path) -> int:
     """Show a stored run on the screen."""
-    from jitrl_tui.bench_app import run_bench_app
+    from jitrl_tui.run_apps import run_bench_app
     from jitrl_tui.runs.bench_source import source_of
 
     return run_bench_app(source_of(folder))
@@ -198,7 +198,7 @@ def _play(
         return Runner(folder, plan.cells, executor, limits, tell, saves)
 
     if args.watch:
-        from jitrl_tui.bench_app import run_bench_app
+        from jitrl_tui.run_apps import run_bench_app
         from jitrl_tui.runs.bench_source import BenchInfo, LiveBench
 
         info = BenchInfo(folder.name, plan.suite.title, plan.cells, jobs, limits, folder)

@@ -8,8 +8,7 @@ import sys
 from typing import Any
 
 from engine.paths import saves_folder
-from jitrl_tui.commands.train import sweep
-from jitrl_tui.commands.train.jobs import register_grpo, register_sft, resume, write
+from jitrl_tui.commands.train.jobs import register_grpo, register_sft, register_sweep, resume, write
 from jitrl_tui.system.output import note
 
 
@@ -28,7 +27,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     )
     up.set_defaults(handler=_up)
     register_grpo(actions, common)
-    sweep.register(actions, common)
+    register_sweep(actions, common)
     register_sft(actions, common)
     again = actions.add_parser("resume", parents=[common], help="go on with a run from its last checkpoint")
     again.add_argument("name", metavar="RUN", help="a run of `jitrl train ls`, or last")

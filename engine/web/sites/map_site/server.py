@@ -104,6 +104,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one connection."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # the body does not wait until the head has been taken
     map: MapData
 
     def do_GET(self) -> None:
