@@ -1,11 +1,13 @@
-"""The protocols of environments and abstractors. Agents use games and web pages through the same ones."""
+"""Environments and abstractors: what games, web pages and environments of other packages have in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
+from engine.errors import GameError
 from engine.records import EnvironmentInfo, Observation, State
 
 if TYPE_CHECKING:
@@ -56,127 +58,6 @@ class Writing:
     missed: Callable[[], None]
 
 
-class Environment(Protocol):
-    """A world in which an agent acts. Use it from one thread at a time. Calls may block for seconds."""
-
-    @property
-    def info(self) -> EnvironmentInfo:
-        """Description of the environment; it does not change while the environment is open."""
-        ...
-
-    def reset(self, seed: int) -> Observation:
-        """Begin an episode. The same seed and actions give the same observations."""
-        ...
-
-    def step(self, action: str) -> Observation:
-        """Take one action.
-
-        Raises:
-            GameError: The environment crashed or hung and could not be restarted.
-        """
-        ...
-
-    def valid_actions(self) -> tuple[str, ...]:
-        """Return the actions that would change the world now, in a fixed order; () if the episode is over."""
-        ...
-
-    def save(self) -> bytes:
-        """Return the complete situation, for `restore`."""
-        ...
-
-    def restore(self, saved: bytes) -> Observation:
-        """Go back to a saved situation."""
-        ...
-
-    def abstractor(self) -> Abstractor:
-        """Return a new abstractor for this kind of environment."""
-        ...
-
-    def close(self) -> None:
-        """Release all resources; calling this twice is safe."""
-        ...
-
-
-@runtime_checkable
-class JudgedEnvironment(Protocol):
-    """An environment that may need a model to compare an answer with the right one."""
-
-    def judge_with(self, model: Model) -> None:
-        """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
-        ...
-
-
-@runtime_checkable
-class Concluding(Protocol):
-    """An environment that can judge an episode that was cut off by the step limit."""
-
-    def conclude(self) -> Observation:
-        """Return the last observation of an episode that reached the step limit, with the verdict if there is one."""
-        ...
-
-
-@runtime_checkable
-class OpenActions(Protocol):
-    """An environment in which more actions are possible than `valid_actions` lists, such as typing any text."""
-
-    def resolve(self, action: str) -> str | None:
-        """Return an action in the form in which it is remembered, None if it cannot be taken now. Never raises."""
-        ...
-
-
-@runtime_checkable
-class Slow(Protocol):
-    """An environment that may need long for an action."""
-
-    def on_wait(self, say: Callable[[str], None]) -> None:
-        """Call `say` with a sentence, again and again, while an action takes long."""
-        ...
-
-
-@runtime_checkable
-class Searching(Protocol):
-    """An environment that finds its valid actions by trying, which may take long.
-
-    Attributes:
-        limit: How many commands `valid_actions` tries at most in a situation; None for no limit. What
-            it finds depends on the situation and the limit alone.
-    """
-
-    limit: int | None
-
-
-@runtime_checkable
-class Worded(Protocol):
-    """An environment that knows which of the usual actions it has words for.
-
-    Attributes:
-        fallback: Actions to offer where no valid one is found; () for those of its kind.
-    """
-
-    fallback: tuple[str, ...]
-
-
-@runtime_checkable
-class Discreet(Protocol):
-    """An environment in which secrets are typed, such as passwords."""
-
-    def secrets(self) -> frozenset[str]:
-        """Return the secrets that are known now. They are taken out of all that is told, recorded and remembered."""
-        ...
-
-
-@runtime_checkable
-class Paged(Protocol):
-    """An environment that shows pages of elements."""
-
-    def snapshot(self) -> str:
-        """Return the page's elements as text, with handles and boxes and without secrets. Never raises.
-
-        The format is that of `engine.web.browser.snapshot`.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Sight:
     """The visible page, without secrets.
@@ -198,10 +79,88 @@ class Sight:
     entries: tuple[Mapping[str, Any], ...] = ()
 
 
-@runtime_checkable
-class Visible(Protocol):
-    """An environment that can be shown as a picture."""
+class Environment(ABC):
+    """A world in which an agent acts. Use it from one thread at a time. Calls may block for seconds.
 
-    def sight(self) -> Sight:
-        """Return what is visible now. Never raises."""
-        ...
+    One of another package need not be derived from it; what it lacks has the default then (`complete`).
+
+    Attributes:
+        info: Description of the environment; it does not change while the environment is open.
+        limit: How many commands `valid_actions` tries at most in a situation; None for no limit. Only for environments
+            that find them by trying: what they find depends on the situation and the limit alone.
+        fallback: Actions to offer where no valid one is found; () for those of its kind.
+        resolve: Returns an action in the form in which it is remembered, None if it cannot be taken now. Never raises.
+            None in an environment in which no more actions are possible than `valid_actions` lists.
+        snapshot: Returns the page's elements as text, with handles and boxes and without secrets, in the format of
+            `engine.web.browser.snapshot`. Never raises. None in an environment without pages.
+        sight: Returns what is visible now. Never raises. None in an environment that cannot be shown as a picture.
+    """
+
+    info: EnvironmentInfo
+    limit: int | None = None
+    fallback: tuple[str, ...] = ()
+    resolve: Callable[[str], str | None] | None = None
+    snapshot: Callable[[], str] | None = None
+    sight: Callable[[], Sight] | None = None
+
+    @abstractmethod
+    def reset(self, seed: int) -> Observation:
+        """Begin an episode. The same seed and actions give the same observations."""
+
+    @abstractmethod
+    def step(self, action: str) -> Observation:
+        """Take one action.
+
+        Raises:
+            GameError: The environment crashed or hung and could not be restarted.
+        """
+
+    @abstractmethod
+    def abstractor(self) -> Abstractor:
+        """Return a new abstractor for this kind of environment."""
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Return the actions that would change the world now, in a fixed order; () if the episode is over."""
+        return ()
+
+    def save(self) -> bytes:
+        """Return the complete situation, for `restore`.
+
+        Raises:
+            GameError: It cannot be saved.
+        """
+        raise GameError("this cannot be saved and gone back to")
+
+    def restore(self, saved: bytes) -> Observation:
+        """Go back to a saved situation.
+
+        Raises:
+            GameError: That is not possible.
+        """
+        raise GameError("this cannot be gone back to")
+
+    def conclude(self) -> Observation | None:
+        """Return the last observation of an episode that reached the step limit, with a verdict; None without one."""
+        return None
+
+    def secrets(self) -> frozenset[str]:
+        """Return the secrets that are known now. They are taken out of all that is told, recorded and remembered."""
+        return frozenset()
+
+    def judge_with(self, model: Model) -> None:  # noqa: B027 -- not all need it
+        """Use `model` to compare answers by meaning where a comparison of texts is not enough."""
+
+    def on_wait(self, say: Callable[[str], None]) -> None:  # noqa: B027 -- not all are slow
+        """Call `say` with a sentence, again and again, while an action takes long."""
+
+    def close(self) -> None:  # noqa: B027 -- not all have something open
+        """Release all resources; calling this twice is safe."""
+
+
+def complete(made: Any) -> Environment:
+    """Return an environment that need not be derived from `Environment`, with the defaults of what it lacks."""
+    if not isinstance(made, Environment):
+        for name, default in vars(Environment).items():
+            if name[0] != "_" and name not in Environment.__abstractmethods__ and not hasattr(made, name):
+                setattr(type(made), name, default)
+    return made  # type: ignore[no-any-return]  # it has all

@@ -131,6 +131,17 @@ class Kind:
     digest: Callable[[str, Places], str] = _no_digest
     dialects: Callable[[], Mapping[str, Dialect]] = _no_dialects
 
+    def __post_init__(self) -> None:
+        """Let an environment have all that `Environment` has, also where it is not derived from it."""
+        made = self.open
+
+        def opened(name: str, places: Places) -> Environment:
+            from engine.environment import complete
+
+            return complete(made(name, places))
+
+        object.__setattr__(self, "open", opened)
+
     def full(self, name: str) -> str | None:
         """Return the full name for a name or alias, None if it does not belong to this kind."""
         for beginning, whole in self.aliases.items():

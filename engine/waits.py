@@ -30,8 +30,7 @@ DATABASE_ANSWER = Wait(
 )
 DATABASE_HURRY = Wait("a database, once a run was interrupted", 0.3, "as above")
 
-# Models. How long a decision waits for its model is the setting `deadline_s`
-MODEL_SERVER = Wait("a first answer of a local server of models", 3.0, "a sentence says that it does not answer")
+# How long a decision waits for its model is the setting `deadline_s`
 
 # Stories
 STORY_LOAD = Wait("a story that starts", 120.0, "its process is killed, and a sentence says so")

@@ -25,8 +25,8 @@ from engine.web.browser.driver import Driver
 from engine.web.browser.network import gate_for
 from engine.web.browsergym.adapter import _environment
 from engine.web.browsergym.driver import GymProcess
+from engine.web.sites import django_sites, processes
 from engine.web.sites import install as sites_install
-from engine.web.sites import processes, shop
 from engine.web.sites.site import ServerCommand
 from engine.web.tasks import verdict
 from tests.arena.running import SMALL, play
@@ -177,7 +177,7 @@ def a_site(folder):
 
 
 def the_shop(folder):
-    command = shop.Shop().command(folder, 1, folder)
+    command = django_sites.Shop().command(folder, 1, folder)
     done = children.run(
         "the shop", [sys.executable, *command.argv[1:]], children.environment(command.env), timeout=60
     )
@@ -186,7 +186,7 @@ def the_shop(folder):
 
 def installing_the_sites(folder):
     (folder / "web").mkdir()
-    sites_install.install(folder, [shop.Shop()], lambda _: None)
+    sites_install.install(folder, [django_sites.Shop()], lambda _: None)
 
 
 def an_installer(folder):

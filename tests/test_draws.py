@@ -33,10 +33,14 @@ def actions(events):
 @pytest.fixture
 def task(monkeypatch):
     """Let games say that they are a task."""
-    plain = GameEnvironment.info.fget
+    plain = GameEnvironment.__init__
 
     def says(name):
-        monkeypatch.setattr(GameEnvironment, "info", property(lambda self: dataclasses.replace(plain(self), task=name)))
+        def made(self, *arguments, **named):
+            plain(self, *arguments, **named)
+            self.info = dataclasses.replace(self.info, task=name)
+
+        monkeypatch.setattr(GameEnvironment, "__init__", made)
 
     return says
 

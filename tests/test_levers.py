@@ -121,7 +121,7 @@ def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(tmp_path)
     longer = dataclasses.replace(saved, config=dataclasses.replace(saved.config, episodes=3))
     _, events = run(longer, tmp_path)
     assert {event.decision.update.beta for event in only(events, Decided) if event.episode == 3} == {0.5}
-    for at, beta in ((HERE, 0.5), ((2, 2), 2.0), ((2, 6), 0.5)):
+    for at, beta in ((HERE, 0.5), ((2, 2), 2.0), ((2, 6), 0.5), ((1, 12), 2.0)):  # the last one is an episode's end
         branch = branches.branch(tmp_path, saved, at, episodes=2)
         _, events = run(branch, tmp_path)
         assert {e.decision.update.beta for e in only(events, Decided) if place(e) >= at} == {beta}

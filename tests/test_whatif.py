@@ -56,6 +56,26 @@ def test_with_unchanged_settings_every_recorded_decision_comes_out_exactly(which
             assert (outcome.differing, outcome.moved, outcome.unlike or 0) == ((), 0, 0)
 
 
+def test_of_a_recording_that_grows_only_what_is_new_is_read(knn, tmp_path, monkeypatch):
+    saves, saved = knn
+    lines = saved.recording.read_bytes().splitlines(keepends=True)
+    file, seen = tmp_path / recording.FILE_NAME, []
+    read = recording.EventReader.read
+    monkeypatch.setattr(recording.EventReader, "read", lambda self, line: (seen.append(line), read(self, line))[1])
+    growing, runs = whatif.OpenRun(file, saves, live=True), []
+    for end in (len(lines) // 3, len(lines) // 2, len(lines)):
+        file.write_bytes(b"".join(lines[:end]) + lines[end - 1][:9])  # and the beginning of a line
+        runs.append(growing.run())
+    assert growing.run() is runs[-1]
+    assert seen == lines
+    whole = RecordedRun(recording.read(saved.recording))
+    assert len(runs[0]) < len(runs[1]) < len(runs[2]) == len(whole)  # those that were given stay as they were
+    assert runs[2].episodes == whole.episodes
+    file.unlink()
+    file.write_bytes(b"".join(lines[: len(lines) // 2]))
+    assert len(growing.run()) == len(runs[1])
+
+
 def test_points_that_a_person_gave_are_replayed_at_their_own_step(tmp_path):
     saved, told = played(tmp_path, GRAPH, episodes=1), []
     agent = SimpleNamespace(

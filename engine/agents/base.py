@@ -1,18 +1,21 @@
-"""Protocols of agents and of the objects that they are made with."""
+"""The protocol of agents, and the objects that they are made with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from engine.errors import StorageError
 from engine.records import ActionRequest, Decision, Episode, Kept, Observation, Proposal, State, Step
 
 if TYPE_CHECKING:
+    from engine.errors import JitrlError
     from engine.llm.dialect import Dialect
     from engine.llm.model import Write
+    from engine.memory.kept import KeptRecords
     from engine.memory.scope import Scope
     from engine.memory.view import ScopeView
     from engine.settings import Settings
@@ -30,7 +33,7 @@ class Turn:
         recent: The last steps as text for a prompt, oldest first.
         resolve: Returns an action in the form in which it is remembered, or None if it cannot be taken now. It is set
             if more actions are possible than `valid_actions` lists.
-        page: Returns the page as a snapshot (`engine.environment.Paged`). None if the environment shows no pages.
+        page: Returns the page as a snapshot (`engine.environment`). None if the environment shows no pages.
         episode: Number of this episode in its run, from 1.
         episodes: Number of episodes of the run, 0 if unknown.
     """
@@ -60,8 +63,23 @@ class Prior(Protocol):
         ...
 
 
-class Notebook(Protocol):
-    """Reads and stores a method's own records in this scope. It does not show the records of other methods."""
+class Notebook:
+    """Reads and stores a method's own records in this scope. It does not show the records of other methods.
+
+    Args:
+        records: All kept records of the scope.
+        agent: The method's name.
+        origin: Returns an empty record with scope, session, episode and time.
+        failed: Called with the error if a record could not be written. Returns to try again, or raises.
+    """
+
+    def __init__(
+        self, records: KeptRecords, agent: str, origin: Callable[[], Kept], failed: Callable[[JitrlError], None]
+    ) -> None:
+        self._records = records
+        self._agent = agent
+        self._origin = origin
+        self._failed = failed
 
     def add(self, kind: str, text: str, data: Mapping[str, Any] | None = None) -> Kept:
         """Store a record on disk. Session, episode and time are filled in.
@@ -79,11 +97,18 @@ class Notebook(Protocol):
             BadFile: The kind is missing, or the data are too large or not JSON values.
             StorageError: The record could not be written.
         """
-        ...
+        record = replace(self._origin(), kind=kind, text=text, data=data or {}, agent=self._agent)
+        while True:
+            try:
+                return self._records.add(record)
+            except StorageError as error:
+                self._failed(error)
 
     def records(self, kind: str = "") -> tuple[Kept, ...]:
         """Return the records of one kind (all kinds for ""), oldest first. Those of other sessions are included."""
-        ...
+        return tuple(
+            one for one in self._records.all() if one.agent == self._agent and kind in ("", one.kind)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,8 @@ def read(folder: Path, manifest: Mapping[str, Any]) -> tuple[Case, ...]:
 
 
 def _of(path: Path, cell: str) -> Iterator[Case]:
-    events = [event for _, event in recording.read(path)]
-    for past in episodes(events):
-        for step, taken in enumerate(past.takes[-1].steps if past.ended else ()):
+    for past in episodes(recording.read(path)):
+        for step, taken in enumerate(past.steps if past.ended else ()):
             found = _turned(taken, cell, int(path.parent.name), past.started.episode, step)
             if found is not None:
                 yield found

@@ -28,8 +28,8 @@ from engine.session import store as sessions
 from engine.session.control import Control
 from engine.session.loop import Session
 from engine.session.remote.commands import HOLD, STEP
+from engine.session.shared import play_in_turn
 from engine.session.store import SavedSession
-from engine.session.turns import play_in_turn
 from engine.settings.address import in_space, is_address
 
 

@@ -24,7 +24,7 @@ from engine.disk import read_text, shown
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
 from engine.games.story import LARGEST, Story, StoryPath, bare_file, read_file, story_bytes
-from engine.games.title import title_in
+from engine.games.zmachine.printed import title_in
 
 if TYPE_CHECKING:
     from engine.games.env import GameEnvironment

@@ -16,7 +16,7 @@ from engine import waits
 from engine.codec import from_plain
 from engine.confine import Confinement
 from engine.disk import shown
-from engine.environment import Abstractor
+from engine.environment import Abstractor, Environment
 from engine.errors import GameError
 from engine.games.story import Story, bare_file
 from engine.games.zmachine.characters import LONGEST, typed
@@ -36,13 +36,13 @@ _MOST_POISON = 8
 _MOST_KILLS = 3
 
 
-class GameEnvironment:
-    """A story in a process of its own. Implements `engine.environment.Environment`.
+class GameEnvironment(Environment):
+    """A story in a process of its own.
 
     Args:
         story: A validated story.
         cache: Folder for valid actions, None for no cache on disk.
-        limit: As in `engine.environment.Searching`.
+        limit: As in `Environment`.
 
     Raises:
         GameError: The story cannot be loaded.
@@ -77,12 +77,6 @@ class GameEnvironment:
         except GameError:
             self.close()
             raise
-
-    @property
-    def info(self) -> EnvironmentInfo:
-        """What stays the same while the environment is open."""
-        s = self._story
-        return EnvironmentInfo(s.name, s.title, s.scope, s.max_score, shown(s.path), s.digest)
 
     def reset(self, seed: int) -> Observation:
         """Begin an episode.
@@ -235,7 +229,10 @@ class GameEnvironment:
         )
         self.scored, self.confined = bool(begun["scored"]), Confinement(**begun["confined"])
         self.fallback = tuple(begun["fallback"])
-        self._story = story.called(begun["title"])
+        self._story = story = story.called(begun["title"])
+        self.info = EnvironmentInfo(
+            story.name, story.title, story.scope, story.max_score, shown(story.path), story.digest
+        )
 
     def _revive(self) -> Observation:
         """Start a new worker and bring the episode back to where it last was."""

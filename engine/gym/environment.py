@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import children, texts, waits
-from engine.environment import Abstractor
+from engine.environment import Abstractor, Environment
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.states.phrases import sentences, short
 from engine.games.states.state import abstract as of_prose
@@ -70,8 +70,8 @@ _WORKER = Path(__file__).with_name("worker.py")
 _GRACE_S = 1.0
 
 
-class GymEnvironment:
-    """An environment in a process of its own. Implements `Environment` and `OpenActions` of `engine.environment`.
+class GymEnvironment(Environment):
+    """An environment in a process of its own.
 
     Args:
         name: `gym:PACKAGE/ENV_ID?KEY=VALUE&...`, see `engine.gym.names`.
@@ -105,19 +105,14 @@ class GymEnvironment:
         self._broke: set[tuple[str, str]] = set()
         """(World, action) of steps that broke the environment. They are not offered again while there are others."""
         try:
-            self._opened = self._start()
+            self._opened = opened = self._start()
         except BaseException:
             self.close()
             raise
-
-    @property
-    def info(self) -> EnvironmentInfo:
-        """Description of the environment; it does not change while the environment is open."""
-        wanted, opened = self._wanted, self._opened
-        return EnvironmentInfo(
-            name=self._name,
+        self.info = EnvironmentInfo(
+            name=name,
             title=", ".join([Path(wanted.env_id).name, *(f"{key} {value}" for key, value in wanted.given.items())]),
-            scope=_scope(self._name, wanted, opened["digest"]),
+            scope=_scope(name, wanted, opened["digest"]),
             max_score=opened["max_score"],
             source=opened["source"],
             digest=opened["digest"],

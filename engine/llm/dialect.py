@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Scene(Protocol):
-    """A situation in a dialect.
+    """A situation in a dialect. It is a protocol, as kinds of environments implement it, which models do not know.
 
     Attributes:
         stops: Texts at which an answer ends.

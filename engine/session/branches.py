@@ -31,16 +31,15 @@ from engine.records import (
     EpisodeStarted,
     Event,
     Kept,
-    SessionEnded,
     SessionStarted,
     SettingsChanged,
     Stepped,
-    TakenBack,
 )
 from engine.session import levers, notes, orders, recording
 from engine.session import store as sessions
+from engine.session.recorded_steps import SessionReader, changed_at, effective
 from engine.session.store import Origin, SavedSession
-from engine.settings import Settings, known
+from engine.settings import Settings, differences
 
 if TYPE_CHECKING:
     from engine.memory.scope import Scope
@@ -173,11 +172,17 @@ def branch(
         StorageError: The new session cannot be written.
     """
     events = until(source, at)
-    _refuse_what_happens_once(events)
+    reader = SessionReader()
+    played = list(reader.episodes(events))
+    started = reader.started
+    assert started is not None  # a recording begins with it
+    place = (played[-1].started.episode, len(played[-1].steps)) if played else (0, 0)
+    if place[1] and played[-1].ended is None and not started.environment.repeatable:
+        raise recording.OnceOnly(*place)
     config = source.config
-    base = levers.began_with(config.settings, (event for _, event in events))
-    changes = _changes(source, at)
-    then = known({**dataclasses.asdict(base), **changes})
+    base = levers.began_with(config.settings, started)
+    changes = _changes(source, at, reader.changed)
+    then = levers.with_changes(base, changes)
     wanted = settings or then
     last = episodes if episodes is not None else max(config.episodes, at[0] if at is not None else 1)
     which = (f"own:{source.name}" if config.memory == "own" else config.memory) if shared else "own"
@@ -191,7 +196,7 @@ def branch(
     try:
         with sessions.open_memory(saves, source, follow=False) as memory:
             if shared:
-                next_entry = _next_entry(events, memory)
+                next_entry = memory.scope(started.environment.scope).next_entry
             else:
                 next_entry = copy_as_of(events, source.name, memory, sessions.memory_folder(saves, new))
         if (source.folder / "pages").is_dir():
@@ -200,12 +205,12 @@ def branch(
         if (source.folder / orders.FILE_NAME).is_file():
             shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
         past = list(_own(events, new, next_entry))
-        changes = {**changes, **_differing(then, wanted)}
+        changes = {**changes, **{name: new for name, (_, new) in differences(then, wanted).items()}}
         told = levers.in_force(event for _, event in past)
         before = {name: told.get(name, getattr(base, name, None)) for name in changes}
         before = {name: value for name, value in before.items() if value != changes[name]}
         if before:
-            past.append((past[-1][0], SettingsChanged(*_place(past), changes, before)))
+            past.append((past[-1][0], SettingsChanged(*place, changes, before)))
         lines = [event_to_line(event, time) + "\n" for time, event in past]
         write_private(new.recording, "".join(lines).encode("utf-8", "backslashreplace"))
     except JitrlError:
@@ -217,26 +222,20 @@ def branch(
     return new
 
 
-def _changes(source: SavedSession, at: tuple[int, int] | None) -> Mapping[str, Any]:
-    """Return what a person had changed of the settings at a step of a session, or at its end."""
-    return levers.in_force((event for _, event in recording.read(source.recording)), at)
+def _changes(
+    source: SavedSession, at: tuple[int, int] | None, before: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return what a person had changed of the settings when a step of a session was decided, or at its end.
 
-
-def _place(events: list[tuple[float, Event]]) -> tuple[int, int]:
-    """Return the number of the last episode and how many of its steps were taken."""
-    episode, steps = 0, 0
-    for _, event in events:
-        if isinstance(event, EpisodeStarted):
-            episode, steps = event.episode, 0
-        elif isinstance(event, Stepped):
-            steps = event.step + 1
-    return episode, steps
-
-
-def _differing(before: Settings, after: Settings) -> dict[str, Any]:
-    """Return the settings that differ, by name, with the value of `after`."""
-    values = {one.name: getattr(after, one.name) for one in dataclasses.fields(after)}
-    return {name: value for name, value in values.items() if value != getattr(before, name)}
+    Args:
+        before: What was changed before the step, for one that was not decided.
+    """
+    reader = SessionReader()
+    played = list(reader.episodes(recording.read(source.recording)))
+    if at is None:
+        return reader.changed
+    found = changed_at(played, at)
+    return before if found is None else found
 
 
 def until(source: SavedSession, at: tuple[int, int] | None = None) -> list[tuple[float, Event]]:
@@ -252,29 +251,11 @@ def until(source: SavedSession, at: tuple[int, int] | None = None) -> list[tuple
     """
     if not source.recording.is_file():
         raise BadFile(f"the session in {source.folder} cannot be read: it has no recording")
-    events = _effective(source)
+    events = effective(recording.read(source.recording))
     if at is not None:
         events = _until(events, *at, source)
     while events and isinstance(events[-1][1], Decided):
         del events[-1]  # A decision that was not carried out is made anew.
-    return events
-
-
-def _next_entry(events: list[tuple[float, Event]], memory: Memory) -> int:
-    """Return the entry number of the next step that this memory will remember."""
-    started = next(event for _, event in events if isinstance(event, SessionStarted))
-    return memory.scope(started.environment.scope).next_entry
-
-
-def _effective(source: SavedSession) -> list[tuple[float, Event]]:
-    """Return a session's events without steps that were undone and without `SessionEnded`."""
-    events: list[tuple[float, Event]] = []
-    for time, event in recording.read(source.recording):
-        if isinstance(event, TakenBack):
-            left = recording.without_last_step([one for _, one in events])
-            del events[len(left) :]
-        elif not isinstance(event, SessionEnded):
-            events.append((time, event))
     return events
 
 
@@ -294,22 +275,6 @@ def _until(
     if taken < 0:
         raise UsageError(f"the session {source.name} has no episode {episode}")
     raise UsageError(f"episode {episode} of the session {source.name} has steps 0 to {taken}, not {step}")
-
-
-def _refuse_what_happens_once(events: list[tuple[float, Event]]) -> None:
-    """Raise UsageError if the events end within an episode that must not be repeated, on a site that is not reset."""
-    repeatable, episode, steps = True, 0, 0
-    for _, event in events:
-        if isinstance(event, SessionStarted):
-            repeatable = event.environment.repeatable
-        elif isinstance(event, EpisodeStarted):
-            episode, steps = event.episode, 0
-        elif isinstance(event, Stepped):
-            steps += 1
-        elif isinstance(event, EpisodeEnded):
-            steps = 0
-    if steps and not repeatable:
-        raise recording.OnceOnly(episode, steps)
 
 
 def _own(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine import explain
-from engine.records import Decided, EpisodeEnded, Event, SessionStarted, SettingsChanged
+from engine.records import EpisodeEnded, SessionStarted
 from engine.session import recording
-from engine.session.recorded_steps import TakenStep, episodes
+from engine.session.recorded_steps import SessionReader, TakenStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +98,13 @@ def candidate_rows(path: Path, cell: str = "") -> Iterator[CandidateRow]:
         BadFile: It is no recording, or it is damaged; what was yielded before stands.
         UsageError: It is not there.
     """
-    started: SessionStarted | None = None
-    latest: Event | None = None
-    turned, by_decision = "", dict[int, str]()
-
-    def read_events() -> Iterator[Event]:
-        nonlocal started, latest, turned
-        for _, event in recording.read(path):
-            latest = event
-            started = event if isinstance(event, SessionStarted) else started
-            if isinstance(event, SettingsChanged):
-                turned = " ".join(f"{name}={value}" for name, value in sorted(event.settings.items()))
-            elif isinstance(event, Decided) and turned:
-                by_decision[id(event.decision)] = turned
-            yield event
-
-    for episode in episodes(read_events()):
-        assert started is not None  # a recording begins with it
-        ended = latest if episode.ended and isinstance(latest, EpisodeEnded) else None
-        for step, taken in enumerate(episode.takes[-1].steps):
-            told = by_decision.get(id(taken.decision), "")
-            for row in _of_step(taken, step, episode.started.episode, started, ended, cell):
-                yield replace(row, turned=told) if told else row
-        by_decision.clear()
+    reader = SessionReader()
+    for episode in reader.episodes(recording.read(path)):
+        assert reader.started is not None  # a recording begins with it
+        for step, taken in enumerate(episode.steps):
+            turned = " ".join(f"{name}={value}" for name, value in sorted(taken.changed.items()))
+            for row in _of_step(taken, step, episode.started.episode, reader.started, episode.ended, cell):
+                yield replace(row, turned=turned) if turned else row
 
 
 def _of_step(

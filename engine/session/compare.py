@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine import explain
-from engine.records import Decision, EpisodeEnded, Event, SessionStarted, Stepped, total_cost
-from engine.session.recorded_steps import Past, TakenStep, episodes
+from engine.records import Decision, Event, SessionStarted, total_cost
+from engine.session.recorded_steps import SessionReader, TakenStep
 
 SAME, ACTION, ANSWER, ALONE = "same", "action", "answer", "alone"
 """How two sessions compare at a step: the same, another action, another answer to it, or only one has the step."""
@@ -203,34 +203,17 @@ def _alike(left: Side, right: Side, name: str) -> bool:
 
 def _read(events: Iterable[Event]) -> tuple[ComparedRun, dict[tuple[int, int], Side]]:
     """Return a session and its steps by episode and step."""
-    started: SessionStarted | None = None
-    scores: dict[int, float] = {}
-    costs: dict[int, tuple[int, float | None]] = {}
-
-    def noted() -> Iterator[Event]:
-        nonlocal started
-        for event in events:
-            if isinstance(event, SessionStarted):
-                started = started or event
-            elif isinstance(event, EpisodeEnded):
-                scores[event.episode] = event.score
-                costs[event.episode] = event.tokens, event.cost_usd
-            elif isinstance(event, Stepped):
-                costs[event.episode] = event.tokens, event.cost_usd
-            yield event
-
-    steps = {
-        (past.started.episode, number): _side(taken)
-        for past in episodes(noted())
-        for number, taken in enumerate(_last(past))
-    }
-    tokens, dollars = sum(one for one, _ in costs.values()), total_cost(one for _, one in costs.values())
-    return ComparedRun(started, scores, tokens, dollars), steps
-
-
-def _last(past: Past) -> list[TakenStep]:
-    """Return the steps of an episode as they were taken in the end."""
-    return past.takes[-1].steps
+    reader, scores, costs = SessionReader(), dict[int, float](), list[tuple[int, float | None]]()
+    steps = dict[tuple[int, int], Side]()
+    for past in reader.episodes((0.0, event) for event in events):
+        number, account = past.started.episode, past.account()
+        if past.ended is not None:
+            scores[number] = past.ended.score
+        spent = past.ended or account
+        costs.append((spent.tokens, spent.cost_usd))
+        steps |= {(number, at): _side(taken) for at, taken in enumerate(past.steps)}
+    tokens, dollars = sum(one for one, _ in costs), total_cost(one for _, one in costs)
+    return ComparedRun(reader.started, scores, tokens, dollars), steps
 
 
 def _side(taken: TakenStep) -> Side:

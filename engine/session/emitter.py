@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.environment import Visible
 from engine.errors import EstimatorError, StorageError
 from engine.records import Decision, Event, Notice, SessionEnded, SessionStarted, Waiting
 from engine.redaction import cleaned, hidden
@@ -112,7 +111,7 @@ class EventWriter:
 
     def page(self, environment: Environment, episode: int, steps: int) -> None:
         """Store the visible page after `steps` steps, if the environment shows pages, and tell of it."""
-        if not isinstance(environment, Visible):
+        if environment.sight is None:
             return
         if self._pages is None:
             from engine.web.browser.pages import PageStore

@@ -6,11 +6,10 @@ messages of the user, what was done those of the assistant, and the score is tha
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -19,28 +18,14 @@ from typing import Any
 
 from engine.disk import replace_file, shown
 from engine.errors import UsageError
-from engine.records import EpisodeEnded, EpisodeStarted, Event, SessionEnded, SessionStarted, SettingsChanged
+from engine.records import EpisodeEnded, SessionStarted
 from engine.session import recording
-from engine.session.recorded_steps import Past, episodes
+from engine.session.recorded_steps import Past, SessionReader
 
 FORMS = (".eval", ".json")
 _VERSION = 2
 """Number of the format of Inspect's logs."""
 _SCORER = "environment"
-
-
-@dataclasses.dataclass(slots=True)
-class _Read:
-    """What the events of a recording told besides its episodes."""
-
-    started: SessionStarted | None = None
-    first: float = 0.0
-    last: float = 0.0
-    finished: bool = False
-    ends: dict[int, tuple[EpisodeEnded, float]] = dataclasses.field(default_factory=dict)
-    begins: dict[int, float] = dataclasses.field(default_factory=dict)
-    changes: dict[int, list[dict[str, Any]]] = dataclasses.field(default_factory=dict)
-    """By episode: the settings that a person changed in it, each with the steps taken before."""
 
 
 def save(source: Path, target: Path) -> int:
@@ -53,9 +38,8 @@ def save(source: Path, target: Path) -> int:
     """
     if target.suffix not in FORMS:
         raise UsageError(f"a log of Inspect ends with {' or '.join(FORMS)}, not {shown(target)}")
-    read = _Read()
-    samples = [_sample(read, past, *read.ends[past.started.episode]) for past in episodes(_session_events(source, read))
-               if past.ended]  # fmt: skip
+    read = SessionReader()
+    samples = [_sample(read, past, past.ended) for past in read.episodes(recording.read(source)) if past.ended]
     if read.started is None or not samples:
         raise UsageError(f"no episode of {shown(source)} has ended, so there is nothing to write")
     log = _header(read, read.started, samples)
@@ -64,30 +48,16 @@ def save(source: Path, target: Path) -> int:
     return len(samples)
 
 
-def _session_events(source: Path, read: _Read) -> Iterator[Event]:
-    """Yield the events, and keep what is not in the episodes."""
-    for at, event in recording.read(source):
-        read.first, read.last = read.first or at, at
-        if isinstance(event, SessionStarted):
-            read.started = read.started or event
-        elif isinstance(event, EpisodeStarted):
-            read.begins[event.episode] = at
-        elif isinstance(event, EpisodeEnded):
-            read.ends[event.episode] = event, at
-        elif isinstance(event, SettingsChanged):
-            told = {"step": event.step, "settings": dict(event.settings)}
-            read.changes.setdefault(max(1, event.episode), []).append(told)
-        elif isinstance(event, SessionEnded):
-            read.finished = event.finished
-        yield event
-
-
-def _sample(read: _Read, past: Past, end: EpisodeEnded, at: float) -> dict[str, Any]:
+def _sample(read: SessionReader, past: Past, end: EpisodeEnded) -> dict[str, Any]:
     """Return an episode as Inspect writes a sample."""
     assert read.started is not None
     name, beginning = f"{read.started.session}-{end.episode}", past.started.observation.text
-    messages, changes = [_message(name, 0, "user", beginning)], read.changes.get(end.episode)
-    for step in past.takes[-1].steps:
+    messages = [_message(name, 0, "user", beginning)]
+    changes = [
+        {"step": one.step if one.episode == end.episode else 0, "settings": dict(one.settings)}
+        for one in past.changes
+    ]
+    for step in past.steps:
         messages.append(_message(name, len(messages), "assistant", step.decision.action, read.started.model))
         messages.append(_message(name, len(messages), "user", step.after.text))
     last = messages[-2] if len(messages) > 1 else _message(name, 1, "assistant", "", read.started.model)
@@ -115,15 +85,15 @@ def _sample(read: _Read, past: Past, end: EpisodeEnded, at: float) -> dict[str, 
         "events": [],
         "model_usage": _usage(read.started.model, past),
         "role_usage": {},
-        "started_at": _time(read.begins[end.episode]),
-        "completed_at": _time(at),
+        "started_at": _time(past.began_at),
+        "completed_at": _time(past.ended_at),
         "total_time": end.wall_s,
         "uuid": _id(name),
         "attachments": {},
     }  # fmt: skip
 
 
-def _header(read: _Read, started: SessionStarted, samples: list[dict[str, Any]]) -> dict[str, Any]:
+def _header(read: SessionReader, started: SessionStarted, samples: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the log without its samples."""
     scores = [sample["scores"][_SCORER]["value"] for sample in samples]
     task, mean = _id(started.environment.name), sum(scores) / len(scores)
@@ -195,7 +165,7 @@ def _message(sample: str, number: int, role: str, content: str, model: str = "")
 
 def _usage(model: str, past: Past) -> dict[str, dict[str, int]]:
     """Return the tokens of an episode by model; nothing where no model was asked."""
-    calls = [call for step in past.takes[-1].steps for call in step.decision.calls]
+    calls = [call for step in past.steps for call in step.decision.calls]
     if not calls:
         return {}
     sent, got = sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)

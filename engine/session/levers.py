@@ -6,22 +6,28 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.records import Decided, Decision, Event, SessionStarted, SettingsChanged, Stepped
+from engine.records import Event, SessionStarted, SettingsChanged
 from engine.settings import Settings, known
 from engine.values import ESTIMATORS
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
 
-LEVERS = ("beta", "k", "lam", "alpha", "r")
-"""The settings that a running session follows. All but the first are of neighbours."""
+LEVERS = tuple(
+    spec.name
+    for spec in sorted(dataclasses.fields(Settings), key=lambda spec: int(spec.metadata["followed"]))
+    if spec.metadata["followed"]
+)
+"""The settings that a running session follows."""
+_OF_NEIGHBOURS = {spec.name for spec in dataclasses.fields(Settings) if spec.metadata["estimator"] == "knn"}
 _NAMES = frozenset(one.name for one in dataclasses.fields(Settings)) - {"estimator"}
 """Settings that may change on the way of a session: in a branch also those that are no levers."""
 
 
 def levers(settings: Settings) -> tuple[str, ...]:
     """Return the names of the settings that a running session follows; those of neighbours only where some are used."""
-    return LEVERS if ESTIMATORS.find(settings.estimator).retrieves else LEVERS[:1]
+    retrieves = ESTIMATORS.find(settings.estimator).retrieves
+    return tuple(name for name in LEVERS if retrieves or name not in _OF_NEIGHBOURS)
 
 
 def changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
@@ -43,57 +49,23 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def in_force(events: Iterable[Event], at: tuple[int, int] | None = None) -> Mapping[str, Any]:
-    """Return what a person has changed of the settings, by name, at the end of a session's events or at a step of it.
-
-    Args:
-        at: Episode, and number of steps taken in it; None for the end.
-    """
+def in_force(events: Iterable[Event]) -> Mapping[str, Any]:
+    """Return what a person has changed of the settings at the end of a session's events, by name."""
     found: Mapping[str, Any] = {}
-    reached = False
     for event in events:
         if isinstance(event, SettingsChanged):
             found = event.settings
-        elif at is not None and isinstance(event, Decided):
-            reached = (event.episode, event.decision.step) == at
-        elif reached and isinstance(event, Stepped):
-            break
     return found
 
 
-def began_with(settings: Settings, events: Iterable[Event]) -> Settings:
+def began_with(settings: Settings, started: SessionStarted) -> Settings:
     """Return the settings that a recorded session began with; those that it does not name are as in `settings`."""
-    started = next(event for event in events if isinstance(event, SessionStarted))
     return known({**dataclasses.asdict(settings), **started.settings})
 
 
-class InForce:
-    """The settings in force at each decision of a recording.
-
-    Args:
-        settings: Those that its session began with.
-        events: Of the recording, oldest first.
-
-    Attributes:
-        changes: What a person had changed of them at the end, by name.
-    """
-
-    def __init__(self, settings: Settings, events: Iterable[Event]) -> None:
-        self._settings = settings
-        self.changes: Mapping[str, Any] = {}
-        self._then: dict[int, Mapping[str, Any]] = {}
-        """By the identity of a decision, which is not hashable: what was changed when it was made."""
-        for event in events:
-            if isinstance(event, SettingsChanged):
-                now = known(event.settings)
-                self.changes = {name: getattr(now, name) for name in event.settings if name in _NAMES}
-            elif isinstance(event, Decided) and self.changes:
-                self._then[id(event.decision)] = self.changes
-
-    def at(self, decision: Decision | None) -> Settings:
-        """Return those at a decision of these events; for None, those at the end."""
-        then = self.changes if decision is None else self._then.get(id(decision), {})
-        return dataclasses.replace(self._settings, **then)
+def with_changes(settings: Settings, changed: Mapping[str, Any]) -> Settings:
+    """Return settings with what a person changed of them. Names that this version does not know are passed over."""
+    return dataclasses.replace(settings, **{name: value for name, value in changed.items() if name in _NAMES})
 
 
 class Changes:

@@ -1,4 +1,4 @@
-"""The running episode of a session, and the objects that a session keeps open."""
+"""The running episode of a session, how it begins, and the objects that a session keeps open."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from engine import trust
 from engine.codec import to_plain
-from engine.environment import Searching
+from engine.environment import Environment
 from engine.environments import kind_of
-from engine.errors import UsageError
+from engine.errors import GameError, UsageError
 from engine.jitrl import discounted_returns, own_returns
 from engine.kinds import Places
 from engine.paths import cache_folder
@@ -54,8 +54,7 @@ def open_environment(config: SessionConfig, saves: Path) -> Environment:
     """
     trust.require(*places(config))
     environment = kind_of(config.game).open(config.game, Places(saves, config.games))
-    if isinstance(environment, Searching):
-        environment.limit = config.settings.valid_commands or None
+    environment.limit = config.settings.valid_commands or None
     return environment
 
 
@@ -302,12 +301,11 @@ def open_parts(
         JitrlError: Something is missing or damaged.
     """
     from engine.agents import AGENTS
-    from engine.agents.base import AgentContext
-    from engine.environment import JudgedEnvironment
+    from engine.agents.base import AgentContext, Notebook
     from engine.llm import open_model
     from engine.memory.search import CLEAR, Lens
     from engine.memory.view import ScopeView
-    from engine.session.model_texts import SessionNotebook, Writer
+    from engine.session.model_texts import Writer
     from engine.session.replaced_settings import WRITING, attainable, why_no_writer
     from engine.session.store import open_memory
 
@@ -343,9 +341,9 @@ def open_parts(
             progress=progress,
         )
         check()
-        if settings.fuzzy == "model" and isinstance(environment, JudgedEnvironment):
+        if settings.fuzzy == "model":
             environment.judge_with(model)
-        notebook = SessionNotebook(scope.records, method.name, origin, failed)
+        notebook = Notebook(scope.records, method.name, origin, failed)
         start = ScopeView(scope, Lens(before, partly=True)) if before is not None else None
         agent = method.make(
             AgentContext(
@@ -379,3 +377,49 @@ def summary(results: Sequence[EpisodeEnded], finished: bool, others: int) -> Ses
     scores = [result.score for result in results]
     average = sum(scores) / len(scores) if scores else 0.0
     return SessionEnded(finished, len(scores), average, scores[-1] if scores else 0.0, others)
+
+
+FAILED_BEGINNINGS = 5
+"""Episodes in a row that may fail to begin. One more ends the session: then it is no single page that is at fault."""
+
+
+class Beginnings:
+    """The beginnings of a session's episodes.
+
+    Args:
+        check: Raises if the person stopped the session.
+        warn: Called with a sentence about what failed.
+    """
+
+    def __init__(self, check: Callable[[], None], warn: Callable[[str], None]) -> None:
+        self._check, self._warn = check, warn
+        self._failed = 0
+        """Number of episodes in a row that could not begin."""
+
+    def reset(self, environment: Environment, seed: int, *, anew: bool) -> Observation:
+        """Reset the environment and return what it shows.
+
+        If that fails, it is tried once more. If that fails too, a new episode is over at once and counts as failed.
+
+        Args:
+            environment: The environment.
+            seed: As of `Environment.reset`.
+            anew: Whether the episode is new, and not one whose steps are repeated.
+
+        Raises:
+            GameError: It fails when steps are repeated, or in more than `FAILED_BEGINNINGS` episodes in a row.
+        """
+        for last in (False, True):
+            self._check()
+            try:
+                observation = environment.reset(seed)
+            except GameError as error:
+                if last and (not anew or self._failed >= FAILED_BEGINNINGS):
+                    raise
+                self._warn(f"the episode could not begin: {error}; {'it counts as failed' if last else 'one more try'}")
+                observation = Observation(f"The episode could not begin: {error}.", truncated=True, failed=True)
+            else:
+                self._failed = 0
+                return observation
+        self._failed += 1
+        return observation

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.agents.base import Turn
-from engine.environment import Concluding, Discreet, OpenActions, Paged, Slow, Worded, Writing
+from engine.environment import Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
 from engine.memory.view import ScopeView
@@ -41,8 +41,15 @@ from engine.session import store as sessions
 from engine.session.account import Account, Accounts
 from engine.session.control import Control, EndEpisode, StopRequested, TakeBack
 from engine.session.emitter import EventWriter
-from engine.session.episode_start import Beginnings
-from engine.session.live import Live, Parts, open_environment, open_parts, session_started, summary
+from engine.session.live import (
+    Beginnings,
+    Live,
+    Parts,
+    open_environment,
+    open_parts,
+    session_started,
+    summary,
+)
 from engine.session.lookahead import Lookahead, open_ahead
 from engine.session.processor import Stopwatch
 from engine.session.recorded_steps import TakenStep, episodes
@@ -56,6 +63,7 @@ if TYPE_CHECKING:
 
     from engine.environment import Environment
     from engine.llm.model import Model
+    from engine.session.whatif import OpenRun
 
 
 class Session:
@@ -108,6 +116,8 @@ class Session:
         self._task = ""
         """The task that draws depend on, "" for none."""
         self._replay: Replay
+        self._recorded: OpenRun | None = None
+        """Its own recording, for decisions that are made again."""
 
     def fast_forward(self, episodes: int) -> None:
         """Run without delay to the end of this episode (0), or of `episodes` more after this one."""
@@ -174,10 +184,8 @@ class Session:
         self._settings = parts.settings
         self._changes = levers.Changes(parts.settings)
         self.control.on_stop(parts.memory.hurry)
-        if isinstance(parts.environment, Discreet):
-            self._events.secrets = parts.environment.secrets
-        if isinstance(parts.environment, Slow):
-            parts.environment.on_wait(self._warn)
+        self._events.secrets = parts.environment.secrets
+        parts.environment.on_wait(self._warn)
         for sentence in parts.replaced:
             self._warn(sentence)
         if kind.ahead:
@@ -229,9 +237,9 @@ class Session:
         started = session_started(self._saved, parts, past[0][1] if past else None)
         self._task = started.environment.task
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
-        told = [event for _, event in past]
-        in_force = levers.InForce(levers.began_with(parts.settings, told), told) if past else None
-        self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, in_force)
+        first = past[0][1] if past else None
+        begun = levers.began_with(parts.settings, first) if isinstance(first, SessionStarted) else None
+        self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, begun)
         if not past:
             self._tell(started)
             return None
@@ -244,19 +252,19 @@ class Session:
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
         try:
-            lived = list(episodes(event for _, event in past))
+            lived = list(episodes(past))
         except BadFile as error:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
         left = lived[-1] if lived and not lived[-1].ended else None
-        if left is not None and left.takes[-1].steps and not parts.environment.info.repeatable:
-            raise recording.OnceOnly(self.episode + 1, len(left.takes[-1].steps))
+        if left is not None and left.steps and not parts.environment.info.repeatable:
+            raise recording.OnceOnly(self.episode + 1, len(left.steps))
         self._emit(Thinking("taking up the session where it was left"))
         for episode in lived:
             self.control.check()
             whole = episode is not left
             self._replay.replay_episode(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
-        live = None if left is None else self._repeat(parts, left.account(), left.takes[-1].steps)
-        self._changes.follow(parts.agent, levers.in_force(told), 0, 0)
+        live = None if left is None else self._repeat(parts, left.account(), left.steps)
+        self._changes.follow(parts.agent, levers.in_force(event for _, event in past), 0, 0)
         return live
 
     def _repeat(self, parts: Parts, account: Account, steps: Iterable[TakenStep]) -> Live:
@@ -271,8 +279,7 @@ class Session:
             live = self._begin(parts, account)
             for step in steps:
                 self.control.check()
-                if step.decided is not None:
-                    self._replay.decided(live.number, step.decided, live.observation)
+                self._replay.decided(live.number, step, live.observation)
                 self._advance(parts, live, step.decision)
                 if live.observation.text != step.after.text:
                     self._emit(Notice("warning", "the game answered differently this time; going on from here"))
@@ -310,8 +317,8 @@ class Session:
                 self._steering.stepped(before, live.observation)
                 if not live.observation.broken:
                     self._events.page(parts.environment, live.number, len(live.steps))
-            if not live.observation.over and isinstance(parts.environment, Concluding):
-                live.observation = parts.environment.conclude()
+            if not live.observation.over:
+                live.observation = parts.environment.conclude() or live.observation
             self._end(parts, live)
             live = None
 
@@ -351,7 +358,7 @@ class Session:
         with self._excused("prepare for this episode"):
             if anew:
                 self._replay.others(known)
-            parts.agent.begin_episode(state)
+            self._replay.begun(state)
         live = Live(number, account.uid, observation, state, abstractor, started, account)
         if observation.broken:
             live.failed, live.ended_by = 1, "failure"
@@ -373,8 +380,7 @@ class Session:
     def _decide(self, parts: Parts, live: Live) -> Decision:
         parts.scope.hide(self._events.secrets())
         environment = parts.environment
-        words = environment.fallback if isinstance(environment, Worded) else ()
-        valid = environment.valid_actions() or words or parts.kind.fallback
+        valid = environment.valid_actions() or environment.fallback or parts.kind.fallback
         step = len(live.steps)
         number, episodes = place(self._config, live.number)
         turn = Turn(
@@ -385,8 +391,8 @@ class Session:
             valid_actions=valid,
             present=live.abstractor.situation(live.observation),
             recent=live.abstractor.recent(self._settings.recent_steps),
-            resolve=_resolver(parts.environment),
-            page=parts.environment.snapshot if isinstance(parts.environment, Paged) else None,
+            resolve=environment.resolve,
+            page=environment.snapshot,
             episode=number,
             episodes=episodes,
         )
@@ -415,11 +421,13 @@ class Session:
         """Make a decision again after a person changed memory or settings. The model is not asked."""
         changed = "settings" if self._follow_changes(parts, live) else "memory"
         self._emit(Thinking(f"deciding again with the changed {changed}"))
-        from engine.session.whatif import decide_again
+        from engine.session.whatif import OpenRun, decide_again
 
+        if self._recorded is None:
+            self._recorded = OpenRun(self._saved.recording, self._saves, live=True, scope=parts.scope)
         at = live.number, decision.step
         return decide_again(
-            parts, self._saved.recording, at, decision, changed, warn=self._warn, check=self.control.check
+            parts, self._recorded, at, decision, changed, warn=self._warn, check=self.control.check
         )
 
     def _follow_changes(self, parts: Parts, live: Live) -> bool:
@@ -441,8 +449,7 @@ class Session:
         if step is None:
             self._warn(f"the environment failed at {decision.action!r}, which is not remembered: {seen.text}")
             return
-        lost = seen.outcome == "lost"
-        parts.agent.observe(step, live.state, observation=seen, terminated=seen.terminated, lost=lost)
+        self._replay.stepped(step, live.state, seen)
 
     def _end(self, parts: Parts, live: Live) -> None:
         """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""
@@ -491,7 +498,3 @@ class Session:
     def _others(self, parts: Parts) -> int:
         """Return how many episodes other sessions stored in this scope since this one began."""
         return sum(uid not in self._uids for _, uid in parts.scope.stored_since(parts.before))
-
-
-def _resolver(environment: Environment) -> Callable[[str], str | None] | None:
-    return environment.resolve if isinstance(environment, OpenActions) else None

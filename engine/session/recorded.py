@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,39 +19,21 @@ from engine.errors import UsageError
 from engine.memory.scope import Scope
 from engine.memory.search import CLEAR, Lens
 from engine.memory.view import ScopeView
-from engine.records import Decided, Decision, Event, SessionStarted
-from engine.session.levers import InForce
+from engine.records import Decision, Event
+from engine.session import levers
 from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
-from engine.session.recorded_steps import Past, episodes
+from engine.session.recorded_steps import Past, SessionReader, changed_at
 from engine.session.replay import Replay, ReplayedDecision
 from engine.settings import Settings, known
 from engine.values import ESTIMATORS, make_estimator
 from engine.values.base import failure
 
-_POLICY = frozenset(
-    {
-        "beta",
-        "beta_growth",
-        "beta_episodes",
-        "normalisation",
-        "epsilon",
-        "epsilon_times",
-        "selection",
-        "unremembered",
-    }
-)
+_PARTS = {spec.name: spec.metadata["part"] for spec in dataclasses.fields(Settings)}
+_POLICY = frozenset(name for name, part in _PARTS.items() if part == "policy")
 """Settings that count after V and Q are known."""
-_VALUES = frozenset({"lam", "alpha", "baseline", "optimism", "memory_candidates"})
+_VALUES = frozenset(name for name, part in _PARTS.items() if part == "values")
 """Settings that count after the neighbours are known, for the estimator knn."""
-_MEMORY = frozenset(
-    {
-        "k", "r", "relax", "relax_steps", "history_weight", "keep_above", "ties", "task_threshold", "gamma",
-        "zero_rewards", "retrieval", "recall_pool", "recall_times", "other_tasks", "estimator",
-        "curiosity", "prior_weight", "settling",
-    }
-)  # fmt: skip
-"""Settings for which memory is asked anew."""
-CHANGEABLE = _POLICY | _VALUES | _MEMORY
+CHANGEABLE = frozenset(name for name, part in _PARTS.items() if part)
 """Settings whose effect needs no model and no environment."""
 
 
@@ -102,35 +85,52 @@ class RecordedRun:
     def __init__(
         self, events: Iterable[tuple[float, Event]], scope: Scope | None = None, *, live: bool = False
     ) -> None:
-        told = list(events)
-        started = [event for _, event in told if isinstance(event, SessionStarted)]
-        if not started:
+        self.scope = scope
+        self.episodes: list[Past] = []
+        self._live = live
+        self._reader = SessionReader()
+        self._go_on(events)
+        if self._reader.started is None:
             raise UsageError("the recording does not begin with a session")
-        self.started = started[-1]
+        self.started = self._reader.started
         if self.started.agent != "jitrl":
             raise UsageError(
                 f"the agent {self.started.agent} adjusts no logits, so there are no settings of Algorithm 1 to change"
             )
         self.settings = known(self.started.settings)
-        self.scope = scope
-        self._live = live
-        self.episodes = list(episodes(event for _, event in told))
-        # By the identity of a decision, which is not hashable: when it was made.
-        self._times = {id(event.decision): at for at, event in told if isinstance(event, Decided)}
-        self._in_force = InForce(self.settings, (event for _, event in told))
         if next(self._decisions(), None) is None:
             raise UsageError("nothing was decided in this recording")
+
+    def further(self, events: Iterable[tuple[float, Event]]) -> RecordedRun:
+        """Return the run with further events of the recording; this one stays as it is."""
+        twin = copy(self)
+        twin._reader, twin.episodes = self._reader.copy(), [*self.episodes]
+        if twin._reader.episode is not None:
+            twin.episodes[-1] = twin._reader.episode
+        twin._go_on(events)
+        return twin
+
+    def _go_on(self, events: Iterable[tuple[float, Event]]) -> None:
+        for at, event in events:
+            self._reader.add(at, event)
+            episode = self._reader.episode
+            if episode is None or episode in self.episodes[-1:]:
+                continue
+            if self.episodes and self.episodes[-1].ended is None:
+                del self.episodes[-1]  # it was begun anew
+            self.episodes.append(episode)
 
     def __len__(self) -> int:
         """Return the number of decisions of the agent, those that were not carried out included."""
         return sum(1 for _ in self._decisions())
 
-    def _decisions(self) -> Iterator[Decision]:
+    def _decisions(self) -> Iterator[tuple[float, Decision]]:
+        """Yield what the agent decided, and when."""
         for past in self.episodes:
             for take in past.takes:
-                yield from (step.decided for step in take.steps if step.decided is not None)
+                yield from ((step.at, step.decided) for step in take.steps if step.decided is not None)
                 if take.decided is not None:
-                    yield take.decided
+                    yield take.at, take.decided
 
     @property
     def plans(self) -> bool:
@@ -139,12 +139,13 @@ class RecordedRun:
 
     def settings_at(self, at: tuple[int, int] | None = None) -> Settings:
         """Return the settings in force at a step, by its episode and step; None for those in force at the end."""
-        found = None
-        if at is not None:
-            takes = (take for past in self.episodes if past.started.episode == at[0] for take in past.takes)
-            for decided in (one for take in takes for one in (*(step.decided for step in take.steps), take.decided)):
-                found = decided if decided is not None and decided.step == at[1] else found
-        return self._in_force.at(found)
+        found = changed_at(self.episodes, at) if at is not None else None
+        return levers.with_changes(self.settings, self._changed if found is None else found)
+
+    @property
+    def _changed(self) -> Mapping[str, Any]:
+        """What a person had changed of the settings at the end, by name."""
+        return self._reader.changed
 
     def needs_memory(self, changes: Mapping[str, Any]) -> bool:
         """Return whether memory has to be asked anew with these changes of settings."""
@@ -153,7 +154,7 @@ class RecordedRun:
         if then.estimator != "knn" or now.estimator != "knn":
             return bool(changed)
         if now.k <= then.k and now.r >= then.r and not then.keep_above:
-            changed -= {"k", "r"} - set(self._in_force.changes)  # the neighbours are among the recorded ones
+            changed -= {"k", "r"} - set(self._changed)  # the neighbours are among the recorded ones
         return bool(changed - _VALUES)
 
     def changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +165,7 @@ class RecordedRun:
         """
         found = {
             name: value for name, value in changes.items()
-            if name in self._in_force.changes or value != getattr(self.settings, name)
+            if name in self._changed or value != getattr(self.settings, name)
         }  # fmt: skip
         if out := sorted(found.keys() - CHANGEABLE):
             raise UsageError(
@@ -238,7 +239,7 @@ class RecordedRun:
                     continue
                 check()
                 if view is not None:
-                    view.lens = self._lens(past, asked.recorded, lens)
+                    view.lens = self._lens(past, asked.at, lens)
                 agent.change(self._settings_of(asked, changes))
                 now = agent.again(asked)
                 if wanted:
@@ -253,7 +254,7 @@ class RecordedRun:
             lens = lens or CLEAR
             anew = not self.plans and bool(changes.keys() - _POLICY or lens is not CLEAR)
             return RecordedAgent(RecordedEstimator(settings, lens, anew), settings)
-        begin, first = self._begin(), next(iter(self._times.values()), CLEAR.until)
+        begin, first = self._begin(), next((at for at, _ in self._decisions()), CLEAR.until)
         view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
         try:
             return RecordedAgent(make_estimator(view, settings), settings)
@@ -263,7 +264,8 @@ class RecordedRun:
     def _settings_of(self, asked: ReplayedDecision, changes: Mapping[str, Any]) -> Settings:
         """Return what a decision is made again with: what was in force then, with changes."""
         waits = asked.stands and not asked.carried_out
-        return dataclasses.replace(self._in_force.at(None if waits else asked.recorded), **changes)
+        then = levers.with_changes(self.settings, self._changed if waits else asked.changed)
+        return dataclasses.replace(then, **changes)
 
     def _begin(self) -> int:
         """Return the number of the first entry that was remembered after the session began."""
@@ -275,8 +277,8 @@ class RecordedRun:
     def _first(self, past: Past) -> int | None:
         return self.scope.first_entry(past.started.uid) if self.scope is not None else None
 
-    def _lens(self, past: Past, decision: Decision, changes: Lens | None) -> Lens:
-        """Return the lens for a decision: memory as it was then, with changes."""
+    def _lens(self, past: Past, at: float, changes: Lens | None) -> Lens:
+        """Return the lens for a decision of that time: memory as it was then, with changes."""
         before = self._first(past)
         if before is None and not (self._live and past is self.episodes[-1]):
             before = self._begin()
@@ -287,7 +289,7 @@ class RecordedRun:
                 ):
                     before = self.scope.kept(episode)[1] + len(episode.steps)
         if changes is None:
-            return Lens(before=before, until=self._times.get(id(decision), CLEAR.until))
+            return Lens(before=before, until=at)
         return dataclasses.replace(changes, before=before)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from engine import limits
@@ -26,7 +26,6 @@ from engine.disk import (
 from engine.errors import BadFile, FailingAs, StorageError, UsageError
 from engine.records import (
     FORMAT,
-    Decided,
     EpisodeEnded,
     Event,
     Paused,
@@ -34,7 +33,6 @@ from engine.records import (
     SessionEnded,
     SessionStarted,
     SettingsChanged,
-    Stepped,
     Thinking,
     Waiting,
 )
@@ -107,16 +105,6 @@ class Recorder:
             end = start
         if end < size:
             os.ftruncate(self._fd, end)
-
-
-def without_last_step(events: Sequence[Event]) -> list[Event]:
-    """Return an episode's events without its last step, the decision for it, and any later decision."""
-    kept = list(events)
-    while kept and not isinstance(kept.pop(), Stepped):
-        pass
-    while kept and isinstance(kept[-1], Decided):
-        kept.pop()
-    return kept
 
 
 class OnceOnly(UsageError):

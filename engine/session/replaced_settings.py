@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.environment import Visible
 from engine.errors import MissingError, UsageError
 from engine.llm.model import takes_pictures
 from engine.llm.reading import writer_check
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
 
 WRITING = "history"
 """The test of a kind of environment that says whether a model can write in words."""
-
-_WRITTEN = (
-    ("state", ("llm",), "rules"),
-    ("history", ("llm",), "rules"),
-    ("rewards", ("llm", "llm_or_score"), "score"),
-)
-"""Settings, their values for which a model has to write, and the value used if it cannot."""
 
 
 def attainable(
@@ -62,7 +54,7 @@ def attainable(
             replaced.append(f"{name}={value} in place of {getattr(settings, name)}: {reason}")
         settings = replace(settings, **changes)  # type: ignore[arg-type]
 
-    if settings.history == "vision" and not isinstance(environment, Visible):
+    if settings.history == "vision" and environment.sight is None:
         raise UsageError(
             "history=vision is for web pages: a game shows nothing; a model writes with history=llm"
         )
@@ -77,9 +69,10 @@ def attainable(
             instead(str(error), retrieval="jaccard")
     if settings.history == "vision" and not takes_pictures(model):
         instead(f"{model.name} takes no pictures", history="llm")
-    for name, values, by_rules in _WRITTEN:
-        if getattr(settings, name) in values and (problem := why_no_writer(model, name, cache, kind, progress)):
-            instead(problem, **{name: by_rules})
+    for spec in fields(settings):
+        other = spec.metadata["unwritten"].get(getattr(settings, spec.name))
+        if other and (problem := why_no_writer(model, spec.name, cache, kind, progress)):
+            instead(problem, **{spec.name: other})
     if settings.history_tokens == "text" and settings.history == "rules":
         instead("rules write the histories", history_tokens="rules")
     return settings, tuple(replaced)

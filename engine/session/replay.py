@@ -1,14 +1,16 @@
-"""Replays a recorded session: its episodes go in, and an agent that knows what happened comes out.
+"""Tells an agent what happens in its session, and replays a recorded session to it: its episodes go in, and an agent
+that knows what happened comes out.
 
-A session that is resumed, a branch, what-if and a decision that is made again all use this. Nothing is played, and no
-model is asked.
+In play, the loop tells the agent through this. A session that is resumed, a step that is taken back, a branch, what-if
+and a decision that is made again use it, too; nothing is played for the last three, and no model is asked.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +18,12 @@ from engine.agents.base import Agent, Replayed, Turn
 from engine.errors import BadFile
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.view import ScopeView, corrected
-from engine.records import Decision, Episode, Observation, SessionStarted, State
-from engine.session.levers import InForce
+from engine.records import Decision, Episode, Observation, SessionStarted, State, Step
+from engine.session import levers
 from engine.session.live import taken
-from engine.session.recorded_steps import Past, Take
+from engine.session.recorded_steps import Past, Take, TakenStep
 from engine.session.shared import place
+from engine.settings import Settings
 
 
 def draws(seed: int, task: str, episode: int, step: int) -> np.random.Generator:
@@ -42,6 +45,8 @@ class ReplayedDecision:
         rng: What it decided with.
         carried_out: Whether its step was taken.
         stands: Whether neither its step nor one before it was taken back later.
+        at: Unix time at which it was made.
+        changed: What a person had changed of the settings by then, by name.
     """
 
     turn: Turn
@@ -49,24 +54,27 @@ class ReplayedDecision:
     rng: np.random.Generator
     carried_out: bool = True
     stands: bool = True
+    at: float = 0.0
+    changed: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Replay:
-    """Tells an agent what happened in its session, in the same order.
+    """Tells an agent what happens in its session, and what happened in it before, in the same order.
 
     Args:
         agent: What is told.
         started: The beginning of the session, with `next_entry`.
         view: The memory as the agent sees it; None if that is not at hand.
         own: Uids of the session's own episodes. The session adds new ones.
-        in_force: The settings that decisions are told with; None for those that the agent has.
+        settings: Those that the session began with. Each decision is told with what a person had changed of them by
+            then. None for those that the agent has.
     """
 
     def __init__(
         self, agent: Agent, started: SessionStarted, view: ScopeView | None, own: Collection[str],
-        in_force: InForce | None = None,
+        settings: Settings | None = None,
     ) -> None:  # fmt: skip
-        self._in_force = in_force
+        self._settings = settings
         self._agent, self._started, self._view, self._own = agent, started, view, own
         self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
         self._begin = self._since = started.next_entry or 0
@@ -83,15 +91,30 @@ class Replay:
             for asked in self.episode(past, forgotten=False):
                 self._decided(self._replayed, asked)
 
-    def decided(self, episode: int, decision: Decision, seen: Observation) -> None:
-        """Tell the agent one of its decisions, when its step is taken again."""
-        if self._replayed is not None:
-            self._decided(self._replayed, self._asked(episode, decision, seen))
+    def begun(self, state: State) -> None:
+        """Tell the agent that an episode begins, or that its steps are taken again."""
+        self._agent.begin_episode(state)
+
+    def decided(self, episode: int, step: TakenStep, seen: Observation) -> None:
+        """Tell the agent what it decided, when its step is taken again."""
+        if self._replayed is not None and step.decided is not None:
+            self._decided(self._replayed, self._asked(episode, step.decided, seen, changed=step.changed))
 
     def _decided(self, agent: Replayed, asked: ReplayedDecision) -> None:
-        if self._in_force is not None:
-            agent.change(self._in_force.at(asked.recorded))
+        if self._settings is not None:
+            agent.change(levers.with_changes(self._settings, asked.changed))
         agent.decided(asked.turn, asked.recorded, asked.rng)
+
+    def stepped(self, step: Step, then: State, seen: Observation) -> None:
+        """Tell the agent of a step.
+
+        Args:
+            then: The state after it.
+            seen: What the environment showed for it.
+        """
+        self._agent.observe(
+            step, then, observation=seen, terminated=seen.terminated, lost=seen.outcome == "lost"
+        )
 
     def others(self, before: int | None) -> None:
         """Tell the agent what other sessions stored below an entry number, and was not told yet; nothing for None."""
@@ -156,25 +179,27 @@ class Replay:
         states += [end] if end is not None else []
         if not states:
             return
-        self._agent.begin_episode(states[0])
+        self.begun(states[0])
         corrections = self._view.scope.corrections(self._view.lens) if self._view is not None and first >= 0 else {}
         for n, step in enumerate(take.steps):
             if step.decided is not None:
-                yield self._asked(number, step.decided, step.before, stands=stand is None or n < stand)
+                stands = stand is None or n < stand
+                yield self._asked(
+                    number, step.decided, step.before, stands=stands, at=step.at, changed=step.changed
+                )
             if n + 1 < len(states):
                 lived = taken(step.decision, step.decision.state, step.before, step.after)
-                self._agent.observe(
-                    corrected(lived, corrections.get(first + n)), states[n + 1], observation=step.after,
-                    terminated=step.after.terminated, lost=step.after.outcome == "lost",
-                )  # fmt: skip
+                self.stepped(corrected(lived, corrections.get(first + n)), states[n + 1], step.after)
         if take.decided is not None:
             seen = take.steps[-1].after if take.steps else past.started.observation
-            yield self._asked(number, take.decided, seen, carried_out=False, stands=stand is None)
+            yield self._asked(
+                number, take.decided, seen, carried_out=False, stands=stand is None, at=take.at, changed=take.changed
+            )
 
     def _asked(
-        self, episode: int, decision: Decision, seen: Observation, *, carried_out: bool = True, stands: bool = True
+        self, episode: int, decision: Decision, seen: Observation, **how: Any
     ) -> ReplayedDecision:
-        """Return what the agent was asked when it decided."""
+        """Return what the agent was asked when it decided; `how` has the further fields."""
         known = {*decision.valid_actions, *(c.action for c in decision.candidates)}
         planned = decision.update is not None and bool(decision.update.valuation.terms)
         added = ("valid", "memory") if planned else ("valid",)
@@ -192,7 +217,7 @@ class Replay:
             episodes=episodes,
         )
         rng = draws(self._started.seed, self._started.environment.task, number, decision.step)
-        return ReplayedDecision(turn, decision, rng, carried_out, stands)
+        return ReplayedDecision(turn, decision, rng, **how)
 
 
 def _lacks(episode: Episode) -> bool:

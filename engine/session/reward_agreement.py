@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from engine.environments import kind_of
 from engine.errors import UsageError
 from engine.llm.model import Model
-from engine.records import SessionStarted, Trajectory
+from engine.records import Trajectory
 from engine.session import recording
 from engine.session.live import taken
-from engine.session.recorded_steps import Past, episodes
+from engine.session.recorded_steps import Past, SessionReader
 from engine.settings import Settings
 
 
@@ -96,17 +96,16 @@ def trajectories(path: Path) -> Iterator[tuple[int, Trajectory]]:
         UsageError: It is of web tasks.
         BadFile: It is damaged.
     """
-    events = [event for _, event in recording.read(path)]
-    started = next(event for event in events if isinstance(event, SessionStarted))
-    if kind_of(started.environment.name).name == "web":
-        raise UsageError("steps on the web have no score to compare with: only its end is scored")
-    for past in episodes(events):
-        if past.ended and past.takes[-1].steps:
+    reader = SessionReader()
+    for past in reader.episodes(recording.read(path)):
+        if reader.started is not None and kind_of(reader.started.environment.name).name == "web":
+            raise UsageError("steps on the web have no score to compare with: only its end is scored")
+        if past.ended and past.steps:
             yield past.started.episode, _trajectory(past)
 
 
 def _trajectory(past: Past) -> Trajectory:
-    lived = past.takes[-1].steps
+    lived = past.steps
     steps = tuple(taken(one.decision, one.decision.state, one.before, one.after) for one in lived)
     last = lived[-1].after
     return Trajectory(

@@ -1,4 +1,4 @@
-"""Writes rows of a table as CSV, JSON lines or Parquet."""
+"""Writes rows of decisions: CSV, JSON lines, Parquet, or the layout of Hugging Face datasets, a folder with a card."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import csv
 import dataclasses
 import itertools
 import json
+import os
+import secrets
+import shutil
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from engine import extras
-from engine.disk import replacing
+from engine.disk import replacing, shown
+from engine.errors import FailingAs, StorageError, UsageError
 from engine.session.candidates import CandidateRow
 from engine.texts import cell
 
@@ -80,3 +85,66 @@ def _batches(rows: Iterable[CandidateRow]) -> Iterator[list[Any]]:
     left = iter(rows)
     while batch := list(itertools.islice(left, BATCH)):
         yield batch
+
+
+_TYPES = {"str": "string", "int": "int64", "float": "float64", "bool": "bool"}
+_CARD = """---
+pretty_name: {quoted}
+tags:
+- reinforcement-learning
+- text-games
+configs:
+- config_name: default
+  data_files:
+  - split: train
+    path: {path}
+dataset_info:
+  features:
+{features}
+---
+
+# {title}
+
+Decisions of a language-model agent, written by `jitrl export --to datasets`. There is one row for each candidate of
+each decision. The column `chosen` tells which one was carried out.
+
+```python
+from datasets import load_dataset
+
+rows = load_dataset("PATH OF THIS FOLDER", split="train")
+```
+
+| column | type |
+|---|---|
+{columns}
+"""
+
+
+def save_dataset(rows: Iterable[CandidateRow], folder: Path, title: str) -> int:
+    """Write a new folder with `README.md` and the rows, as Parquet where pyarrow is installed; return their number.
+
+    Raises:
+        UsageError: The folder is there already.
+        StorageError: It cannot be written; nothing is left of it.
+    """
+    if folder.exists():
+        raise UsageError(f"{shown(folder)} is there already; name a new folder")
+    form = "jsonl" if find_spec("pyarrow") is None else "parquet"
+    partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+    path = f"data/train.{form}"
+    types = {spec.name: _TYPES[str(spec.type).removesuffix(" | None")] for spec in dataclasses.fields(CandidateRow)}
+    card = _CARD.format(
+        title=shown(title), quoted=json.dumps(title), path=path,
+        features="\n".join(f"  - name: {name}\n    dtype: {kind}" for name, kind in types.items()),
+        columns="\n".join(f"| `{name}` | {kind} |" for name, kind in types.items()),
+    )  # fmt: skip
+    try:
+        with FailingAs(StorageError, f"cannot write {shown(folder)}"):
+            partial.mkdir()
+            (partial / "data").mkdir()
+            (partial / "README.md").write_text(card, encoding="utf-8")
+            count = save(rows, form, partial / path)
+            os.rename(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return count

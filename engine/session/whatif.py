@@ -12,6 +12,7 @@ from typing import Any
 
 from engine import explain
 from engine.agents.jitrl import JitrlAgent
+from engine.disk import shown
 from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.scope import Scope
@@ -23,6 +24,8 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.live import Parts
 from engine.session.recorded import Again, RecordedRun
+from engine.session.recording import EventReader
+from engine.session.remote.lines import GrowingLines
 from engine.settings.address import is_address
 from engine.values.knn import least_similarity
 
@@ -270,14 +273,14 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
 
 
 def decide_again(
-    parts: Parts, recorded: Path, at: tuple[int, int], decision: Decision, changed: str, *,
+    parts: Parts, recorded: OpenRun, at: tuple[int, int], decision: Decision, changed: str, *,
     warn: Callable[[str], None], check: Callable[[], None],
 ) -> Decision:  # fmt: skip
     """Make a decision again that waits to be carried out, after a person changed memory or settings.
 
     Args:
         parts: Of the running session. Its agent goes on with what is remembered now.
-        recorded: The recording of the session.
+        recorded: The recording of the session, with the memory of `parts`.
         at: Number of the running episode, and the step.
         decision: Returned if it could not be made again, or the agent does not decide from memory.
         changed: "memory" or "settings".
@@ -287,7 +290,7 @@ def decide_again(
     if not isinstance(parts.agent, JitrlAgent):
         return decision
     try:
-        run = RecordedRun(recording.read(recorded), parts.scope, live=True)
+        run = recorded.run()
         asks = changed == "memory" or not run.plans
         lens = CLEAR if asks else None
         found = next(run.with_agent({}, lens=lens, at=at, from_memory=asks, check=check), None)
@@ -303,20 +306,24 @@ def decide_again(
 
 
 class OpenRun:
-    """A recording with the memory that it was played with. It is read again when it has grown. Not thread-safe.
+    """A recording with the memory that it was played with. What is added to it is read. Not thread-safe.
 
     Args:
         path: A recording, or the folder of a session.
         saves: The saves folder, for recordings that do not lie in one.
         live: Whether the run goes on.
+        scope: Its memory, which stays open; None to open it.
     """
 
-    def __init__(self, path: Path, saves: Path, *, live: bool = False) -> None:
+    def __init__(self, path: Path, saves: Path, *, live: bool = False, scope: Scope | None = None) -> None:
         self._path = path / recording.FILE_NAME if path.is_dir() else path
         self._live = live
-        self._run: RecordedRun | None = None
-        self._size = -1
-        self.memory = memory_of(path, saves)
+        self._given = scope
+        self._run: RecordedRun | None
+        self._unread: list[tuple[float, Event]]
+        """Events that are not in `_run`."""
+        self._begin()
+        self.memory = memory_of(path, saves) if scope is None else None
 
     def run(self) -> RecordedRun:
         """Return the run as far as it is recorded.
@@ -325,15 +332,38 @@ class OpenRun:
             UsageError: There is no recording, or its agent adjusts no logits.
             BadFile: It is damaged.
         """
-        size = self._path.stat().st_size if self._path.is_file() else -1
-        if self._run is None or size != self._size:
-            events = list(recording.read(self._path))
-            self._run, self._size = RecordedRun(events, self._scope(events[0][1]), live=self._live), size
+        try:
+            self._read()
+        except BadFile:
+            self._begin()
+            raise
+        if self._run is None and not self._unread:
+            raise UsageError(f"there is no recording at {shown(self._path)}")
+        if self._run is None:
+            self._run = RecordedRun(self._unread, self._scope(self._unread[0][1]), live=self._live)
+        elif self._unread:
+            self._run = self._run.further(self._unread)
+            if self._run.scope is None:
+                self._run.scope = self._scope(self._run.started)
+        self._unread = []
         return self._run
 
+    def _begin(self) -> None:
+        """Forget what was read."""
+        self._lines, self._reader = GrowingLines(self._path), EventReader(str(self._path))
+        self._run, self._unread = None, []
+
+    def _read(self) -> None:
+        more = True
+        while more:
+            lines, more = self._lines.new(), self._lines.more
+            if self._lines.restarted:
+                self._reader, self._run, self._unread = EventReader(str(self._path)), None, []
+            self._unread += [(at, event) for at, event in map(self._reader.read, lines) if event is not None]
+
     def _scope(self, started: Event) -> Scope | None:
-        if self.memory is None or not isinstance(started, SessionStarted):
-            return None
+        if self._given is not None or self.memory is None or not isinstance(started, SessionStarted):
+            return self._given
         name = started.environment.scope
         return self.memory.scope(name) if name in self.memory.scopes() else None
 

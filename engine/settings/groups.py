@@ -9,61 +9,68 @@ from typing import Any
 
 from engine.settings.spec import SettingsGroup, setting
 
+SHARES = tuple(round(n / 20, 2) for n in range(21))
+"""Stops of settings from 0 to 1."""
+
 
 @dataclass(frozen=True)
 class RetrievalSettings(SettingsGroup):
     """Retrieval of the neighbours of a state, which are remembered steps."""
 
-    k: int = setting(10, "neighbours that are looked up for a state", 1, 1000)
-    r: float = setting(0.95, "smallest Jaccard similarity of a neighbour", 0.0, 1.0)
-    relax: float = setting(
-        0.0, "decrease of r over the first relax_steps steps of an episode; .1 in the authors' code", 0.0, 1.0
+    k: int = setting(
+        10, "neighbours that are looked up for a state", 1, 1000,
+        part="retrieval", symbol="k", followed=2, estimator="knn",
+        stops=(1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100),
     )
-    relax_steps: int = setting(20, "steps over which r decreases by relax", 1, 1000)
+    r: float = setting(
+        0.95, "smallest Jaccard similarity of a neighbour", 0.0, 1.0,
+        part="retrieval", symbol="r", followed=5, estimator="knn", stops=SHARES,
+    )
+    relax: float = setting(
+        0.0, "decrease of r over the first relax_steps steps of an episode; .1 in the authors' code", 0.0, 1.0,
+        part="retrieval",
+    )
+    relax_steps: int = setting(20, "steps over which r decreases by relax", 1, 1000, part="retrieval")
     retrieval: str = setting(
         "jaccard",
         "how neighbours are found: by Jaccard similarity (Algorithm 1); by embeddings of state and history, kept if "
         "their states' Jaccard similarity is r or more (hybrid, App. E); among the nearest embeddings by Jaccard "
         "similarity (recall, the authors' code); by embeddings alone (embedding, the ablation)",
         choices=("jaccard", "hybrid", "recall", "embedding"),
+        part="retrieval",
     )
     recall_pool: int = setting(
-        100,
-        "nearest embeddings from which recall takes its neighbours, at least (the authors' code)",
-        1,
-        100_000,
+        100, "nearest embeddings from which recall takes its neighbours, at least (the authors' code)", 1, 100_000,
+        part="retrieval",
     )
     recall_times: int = setting(
-        10,
-        "nearest embeddings for each of the k neighbours that recall takes, at least",
-        1,
-        1000,
+        10, "nearest embeddings for each of the k neighbours that recall takes, at least", 1, 1000,
+        part="retrieval",
     )
     history_weight: float = setting(
-        0.0, "weight of the history's similarity; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0
+        0.0, "weight of the history's similarity; 0 is Algorithm 1, .25 the appendix", 0.0, 1.0,
+        part="retrieval", symbol="w", estimator="knn", stops=SHARES,
     )
     keep_above: float = setting(
-        0.0,
-        "similarity from which more than k neighbours are kept; 0 for never, .98 in the authors' code",
-        0.0,
-        1.0,
+        0.0, "similarity from which more than k neighbours are kept; 0 for never, .98 in the authors' code", 0.0, 1.0,
+        part="retrieval",
     )
     ties: str = setting(
         "newest",
         "order of equally similar neighbours: newest first, or highest return first",
         choices=("newest", "return"),
+        part="retrieval",
     )
     task_threshold: float = setting(
-        0.0,
-        "similarity of states (on the web, of tasks) required before histories count",
-        0.0,
-        1.0,
+        0.0, "similarity of states (on the web, of tasks) required before histories count", 0.0, 1.0,
+        part="retrieval",
     )
     other_tasks: str = setting(
         "literal",
         "actions remembered from other tasks on the web: word for word (the paper), or with this task's words "
         "(lifted; estimator knn)",
         choices=("literal", "lifted"),
+        part="retrieval",
     )
 
 
@@ -76,6 +83,7 @@ class StateSettings(SettingsGroup):
         "text of a state: nouns found by rules, a summary by the model (the paper), or the observation (raw, the "
         "authors' code)",
         choices=("rules", "llm", "raw"),
+        unwritten={"llm": "rules"},
     )
     ngram: int = setting(1, "number of words per token of a raw state; 4 in the authors' code", 1, 8)
     history: str = setting(
@@ -83,6 +91,7 @@ class StateSettings(SettingsGroup):
         "what writes the history of the episode (on the web, of the page): rules, or the model; vision shows it "
         "screenshots, too",
         choices=("rules", "llm", "vision"),
+        unwritten={"llm": "rules"},
     )
     history_every: int = setting(10, "steps between two histories that the model writes", 1, 1000)
     summary_temperature: float = setting(
@@ -113,46 +122,53 @@ class ValueSettings(SettingsGroup):
         "knn",
         "estimator of V and Q: nearest neighbours (knn, the paper's), plans through memory (graph), or one of an "
         "installed package",
+        part="retrieval", flag="--estimator",
     )
-    gamma: float = setting(0.5, "discount factor of returns, per step", 0.0, 1.0)
+    gamma: float = setting(
+        0.5, "discount factor of returns, per step", 0.0, 1.0,
+        part="retrieval", symbol="γ", estimator="knn", stops=SHARES,
+    )
     zero_rewards: str = setting(
         "zero",
         "value of a later reward of 0 in a return: 0 (Eq. 3), or the reward of the step itself (own, the authors' "
         "code)",
         choices=("zero", "own"),
+        part="retrieval",
     )
     baseline: str = setting(
         "neighbours",
         "V(s): the mean return of the neighbours, or the mean of the candidates' Q if one is untried (candidates, the "
         "authors' code)",
         choices=("neighbours", "candidates"),
+        part="values",
     )
     lam: float = setting(
-        0.65, "probability of optimism for an untried action (exploration rate)", 0.0, 1.0
+        0.65, "probability of optimism for an untried action (exploration rate)", 0.0, 1.0,
+        part="values", symbol="λ", followed=3, estimator="knn", stops=SHARES,
     )
     optimism: str = setting(
         "fixed",
         "probability of optimism for an untried action: lam, or less if tried actions are good (adaptive, the "
         "authors' code for games)",
         choices=("fixed", "adaptive"),
+        part="values",
     )
     alpha: float = setting(
-        5.0, "optimism bonus, divided by the number of neighbours: alpha / |N(s)| (UCB bonus)", 0.0, 1e6
+        5.0, "optimism bonus, divided by the number of neighbours: alpha / |N(s)| (UCB bonus)", 0.0, 1e6,
+        part="values", symbol="α", followed=4, estimator="knn",
+        stops=(0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0),
     )
     prior_weight: float = setting(
-        0.5,
-        "weight of the model's logits in the graph estimator's choice among untried actions",
-        0.0,
-        10.0,
+        0.5, "weight of the model's logits in the graph estimator's choice among untried actions", 0.0, 10.0,
+        part="retrieval", estimator="graph", stops=(0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 5.0),
     )
     curiosity: float = setting(
-        1.0, "value of discoveries for the graph estimator; at 0 it only repeats known actions", 0.0, 100.0
+        1.0, "value of discoveries for the graph estimator; at 0 it only repeats known actions", 0.0, 100.0,
+        part="retrieval", estimator="graph", stops=(0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
     )
     settling: float = setting(
-        0.0,
-        "share of a run's episodes, at its end, over which curiosity decreases",
-        0.0,
-        1.0,
+        0.0, "share of a run's episodes, at its end, over which curiosity decreases", 0.0, 1.0,
+        part="retrieval", estimator="graph", stops=SHARES,
     )
 
 
@@ -165,35 +181,45 @@ class PolicySettings(SettingsGroup):
         "all",
         "actions of neighbours that are added to the candidates: all, or those with a mean return above 0",
         choices=("all", "positive"),
+        part="values",
     )
     beta: float = setting(
-        1.0, "strength of the memory: z′ = z + β·Ã; the paper gives no value", 0.0, 1e3
+        1.0, "strength of the memory: z′ = z + β·Ã; the paper gives no value", 0.0, 1e3,
+        part="policy", symbol="β", followed=1,
+        stops=(0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0),
     )
     beta_growth: float = setting(
-        0.0,
-        "increase of beta until beta_episodes episodes have ended; .5 in the authors' code for games",
-        0.0,
-        1e3,
+        0.0, "increase of beta until beta_episodes episodes have ended; .5 in the authors' code for games", 0.0, 1e3,
+        part="policy",
     )
-    beta_episodes: int = setting(50, "episodes over which beta grows", 1, 1_000_000)
+    beta_episodes: int = setting(50, "episodes over which beta grows", 1, 1_000_000, part="policy")
     normalisation: str = setting(
         "absolute",
         "divisor of the advantages: their largest absolute value, or the largest value, remembered actions included "
         "(positive, the authors' code)",
         choices=("absolute", "positive"),
+        part="policy",
     )
-    epsilon: float = setting(1e-8, "added to the divisor of advantages so that it is not 0", 1e-12, 1e-2)
-    epsilon_times: int = setting(1, "how often epsilon is added: once (App. E), or twice (Algorithm 1)", 1, 2)
+    epsilon: float = setting(
+        1e-8, "added to the divisor of advantages so that it is not 0", 1e-12, 1e-2,
+        part="policy", symbol="ε", stops=(1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2),
+    )
+    epsilon_times: int = setting(
+        1, "how often epsilon is added: once (App. E), or twice (Algorithm 1)", 1, 2,
+        part="policy",
+    )
     selection: str = setting(
         "sample",
         "how an action is chosen from z′: a sample of the softmax, the maximum (greedy), or the first maximum "
         "(first, the authors' code)",
         choices=("sample", "greedy", "first"),
+        part="policy", stops=("sample", "greedy", "first"),
     )
     unremembered: str = setting(
         "policy",
         "action where nothing is remembered: chosen as usual, or the one that the model called best",
         choices=("policy", "best_action"),
+        part="policy",
     )
 
 
@@ -284,6 +310,7 @@ class JudgingSettings(SettingsGroup):
         "what judges the steps of an episode: the score, the model (llm, the paper), or both, with priority to the "
         "score (hybrid) or to the model (llm_or_score, the authors' code)",
         choices=("score", "llm", "hybrid", "llm_or_score"),
+        unwritten={"llm": "score", "llm_or_score": "score"}, flag="--rewards",
     )
     reward_scale: float = setting(
         20.0, "largest step reward that the model may give in games; 10 in the authors' code", 0.1, 1e6
@@ -393,7 +420,7 @@ class LearningSettings(SettingsGroup):
 class RunSettings(SettingsGroup):
     """Length of an episode, time for its decisions, and when a run counts as failed."""
 
-    step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000)
+    step_limit: int = setting(60, "largest number of steps of an episode", 1, 100_000, flag="--steps")
     valid_commands: int = setting(
         1000,
         "commands tried at most for the valid actions of a decision in a game; 0 for no limit",

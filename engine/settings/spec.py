@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +17,40 @@ def setting(
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] = (),
+    *,
+    part: str = "",
+    symbol: str = "",
+    stops: tuple[float | str, ...] = (),
+    estimator: str = "",
+    followed: int = 0,
+    unwritten: Mapping[str, str] | None = None,
+    flag: str = "",
 ) -> Any:
-    """Declare one setting with its default, meaning, and range (both ends included) or choices."""
-    return field(default=default, metadata={"meaning": meaning, "low": low, "high": high, "choices": choices})
+    """Declare one setting, with all that is to be known of it.
+
+    Args:
+        default: Its default.
+        meaning: What it is, in a phrase.
+        low: Its least value.
+        high: Its largest value.
+        choices: The values there are, () for any.
+        part: The part of a decision in which it first counts: "retrieval", "values" (V and Q) or "policy". A recorded
+            decision can be made again with another value of it. "" if that needs the model or the environment.
+        symbol: How it is called where there is little room, "" for by its name.
+        stops: The values that keys and sliders stop at; () if it has none.
+        estimator: The estimator that reads it, "" for any.
+        followed: Its place among the settings that a running session follows, from 1; 0 if it does not.
+        unwritten: The value in place of each one for which a model has to write, where the model cannot.
+        flag: Its flag on the command line, "" for `--set NAME=...`.
+    """
+    return field(
+        default=default,
+        metadata={
+            "meaning": meaning, "low": low, "high": high, "choices": choices, "part": part, "symbol": symbol,
+            "stops": stops, "estimator": estimator, "followed": followed, "unwritten": unwritten or {},
+            "flag": flag,
+        },
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from engine.environment import Abstractor, Environment
 from engine.environments import kind_of
 from engine.errors import UsageError
 from engine.kinds import Places
-from engine.records import ActionRequest, Decided, EpisodeEnded, Event, ModelCall, ModelCalled, SessionStarted
+from engine.records import ActionRequest, Decided, Event, ModelCall, ModelCalled, SessionStarted
 from engine.session import recording
 from engine.session.recorded_steps import Past, episodes
 from engine.settings.train import SftSettings
@@ -83,18 +83,16 @@ def demonstrations(path: Path, game: str, places: Places, recent: int) -> list[D
         UsageError: It was played in another environment.
         BadFile: It is damaged.
     """
-    events = [event for _, event in recording.read(path)]
-    started = events[0]
+    told = list(recording.read(path))
+    started = told[0][1]
     assert isinstance(started, SessionStarted)
     environment = kind_of(game).open(game, places)
     try:
         if started.environment.scope != environment.info.scope:
             raise UsageError(f"{path.parent} was played in {started.environment.name}, not in {game}")
-        ends = {event.episode: event for event in events if isinstance(event, EpisodeEnded)}
         found: list[Demonstration] = []
-        for past in episodes(events):
-            end = ends.get(past.started.episode)
-            if past.ended and end is not None:
+        for past in episodes(told):
+            if (end := past.ended) is not None:
                 examples = tuple(_examples(past, environment.abstractor(), recent))
                 tokens = _tokens(past)
                 who = (path.parent.name, end.episode, started.agent, started.model)
@@ -106,7 +104,7 @@ def demonstrations(path: Path, game: str, places: Places, recent: int) -> list[D
 
 def _examples(past: Past, abstractor: Abstractor, recent: int) -> Iterator[Example]:
     state = abstractor.begin(past.started.observation)
-    for step in past.takes[-1].steps:
+    for step in past.steps:
         valid = step.decision.valid_actions
         if len(valid) > 1 and step.decision.action in valid:
             request = ActionRequest(

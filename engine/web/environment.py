@@ -1,4 +1,4 @@
-"""Web pages as an environment, with the same protocol as games."""
+"""Web pages as an environment."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.environment import Abstractor, Sight
+from engine.environment import Abstractor, Environment, Sight
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
 from engine.redaction import REDACTED, cleaned, hidden, without_credentials
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
 from engine.web.browser.driver import Driver
+from engine.web.browser.driver_base import BrowserDriver, PageRules
 from engine.web.browser.limits import BrowserLimits
 from engine.web.browser.network import gate_for
 from engine.web.browser.pages import secret_handles, written
@@ -29,13 +30,12 @@ from engine.web.states.state import WebAbstractor
 if TYPE_CHECKING:
     from engine.llm.model import Model
     from engine.web.tasks.judge import TaskJudge
-    from engine.web.tasks.miniwob import Rules
 
 ANSWER = 2000
 
 
-class WebEnvironment:
-    """One task on web pages. Implements `engine.environment.Environment`.
+class WebEnvironment(Environment):
+    """One task on web pages.
 
     The browser is started once, and each episode has a new context. If the browser dies, the episode ends
     with a message, and the next episode starts a new browser.
@@ -60,18 +60,21 @@ class WebEnvironment:
         *,
         scope: str,
         judge: TaskJudge | None = None,
-        rules: Rules | None = None,
-        driver: Driver | None = None,
+        rules: PageRules | None = None,
+        driver: BrowserDriver | None = None,
         limits: BrowserLimits | None = None,
         on_close: Callable[[], None] | None = None,
         repeatable: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        title = texts.clean(f"{assignment.id}: {assignment.intent}" if assignment.intent else assignment.id)[:120]
+        start = without_credentials(assignment.start_urls[0])
+        self.info = EnvironmentInfo(
+            assignment.id, title, scope, 1.0, start, repeatable=repeatable, task=assignment.id
+        )
         self._assignment = assignment
         self._judge = judge
         self._rules = rules
-        self._scope = scope
-        self._repeatable = repeatable
         self._clock = clock
         self._spent = 0.0
         """Seconds spent in the browser in this episode."""
@@ -105,21 +108,13 @@ class WebEnvironment:
             *(form.url for form in assignment.sign_in),
         ]
         try:
-            self._driver = driver or Driver(executable, gate_for(urls, assignment.hosts, assignment.moved), limits)
+            self._driver: BrowserDriver = driver or Driver(
+                executable, gate_for(urls, assignment.hosts, assignment.moved), limits
+            )
         except BaseException:
             if on_close is not None:
                 on_close()
             raise
-
-    @property
-    def info(self) -> EnvironmentInfo:
-        """Description of the environment; it does not change while the environment is open."""
-        a = self._assignment
-        title = f"{a.id}: {a.intent}" if a.intent else a.id
-        start = without_credentials(a.start_urls[0])
-        return EnvironmentInfo(
-            a.id, texts.clean(title)[:120], self._scope, 1.0, start, repeatable=self._repeatable, task=a.id
-        )
 
     @property
     def page(self) -> Page:

@@ -40,7 +40,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the rows; return the exit code."""
-    from engine.session import dataset, tables
+    from engine.session import tables
 
     target = None if args.output in (None, "-") else Path(args.output)
     ending = target.suffix.removeprefix(".") if target is not None else "csv"
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         tables.write(rows, form, sys.stdout)
         return 0
     title = f"Decisions of {args.name}"
-    count = dataset.save(rows, target, title) if form == "datasets" else tables.save(rows, form, target)
+    count = tables.save_dataset(rows, target, title) if form == "datasets" else tables.save(rows, form, target)
     note(f"wrote {count:,} rows to {shown(target)}")
     return 0
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 MEMORY_HELP = "a PostgreSQL server that many share: postgresql://HOST/DATABASE#SPACE, without a password"
 _NAMES = {spec.name: spec for spec in dataclasses.fields(Settings)}
-_SHORT = {"estimator", "rewards", "step_limit"}
-"""Settings with an option of their own. The others are set with --set NAME=VALUE."""
 
 
 def add_session_options(
@@ -132,8 +130,9 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
     kind, game = environments.resolve(args.game)
     profile = chosen("profile")
     changes: dict[str, Any] = {**set_before.settings(), **dict(change(text) for text in args.changes)}
-    for option, name in (("estimator", "estimator"), ("rewards", "rewards"), ("steps", "step_limit")):
-        if getattr(args, option) is not None:
+    for name, spec in _NAMES.items():
+        option = spec.metadata["flag"].removeprefix("--")
+        if option and getattr(args, option) is not None:
             changes[name] = getattr(args, option)
     try:
         settings = kind.profile(profile, **changes)

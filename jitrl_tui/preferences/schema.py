@@ -169,9 +169,6 @@ def _session() -> Iterable[Preference]:
     )  # fmt: skip
 
 
-_FLAGS = {"estimator": "--estimator", "rewards": "--rewards", "step_limit": "--steps"}
-
-
 def _settings() -> Iterable[Preference]:
     for group in GROUPS:
         heading = " ".join((group.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
@@ -180,7 +177,7 @@ def _settings() -> Iterable[Preference]:
                 meta = spec.metadata
                 yield Preference(
                     "settings", spec.name, spec.default, meta["meaning"], meta["low"], meta["high"], meta["choices"],
-                    _FLAGS.get(spec.name, f"--set {spec.name}=…"), heading,
+                    meta["flag"] or f"--set {spec.name}=…", heading,
                 )  # fmt: skip
 
 

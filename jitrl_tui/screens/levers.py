@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from engine.records import SessionStarted
 from engine.session.levers import levers
-from engine.settings import known
+from engine.settings import Settings, known
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 
-_SHARES = tuple(round(n / 20, 2) for n in range(21))
 STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
-    "beta": ("β", (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)),
-    "k": ("k", (1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100)),
-    "r": ("r", _SHARES),
-    "gamma": ("γ", _SHARES),
-    "lam": ("λ", _SHARES),
-    "alpha": ("α", (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0)),
-    "epsilon": ("ε", (1e-12, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)),
-    "history_weight": ("w", _SHARES),
-    "selection": ("", ("sample", "greedy", "first")),
-    "curiosity": ("", (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)),
-    "prior_weight": ("", (0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 5.0)),
-    "settling": ("", _SHARES),
+    spec.name: (spec.metadata["symbol"], spec.metadata["stops"])
+    for spec in dataclasses.fields(Settings)
+    if spec.metadata["stops"]
 }
 """By setting: its symbol, and the values that a key or a slider stops at."""
 RECORDING = "This is a recording: its settings cannot be changed. K shows what others would have done."

@@ -33,15 +33,16 @@ from jitrl_tui.widgets.lines import ACCENT, FAINT, HUMAN, MUTED, NAME, STRONG, L
 from jitrl_tui.widgets.plots import thin
 from jitrl_tui.widgets.rows import RowList
 
-_KNN = ("beta", "k", "r", "gamma", "lam", "alpha", "epsilon", "history_weight", "selection")
-_GRAPH = ("beta", "epsilon", "selection", "curiosity", "prior_weight", "settling")
 _BAR, _LEAST_BAR = 24, 6
 """Most cells of a slider, and the fewest."""
 
 
 def sliders_of(settings: Settings) -> tuple[str, ...]:
-    """Return the settings that count for an estimator, in the order of display."""
-    return _GRAPH if settings.estimator == "graph" else _KNN
+    """Return the settings that count for an estimator: first those that a running session follows."""
+    other = "knn" if settings.estimator == "graph" else "graph"
+    declared = [spec for spec in dataclasses.fields(settings) if spec.name in STOPS]
+    found = [spec for spec in declared if spec.metadata["estimator"] != other]
+    return tuple(spec.name for spec in sorted(found, key=lambda spec: spec.metadata["followed"] or len(STOPS)))
 
 
 class Sliders(LinePane):
@@ -89,7 +90,7 @@ class Sliders(LinePane):
     def stops(self, name: str) -> list[float | str]:
         """Return the values that a slider stops at, those at first and now among them."""
         values = {*STOPS[name][1], getattr(self.before, name), getattr(self.now, name)}
-        return list(STOPS[name][1]) if name == "selection" else sorted(values, key=float)
+        return list(STOPS[name][1]) if isinstance(getattr(self.now, name), str) else sorted(values, key=float)
 
     def build(self, width: int, height: int) -> list[Content]:
         """Return a line for each slider."""

@@ -22,7 +22,7 @@ from engine.records import Decided, EpisodeStarted, SessionStarted
 from engine.session import recording
 from engine.session.control import Control
 from engine.session.recorded import RecordedRun
-from engine.session.turns import Turns, play_in_turn
+from engine.session.shared import Turns, play_in_turn
 from tests.arena.running import planned
 
 SUITE = """

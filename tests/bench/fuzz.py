@@ -187,7 +187,7 @@ class Targets:
                     pane.choice = choice
                     pane.build(60, 12)
         out.getvalue().encode()
-        list(episodes(events))
+        list(episodes((0.0, event) for event in events))
 
     def export(self, rng: random.Random) -> None:
         """An export: imported; what was taken is read by the next program without a word."""

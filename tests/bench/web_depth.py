@@ -26,10 +26,10 @@ from typing import Any
 
 from engine.errors import GameError
 from engine.paths import saves_folder
-from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import Sites
 from engine.web.states.words import stems
 from engine.web.tasks.suites import WebTask, load, render
+from tests.web.site_client import SiteClient
 from tests.web.solving import LOGINS, solutions
 
 DEEP = 3

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from jitrl_tui.preferences import schema
 from tests import packages
 from tests.commands import run
 from tests.llm.scripted import Scripted, text_of
@@ -71,6 +74,47 @@ def test_the_agent_writes_a_reflection_and_shows_it_to_the_model(installed, tmp_
     first = next(i for i, text in enumerate(asked) if "What should be done better" in text)
     assert not any(LESSON in text for text in asked[:first])
     assert any(LESSON in text and "room 1" in text for text in asked[first:])
+
+
+def test_a_setting_is_declared_in_one_place(tmp_path):
+    """The setting of the page is put into a copy of the program, and nothing else is changed there."""
+    (example,) = re.findall(r"^```python\n( {4}\w+: \w+ = setting\(.*?)^```", PAGE.read_text(), re.S | re.M)
+    for package in ("engine", "jitrl_tui"):
+        shutil.copytree(PAGE.parent / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PAGE.parent / "jitrl_start.py", tmp_path)
+    groups = tmp_path / "engine" / "settings" / "groups.py"
+    before, head, after = groups.read_text().partition("class PolicySettings(SettingsGroup):")
+    docstring, gap, fields = after.partition("\n\n")
+    groups.write_text(before + head + docstring + gap + example + fields)
+
+    def said(code: str, *arguments: object) -> str:
+        code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}"
+        asked = [sys.executable, "-c", code, *map(str, arguments)]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    code = """
+import json
+from engine.session import levers, recorded
+from engine.settings import Settings
+from jitrl_tui.preferences import schema
+from jitrl_tui.screens.levers import STOPS
+from jitrl_tui.screens.whatif import sliders_of
+option, usual = schema.find("caution"), Settings()
+again = sorted(recorded.CHANGEABLE & {"caution", "candidates"})
+print(json.dumps([levers.levers(usual)[-1], again, STOPS["caution"][0], "caution" in sliders_of(usual), option.allowed,
+                  option.flag, option.group]))
+"""
+    heading = schema.find("beta").group
+    wanted = ["caution", ["caution"], "c", True, "number from 0 to 1", "--set caution=…", heading]
+    assert json.loads(said(code)) == wanted
+    code, saves = "from jitrl_tui.cli import main\nsys.exit(main())", tmp_path / "saves"
+    run_it = ("--saves", saves, "run", "pantry", "--model", "prior/verbs", "--episodes", 1, "--steps", 3, "--quiet")
+    result = json.loads(said(code, *run_it, "--json", "-", "--set", "caution=0.5"))
+    assert result["settings"]["caution"] == 0.5
+    (session,) = (saves / "sessions").iterdir()
+    assert "caution" in said(code, "whatif", session, "--set", "caution=1")
 
 
 def test_the_pane_is_found_and_counts_commands(installed):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.games.zmachine.outcome import last_words, outcome
+from engine.games.zmachine.printed import last_words, outcome
 from jitrl_tui.cli import main
 from tests.games.proving_ground import compiled, missing, opened, solution
 

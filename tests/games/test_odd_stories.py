@@ -5,8 +5,8 @@ import pytest
 from engine.games.catalogue import read_story
 from engine.games.env import GameEnvironment
 from engine.games.stories.inform import compile_story
+from engine.games.zmachine.printed import text_only
 from engine.games.zmachine.prompt import listed_in
-from engine.games.zmachine.screen import text_only
 from engine.games.zmachine.status import place_of, printed_score
 from tests.games.blorbs import zblorb
 from tests.games.odd_play import FOLDER, script

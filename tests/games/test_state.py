@@ -18,8 +18,8 @@ from engine.games.states.phrases import read, sentences
 from engine.games.states.state import GameAbstractor, abstract
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.loader import open_quickly
+from engine.games.zmachine.look import still_look
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.scene import still_look
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.world import SupportedWorld
 from engine.records import Observation

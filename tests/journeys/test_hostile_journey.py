@@ -54,7 +54,7 @@ def test_the_screen_shows_it_and_the_terminal_obeys_none_of_it(recording):
 
 
 def test_plain_lines_say_it_and_the_terminal_obeys_none_of_it(recording):
-    with Terminal("replay", str(recording), env={"TERM": "dumb"}) as terminal:
+    with Terminal("replay", str(recording), "--speed", "0", env={"TERM": "dumb"}) as terminal:
         assert terminal.wait_for_exit() == 0
         check(terminal.raw)
         assert b"PWNED" in terminal.raw

@@ -72,7 +72,7 @@ def test_without_colour_nothing_is_coloured_and_all_is_there(recording):
 
 
 def test_a_dumb_terminal_gets_plain_lines(recording):
-    with Terminal("replay", str(recording), env={"TERM": "dumb"}) as terminal:
+    with Terminal("replay", str(recording), "--speed", "0", env={"TERM": "dumb"}) as terminal:
         assert terminal.wait_for_exit() == 0
         text = terminal.raw.decode()
         assert "\x1b" not in text

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urldefrag, urljoin, urlsplit
 
 from engine.errors import GameError
-from engine.web.sites.client import PageForm, SiteClient
 from engine.web.sites.site import Site
+from tests.web.site_client import PageForm, SiteClient
 
 _LINK = re.compile(r"""<a\b[^>]*?\bhref=["']([^"']+)""")
 _NOISE = re.compile(

@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION
 from engine.web.tasks.suites import WebTask, render
 from engine.web.tasks.verdict import EpisodeOutcome, Scorer, Verdict, verified_python
+from tests.web.site_client import SiteClient
 
 HOW = (
     "the local sites are not here; get them with JITRL_TEST_SITES=install before the tests (250 MB from the package "

@@ -167,7 +167,7 @@ def test_an_episode_that_cannot_begin_is_tried_again_then_counted_and_the_run_go
     assert [(each.failed, each.ended_by, each.steps) for each in ended] == [(1, "failure", 0), (0, "", 2), (0, "", 2)]
     warnings = [event.message for event in events if isinstance(event, Notice)]
     assert sum("the episode could not begin: the page went too far: more than 20 dialogs" in w for w in warnings) == 3
-    monkeypatch.setattr("engine.session.episode_start.FAILED_BEGINNINGS", 1)
+    monkeypatch.setattr("engine.session.live.FAILED_BEGINNINGS", 1)
     error, _, ended = run("always", 9)
     assert isinstance(error, GameError)  # Here it is no single page that is at fault.
     assert [each.failed for each in ended] == [1]

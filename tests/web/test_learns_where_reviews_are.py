@@ -16,8 +16,8 @@ from engine.records import Decided, EpisodeEnded
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
+from engine.web.sites.django_sites import Shop
 from engine.web.sites.manager import Sites
-from engine.web.sites.shop import Shop
 from engine.web.tasks.verdict import verified_python
 from tests.llm import server as fake
 from tests.llm.server import Server

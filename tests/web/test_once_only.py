@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+from functools import partial
 
 import pytest
 
@@ -31,14 +31,6 @@ def send(site):
     return [f"goto('{site.url}/find')", "fill(<textbox[Name]>, 'Ana')", "click(<button[Send]>)"]
 
 
-class PutBack(WebEnvironment):
-    """The same pages as sites that keep nothing."""
-
-    @property
-    def info(self):
-        return dataclasses.replace(super().info, repeatable=True)
-
-
 class OnPages(Session):
     """A session on the pages of these tests; `made` makes its environment."""
 
@@ -58,10 +50,8 @@ def play(tmp_path, browser_path, site, monkeypatch):
         else:
             job = Assignment("t-1", "test", "Find 'Ana'", (f"{site.url}/",), {"shop": site.url})
             kind = OnPages
-            made = PutBack if repeatable else WebEnvironment
-            monkeypatch.setattr(
-                OnPages, "made", staticmethod(lambda: made(job, browser_path, scope="web/shop"))
-            )
+            made = partial(WebEnvironment, job, browser_path, scope="web/shop", repeatable=repeatable)
+            monkeypatch.setattr(OnPages, "made", staticmethod(made))
         if saved is None:
             config = SessionConfig("web:local-0", "static", "prior/uniform", episodes, 1, "web",
                                    profile("default", "web", step_limit=3))  # fmt: skip

@@ -12,13 +12,13 @@ import pytest
 from engine.paths import saves_folder
 from engine.web.browser.snapshot import parse
 from engine.web.environment_factory import open_web
-from engine.web.sites.client import SiteClient
-from engine.web.sites.forum import Forum
+from engine.web.sites.django_sites import Forum
 from engine.web.sites.forum_data import AGENT, forum_content
 from engine.web.sites.manager import Sites
 from engine.web.tasks import state
 from engine.web.tasks.suites import load
 from engine.web.tasks.verdict import Scorer, verified_python
+from tests.web.site_client import SiteClient
 from tests.web.solving import HOW, borrow, built, solutions, trial
 
 SAVES = saves_folder()

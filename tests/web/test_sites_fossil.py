@@ -17,11 +17,11 @@ from engine import system
 from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.web.sites import fossil_data, processes
-from engine.web.sites.client import SiteClient
 from engine.web.sites.fossil import Fossil
 from engine.web.sites.manager import Sites
 from engine.web.tasks.suites import load
 from engine.web.tasks.verdict import Scorer, verified_python
+from tests.web.site_client import SiteClient
 from tests.web.solving import HOW, borrow, solutions, trial
 from tests.web.write_code_tasks import files
 

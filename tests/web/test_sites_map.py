@@ -10,11 +10,11 @@ import pytest
 
 from engine.paths import saves_folder
 from engine.web.sites import encyclopedia_data as facts
-from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import Sites
 from engine.web.sites.map import Map
 from engine.web.tasks.suites import load
 from tests.web import solving
+from tests.web.site_client import SiteClient
 from tests.web.write_map_tasks import Varland, made
 
 SAVES = saves_folder()

@@ -13,12 +13,12 @@ from engine.paths import saves_folder
 from engine.records import Observation
 from engine.web.environment import WebEnvironment
 from engine.web.environment_factory import open_web
-from engine.web.sites.client import SiteClient
 from engine.web.sites.manager import SITES, Sites
 from engine.web.sites.site import VERSION, restore
 from engine.web.tasks.suites import get
 from engine.web.tasks.verdict import verified_python
 from tests.web.restoring import differences
+from tests.web.site_client import SiteClient
 from tests.web.solving import HOW, borrow, built, play, solutions
 
 SAVES = saves_folder()

@@ -168,12 +168,17 @@ def _asked(written: Written) -> None:
         ("Backups", 'How many minutes did it take to read the backup, according to the forum thread "{{title}}"?',
          "forty"),
     ):  # fmt: skip
-        thread = data.post_ids(title)[0]
+        thread = _posts(title)[0]
         people = {"who": "Priya Raman"} if "{{who}}" in question else {}
         written.ask(question, {**people, "title": title}, answer,
                     [["get", f"/forumpost/{thread}"], ["read", rf"(?:At|in) ({answer})"]], "nine")  # fmt: skip
     written.ask("How many seconds does a client wait for an answer, according to the wiki page Sync Protocol?", {}, 30,
                 [["get", "/wiki?name=Sync+Protocol"], ["read", r"waits (\d+)"]], "512")  # fmt: skip
+
+
+def _posts(title: str) -> list[str]:
+    """Return the ids of the posts of a thread, the first one first, 64 hexadecimal digits each."""
+    return [data.name_of(post) for post in data.threads()[title]]
 
 
 def _opened(written: Written) -> None:
@@ -183,7 +188,7 @@ def _opened(written: Written) -> None:
     written.go("Open the report that says how many check-ins each file has.", {}, "/reports?view=byfile",
                "/reports?type=ci&view=byfile", "/reports?view=byfile&type=ci", "/reports?type=a&view=byfile",
                "/reports?view=byfile&type=a", aside=("udc",))  # fmt: skip
-    posts = data.post_ids("Meeting in spring")  # The list of threads has links to their last posts.
+    posts = _posts("Meeting in spring")  # The list of threads has links to their last posts.
     written.go(
         'Open the forum thread "{{title}}".',
         {"title": "Meeting in spring"},

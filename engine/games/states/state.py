@@ -20,9 +20,6 @@ from engine.environment import Abstractor, Writing
 from engine.games.states.phrases import read, scenery_tokens, sentences
 from engine.records import Observation, State
 
-TOKEN_SCHEME = 3
-"""Version of the tokens. Increase it when an observation gives other tokens than before."""
-
 _MOST_NOUNS = 40
 _HEADING = re.compile(r"^\W*you(?: are| have|['’](?:re|ve))\b[^:]*(?::|$)", re.I)
 _ENDS = ".!?\"')"

@@ -16,7 +16,8 @@ from engine.codec import from_plain
 from engine.disk import read_text, write_private
 from engine.games.actions.grammar import StoryGrammar, read_grammar
 from engine.games.actions.handlers import Handlers
-from engine.games.actions.templates import command_words
+from engine.games.actions.search import ActionFinder
+from engine.games.actions.templates import TemplateFinder, command_words
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.counts import StoryCounts, find_counts
 from engine.games.zmachine.keys import leave
@@ -187,3 +188,31 @@ def _save(kept: Path | None, known: dict[str, Any]) -> None:
         return
     with contextlib.suppress(OSError):
         write_private(kept, json.dumps(known))
+
+
+def finder_of(
+    analysis: Analysis, bindings: dict[str, Any] | None, poison: frozenset[str]
+) -> ActionFinder | TemplateFinder | None:
+    """Return what finds actions in a story, None if nothing can.
+
+    Args:
+        analysis: What is known of the story.
+        bindings: What Jericho knows of it, None for a story that it does not know.
+        poison: Commands that are never tried.
+    """
+    if analysis.story is None:
+        return None
+    if analysis.grammar is not None and analysis.bearings and analysis.bearings.noun_globals:
+        return ActionFinder(
+            analysis.story,
+            analysis.grammar,
+            analysis.bearings,
+            player=analysis.player,
+            poison=poison,
+        )
+    if bindings:
+        from jericho.template_action_generator import TemplateActionGenerator
+
+        templates = list(TemplateActionGenerator(bindings).templates)
+        return TemplateFinder(analysis.story, templates, analysis.words, player=analysis.player, poison=poison)
+    return None

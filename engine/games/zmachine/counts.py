@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from engine.games.actions.grammar import StoryGrammar
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.outcome import last_words
+from engine.games.zmachine.printed import last_words
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import StatusVariables, global_value, set_global, status_variables
 

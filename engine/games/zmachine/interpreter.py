@@ -17,19 +17,15 @@ from engine.games.actions.cache import ActionCache
 from engine.games.actions.search import ActionFinder, ActionSearch
 from engine.games.actions.templates import TemplateFinder
 from engine.games.story import StoryPath, story_bytes
-from engine.games.title import title_in
-from engine.games.zmachine import saves
-from engine.games.zmachine.action_source import finder_of
-from engine.games.zmachine.analysis import SCHEME, Analysis, analyse
+from engine.games.zmachine.analysis import SCHEME, Analysis, analyse, finder_of
 from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.keys import keys_in, leave, turn_pages
 from engine.games.zmachine.loader import open_quickly, print_all
-from engine.games.zmachine.look import Glances, Seen
-from engine.games.zmachine.machine import Machine, Snapshot
+from engine.games.zmachine.look import Glances, Seen, still_look
+from engine.games.zmachine.machine import Machine, Snapshot, pack_save, unpack_save
+from engine.games.zmachine.printed import clean, text_only, title_in
 from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, StoryPrompt
-from engine.games.zmachine.scene import still_look
-from engine.games.zmachine.screen import clean, text_only
 from engine.games.zmachine.status import PlainStatus, PlayerStatus, known_status, place_of
 from engine.games.zmachine.world import PlainWorld, SupportedWorld, World
 from engine.records import Observation
@@ -215,7 +211,7 @@ class Interpreter:
 
     def save(self) -> bytes:
         """Return the whole situation as bytes: interpreter, random generator and what was seen last."""
-        return saves.pack(self._digest, self._turns, self._screens, self._last, self._machine.take())
+        return pack_save(self._digest, self._turns, self._screens, self._last, self._machine.take())
 
     def restore(self, saved: bytes) -> Observation:
         """Go back to what `save` returned for this story.
@@ -223,7 +219,7 @@ class Interpreter:
         Raises:
             ValueError: It is damaged, or belongs to another story.
         """
-        turns, screens, last, situation = saves.unpack(saved, self._digest)
+        turns, screens, last, situation = unpack_save(saved, self._digest)
         self._machine.put(situation)
         self._turns, self._last, self._screens = turns, last, screens
         return last

@@ -1,12 +1,17 @@
-"""Looks at the place and at what the player carries; the situation, random generator included, stays."""
+"""Looks at the place and at what the player carries; the situation, random generator included, stays.
+
+For the stories it supports, Jericho knows which objects move by themselves (its "clean" object tree leaves their moves
+out). `still_look` describes a place without them: they are moved elsewhere, and back again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.screen import clean
+from engine.games.zmachine.printed import clean
 from engine.games.zmachine.vocabulary import Wording
+from engine.games.zmachine.world import SupportedWorld
 
 _REMEMBERED = 20_000
 Seen = dict[tuple[str, bytes], tuple[str, str]]
@@ -58,3 +63,33 @@ class Glances:
         with self._machine.probing(key):
             text = clean(self._take(command))
             return "" if self._machine.halted else text
+
+
+def still_look(machine: Machine, world: SupportedWorld, player: int) -> str | None:
+    """Return what `look` prints without the wandering characters, None if none is here.
+
+    Args:
+        machine: The interpreter. Its state is restored afterwards.
+        world: The world of the story.
+        player: Number of the player's object.
+    """
+    wanderers = world.wanderers()
+    if not wanderers:
+        return None
+    story = world.story
+    place = story.parent(machine.memory, player)
+    here = [number for number in wanderers if story.parent(machine.memory, number) == place]
+    if not here or not place:
+        return None
+    beside = story.parent(machine.memory, place)
+    rooms = (number for number in range(1, story.object_count + 1) if number != place and number not in here)
+    elsewhere = next((number for number in rooms if story.parent(machine.memory, number) == beside), 0)
+    if not elsewhere:
+        return None
+    saved = machine.take()
+    try:
+        for number in here:
+            machine.move(number, elsewhere)
+        return machine.step("look")
+    finally:
+        machine.put(saved)

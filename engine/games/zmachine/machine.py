@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from engine.codec import from_plain, to_plain
 from engine.games.zmachine.characters import Characters
+from engine.records import Observation
 
 _READ_KEY = 0xF6
 KEYS = {
@@ -265,3 +268,38 @@ class Machine:
     def score(self) -> int:
         """The score, as Jericho reads it."""
         return int(self._score())
+
+
+_HEAD = struct.Struct("<4s16siI")
+_FORMAT = b"JZS2"
+
+
+def pack_save(digest: str, turns: int, screens: int, last: Observation | None, situation: Snapshot) -> bytes:
+    """Return a save of the story with this digest (hexadecimal).
+
+    Args:
+        digest: The story's digest.
+        turns: Commands taken in this episode.
+        screens: Steps in a row that ended on a screen that waits for a key.
+        last: What was seen last.
+        situation: The interpreter's situation.
+    """
+    seen = json.dumps({**to_plain(last), "screens": screens}).encode()
+    return _HEAD.pack(_FORMAT, bytes.fromhex(digest), turns, len(seen)) + seen + situation.pack()
+
+
+def unpack_save(saved: bytes, digest: str) -> tuple[int, int, Observation, Snapshot]:
+    """Return turns, screens, what was seen last, and the situation.
+
+    Raises:
+        ValueError: The save is damaged, or belongs to another story.
+    """
+    try:
+        mark, of, turns, size = _HEAD.unpack_from(saved)
+    except struct.error:
+        raise ValueError("this save is damaged") from None
+    if mark != _FORMAT or of != bytes.fromhex(digest):
+        raise ValueError("this save belongs to another story or version")
+    seen = json.loads(saved[_HEAD.size : _HEAD.size + size])
+    screens = seen.pop("screens", 0)  # earlier versions did not save it
+    return turns, screens, from_plain(Observation, seen), Snapshot.unpack(saved[_HEAD.size + size :])

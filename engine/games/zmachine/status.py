@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from engine.games.zmachine.counts import DEAD, WON, StoryCounts
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.outcome import died, last_words, outcome
+from engine.games.zmachine.printed import died, last_words, outcome
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value, globals_now, set_global
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.games.zmachine.counts import StoryCounts
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.outcome import last_words
+from engine.games.zmachine.printed import last_words
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from engine.llm.reading import lenient
 
-LONGEST_REPLY = lenient.LONGEST_REPLY
-
 MOST_ROWS = 1000
 """Number of options of one answer that are read."""
 

@@ -1,14 +1,11 @@
-"""Drives a real browser with async Playwright, which runs in a thread with its own event loop.
-
-A failed action raises no exception; it is reported to the agent as text. Only the loss of the browser is an error.
-"""
+"""Drives a real browser with async Playwright, which runs in a thread with its own event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine import waits
@@ -16,6 +13,7 @@ from engine.errors import GameError, UsageError
 from engine.redaction import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private, tabs
+from engine.web.browser.driver_base import BrowserDriver
 from engine.web.browser.formats import formats
 from engine.web.browser.limits import (
     LONGEST_ADDRESS,
@@ -43,7 +41,7 @@ def _address(url: str) -> str:
     return without_credentials(clipped(url, LONGEST_ADDRESS))
 
 
-class Driver:
+class Driver(BrowserDriver):
     """One browser process with one fresh context at a time. Not thread-safe.
 
     Args:
@@ -51,18 +49,12 @@ class Driver:
         gate: Limits what may be reached. Its hosts are fixed when the browser starts.
         limits: Timeouts, memory and size.
 
-    Attributes:
-        on_wait: Called with a sentence, again and again, while the browser takes long.
-
     Raises:
         GameError: The browser does not start.
     """
 
     def __init__(self, executable: str, gate: Gate, limits: BrowserLimits | None = None) -> None:
-        self.gate = gate
-        self.traffic = Traffic()
-        self.limits = limits or BrowserLimits()
-        self.on_wait: Callable[[str], None] = lambda text: None
+        super().__init__(gate, limits)
         self._process = BrowserProcess(executable, gate, self.limits)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)
@@ -372,9 +364,8 @@ class Driver:
         """Load a page; return an error message, "" if it worked."""
         from playwright.async_api import Error
 
-        if not self.gate.allows(url):
-            self.gate.count(url)
-            return f"{without_credentials(url)[:120]} is outside of the task's sites and cannot be opened"
+        if refused := self.refusal(url):
+            return refused
         try:
             await tab.goto(url, wait_until="domcontentloaded")
         except (Error, TimeoutError) as error:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from engine.errors import UsageError
 from engine.redaction import without_credentials
 from engine.web.actions import Call, Target, resolve
-from engine.web.browser.driver import Driver
+from engine.web.browser.driver_base import BrowserDriver
 from engine.web.browser.snapshot import Page, PageNode, Seen, plain_name
 from engine.web.choices import TYPED, is_secret
 from engine.web.records import SignIn
 
 
 def sign_in(
-    driver: Driver, forms: Sequence[SignIn], starts: Sequence[str], secrets: set[str]
+    driver: BrowserDriver, forms: Sequence[SignIn], starts: Sequence[str], secrets: set[str]
 ) -> tuple[Seen | None, str]:
     """Fill in forms in a fresh context, then open the start pages of an episode, each in its own tab.
 
@@ -51,7 +51,7 @@ def sign_in(
     return seen, ""
 
 
-def _fill_in(driver: Driver, form: SignIn, seen: Seen, secrets: set[str]) -> None:
+def _fill_in(driver: BrowserDriver, form: SignIn, seen: Seen, secrets: set[str]) -> None:
     target = None
     for label, value in form.labels.items():
         target = _box(seen.page, label)

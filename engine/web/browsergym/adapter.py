@@ -17,18 +17,16 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import cast
 from urllib.parse import urlsplit
 
 from engine import children, trust
 from engine.errors import MissingError, UsageError
 from engine.web.browser.chromium import VARIABLE, find_browser
-from engine.web.browser.driver import Driver
 from engine.web.browser.url import origin
 from engine.web.browsergym.driver import OPEN_S, GymDriver, GymProcess, GymRules, does_not_load
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
-from engine.web.tasks.miniwob import PageServer, Rules, require_pages
+from engine.web.tasks.miniwob import PageServer, require_pages
 from engine.web.tasks.suites import VARIABLES
 
 PREFIX = "browsergym-"
@@ -184,7 +182,7 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
 
 
 class BrowserGymEnvironment(WebEnvironment):
-    """A task of BrowserGym. Implements `engine.environment.Environment`.
+    """A task of BrowserGym.
 
     The task decides when an episode ends. It receives messages to the user and may judge them. An open-ended
     task has no judge, so a message ends it.
@@ -205,8 +203,8 @@ class BrowserGymEnvironment(WebEnvironment):
             Assignment(f"{PREFIX}{task}", "browsergym", "", (start,), dict(sites)),
             "",
             scope=f"web/{PREFIX}{family}",
-            rules=cast("Rules", GymRules()),
-            driver=cast("Driver", driver),
+            rules=GymRules(driver),
+            driver=driver,
             on_close=on_close,
             repeatable=repeatable,
         )

@@ -1,9 +1,9 @@
-"""Drives BrowserGym in its own process, with the same interface as our own browser."""
+"""Drives BrowserGym in its own process."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from engine.redaction import without_credentials
 from engine.web.actions import Call, resolve
 from engine.web.browser import private
 from engine.web.browser.chromium import why_no_sandbox
+from engine.web.browser.driver_base import BrowserDriver, PageRules
 from engine.web.browser.limits import MOST_EVENTS, BrowserLimits, end_browser, hold_memory, new_mark
 from engine.web.browser.network import NO_WEBRTC, Gate, Traffic, gate_for
 from engine.web.browser.snapshot import Page, Seen, parse
@@ -55,8 +56,8 @@ class WideGate(Gate):
         return urlsplit(url).scheme in ("http", "https", "about")
 
 
-class GymDriver:
-    """The driver for `engine.web.environment` that uses BrowserGym.
+class GymDriver(BrowserDriver):
+    """Drives BrowserGym's browser.
 
     Args:
         python: An interpreter with BrowserGym.
@@ -81,9 +82,7 @@ class GymDriver:
         environment: Mapping[str, str],
         given: Mapping[str, str] | None = None,
     ) -> None:
-        self.gate: Gate = WideGate(frozenset()) if hosts is None else gate_for((), hosts)
-        self.traffic = Traffic()
-        self.limits = BrowserLimits()
+        super().__init__(WideGate(frozenset()) if hosts is None else gate_for((), hosts))
         self.reward: float | None = None
         """The reward of the episode, None until it is over."""
         self.truncated = False
@@ -95,7 +94,6 @@ class GymDriver:
             "arguments": [*NO_WEBRTC, *marked], "sandbox": not why_no_sandbox(executable),
             "secrets": private.IN_FRAME, "requests": _MOST_REQUESTS,
         }  # fmt: skip
-        self.on_wait: Callable[[str], None] = lambda text: None
         self._process: GymProcess | None = None
         self._seen = Seen(Page())
         self._private: set[tuple[str, str]] = set()
@@ -103,9 +101,6 @@ class GymDriver:
         self._best = 0.0
         self._fresh = False
         self._start()
-
-    def leave(self) -> None:
-        """Do nothing: BrowserGym closes its pages when the next episode begins."""
 
     def begin(self, urls: Sequence[str]) -> Seen:
         """Reset the driver for a new episode, which begins with `start`."""
@@ -134,11 +129,8 @@ class GymDriver:
         """
         try:
             action = spoken(call, self._seen.page)
-            if call.name == "goto" and not self.gate.allows(str(call.arguments[0])):
-                self.gate.count(str(call.arguments[0]))
-                raise UsageError(
-                    f"{str(call.arguments[0])[:120]} is outside of the task's sites and cannot be opened"
-                )
+            if call.name == "goto" and (refused := self.refusal(str(call.arguments[0]))):
+                raise UsageError(refused)
         except UsageError as wrong:
             self._seen = Seen(self._seen.page, str(wrong), (), self._seen.tabs, self._seen.active)
             return self._seen
@@ -150,10 +142,6 @@ class GymDriver:
             self._fresh = False
             return self._seen
         return self._step(f"noop({_PAUSE_MS})")
-
-    def evaluate(self, script: str, argument: Any = None) -> Any:
-        """Return None, because our scripts do not run in BrowserGym's pages."""
-        return None
 
     def screenshot(self, quality: int = 60, hidden: Sequence[str] = ()) -> bytes:
         """Return the visible tab as JPEG, b"" if no picture can be taken. Elements in `hidden` are covered."""
@@ -220,21 +208,27 @@ class GymDriver:
         return self._seen
 
 
-class GymRules:
-    """The beginning and the reward of BrowserGym's episodes."""
+class GymRules(PageRules):
+    """The beginning and the reward of BrowserGym's episodes.
 
-    def begin(self, driver: Any, seed: int) -> str:
+    Args:
+        driver: What drives it.
+    """
+
+    def __init__(self, driver: GymDriver) -> None:
+        self._driver = driver
+
+    def begin(self, driver: BrowserDriver, seed: int) -> str:
         """Begin an episode and return its goal."""
-        return str(driver.start(seed))
+        return self._driver.start(seed)
 
-    def reward(self, driver: Any) -> float | None:
+    def reward(self, driver: BrowserDriver) -> float | None:
         """Return the task's best reward, None until the episode is over."""
-        reward: float | None = driver.reward
-        return reward
+        return self._driver.reward
 
-    def truncated(self, driver: Any) -> bool:
+    def truncated(self, driver: BrowserDriver) -> bool:
         """Return whether BrowserGym cut the episode off before the task ended it."""
-        return bool(driver.truncated)
+        return self._driver.truncated
 
 
 def spoken(call: Call, page: Page) -> str:

@@ -9,24 +9,21 @@ from pathlib import Path
 from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import encyclopedia_data as data
-from engine.web.sites.site import Login, ServerCommand, venv_python
+from engine.web.sites.site import ServerCommand, Site, venv_python
 
 FILE = "varland.zim"
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
 
-class Encyclopedia:
-    """The encyclopedia; a `Site`."""
+class Encyclopedia(Site):
+    """The encyclopedia."""
 
     name = "encyclopedia"
     title = "encyclopedia (Kiwix)"
     port = 8888
     keys: Mapping[str, str] = {"wikipedia": ""}
-    logins: Mapping[str, Login] = {}
-    health = "/"
     packages: tuple[str, ...] = ("libzim==3.13.1",)
     build_s = 2
-    database = ""
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if kiwix-serve or the packages for making the archive are missing, else ""."""

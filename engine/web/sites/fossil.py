@@ -13,15 +13,15 @@ from engine import children, waits
 from engine.errors import GameError
 from engine.web.sites import fossil_data as data
 from engine.web.sites.fossil_projects import PROJECTS, Project, code_of
-from engine.web.sites.site import Login, ServerCommand
+from engine.web.sites.site import Login, ServerCommand, Site
 
 FILE = f"{data.PROJECT.lower()}.fossil"
 GROUP = "Kitchen"
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
 
-class Fossil:
-    """The tickets, wiki and code site; a `Site`."""
+class Fossil(Site):
+    """The tickets, wiki and code site."""
 
     name = "fossil"
     title = "tickets, wiki and code (Fossil)"
@@ -34,7 +34,6 @@ class Fossil:
         )
     }  # fmt: skip
     health = "/larder/wiki?name=Setup"
-    packages: tuple[str, ...] = ()
     build_s = 3
     database = FILE
 

@@ -326,11 +326,6 @@ def threads() -> dict[str, list[bytes]]:
     return made
 
 
-def post_ids(title: str) -> list[str]:
-    """Return the ids of the posts of a thread, the first one first, 64 hexadecimal digits each."""
-    return [name_of(post) for post in threads()[title]]
-
-
 def _checkins(rng: random.Random, made: list[tuple[str, dict[str, str]]]) -> Iterator[bytes]:
     """Yield the check-ins of the trunk; `made` gets the name and the files of each."""
     clock = Clock(datetime(2025, 3, 1, 9, 0))

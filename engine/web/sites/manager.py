@@ -18,12 +18,11 @@ from pathlib import Path
 from engine.errors import GameError, JitrlError, MissingError, UsageError
 from engine.paths import ensure_folder
 from engine.web.sites import processes
+from engine.web.sites.django_sites import Forum, Shop
 from engine.web.sites.encyclopedia import Encyclopedia
-from engine.web.sites.forum import Forum
 from engine.web.sites.fossil import Fossil
 from engine.web.sites.map import Map
 from engine.web.sites.miniwob import MiniWob
-from engine.web.sites.shop import Shop
 from engine.web.sites.site import VERSION, Site, restore, web_folder
 
 SITES: Mapping[str, Site] = {

@@ -8,24 +8,20 @@ from pathlib import Path
 
 from engine import children
 from engine.web.sites.map_site import country, routes, store
-from engine.web.sites.site import Login, ServerCommand
+from engine.web.sites.site import ServerCommand, Site
 
 LEAFLET = Path("/usr/share/javascript/leaflet")
 """Where Debian's package puts it."""
 
 
-class Map:
-    """The map; a `Site`. Its pages change nothing, so there is nothing to reset."""
+class Map(Site):
+    """The map. Its pages change nothing, so there is nothing to reset."""
 
     name = "map"
     title = "map (Leaflet and Routino)"
     port = 3030
     keys: Mapping[str, str] = {"map": ""}
-    logins: Mapping[str, Login] = {}
-    health = "/"
-    packages: tuple[str, ...] = ()
     build_s = 10
-    database = ""
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if Routino or Leaflet are missing, else ""."""

@@ -7,28 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine import children
-from engine.web.sites.site import Login, ServerCommand, venv_python
-
-LEFT_OUT = ("drag-", "draw-", "bisect-angle", "circle-center", "find-midpoint", "right-angle", "resize-textarea",
-            "simon-says", "chase-circle", "moving-items", "use-slider", "highlight-text", "text-transform", "hot-cold",
-            "number-checkboxes", "click-pie", "click-shape", "click-color", "count-shape", "count-sides",
-            "identify-shape", "grid-coordinate", "visual-addition", "use-colorwheel", "click-scroll-list",
-            "click-shades")  # fmt: skip
-"""Prefixes of pages whose tasks need coordinates or eyesight."""
+from engine.web.sites.site import ServerCommand, Site, venv_python
 
 
-class MiniWob:
-    """MiniWoB++; a `Site`. Its pages keep no state after a visit, so there is nothing to reset."""
+class MiniWob(Site):
+    """MiniWoB++. Its pages keep no state after a visit, so there is nothing to reset."""
 
     name = "miniwob"
     title = "MiniWoB++"
     port = 7790
     keys: Mapping[str, str] = {"miniwob": "/miniwob"}
-    logins: Mapping[str, Login] = {}
     health = "/miniwob/click-button.html"
-    packages: tuple[str, ...] = ()  # Its pages are among the files that every installation brings.
-    build_s = 0
-    database = ""
 
     def missing(self, saves: Path) -> str:
         """Return a sentence if the package is not installed, else ""."""
@@ -58,12 +47,3 @@ def pages_folder(saves: Path | None) -> Path | None:
         if (folder / "miniwob" / "html" / "miniwob" / "click-button.html").is_file():
             return folder / "miniwob" / "html"
     return None
-
-
-def page_names(saves: Path) -> tuple[str, ...]:
-    """Return the names of the pages that can be solved with a keyboard and clicks on named elements."""
-    folder = pages_folder(saves)
-    if folder is None:
-        return ()
-    names = sorted(path.stem for path in (folder / "miniwob").glob("*.html"))
-    return tuple(name for name in names if not name.startswith(LEFT_OUT))

@@ -1,11 +1,11 @@
-"""The protocol of local sites: how to build, serve, log in to and reset one."""
+"""Local sites: how to build, serve, log in to and reset one."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from engine.paths import ensure_folder
 
@@ -40,7 +40,7 @@ class ServerCommand:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-class Site(Protocol):
+class Site(ABC):
     """One kind of local site. It has no state: folders and ports are passed as arguments.
 
     Attributes:
@@ -59,27 +59,27 @@ class Site(Protocol):
     title: str
     port: int
     keys: Mapping[str, str]
-    logins: Mapping[str, Login]
-    health: str
-    packages: tuple[str, ...]
-    build_s: int
-    database: str
+    logins: Mapping[str, Login] = {}
+    health = "/"
+    packages: tuple[str, ...] = ()
+    build_s = 0
+    database = ""
 
+    @abstractmethod
     def missing(self, saves: Path) -> str:
         """Return "" if all requirements are installed, else a sentence on what is missing and how to get it."""
-        ...
 
+    @abstractmethod
     def build(self, folder: Path, saves: Path) -> None:
         """Create the original data in `folder`, which is empty.
 
         Raises:
             JitrlError: A program failed.
         """
-        ...
 
+    @abstractmethod
     def command(self, live: Path, port: int, saves: Path) -> ServerCommand:
         """Return the command that serves `live` on 127.0.0.1:`port`. The site may write nowhere else."""
-        ...
 
 
 def restore(original: Path, live: Path) -> None:

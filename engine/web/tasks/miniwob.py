@@ -9,15 +9,12 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine import waits
 from engine.errors import GameError, MissingError
+from engine.web.browser.driver_base import BrowserDriver, PageRules
 from engine.web.sites.miniwob import pages_folder
 from engine.web.tasks.suites import WebTask
-
-if TYPE_CHECKING:
-    from engine.web.browser.driver import Driver
 
 EPISODE_S = 3600
 """Seconds until a page ends the episode. Its own 10 seconds are meant for fast programs, not for language models."""
@@ -104,10 +101,10 @@ class PageServer:
         self._thread.join(waits.THREAD_END.seconds)
 
 
-class Rules:
+class Rules(PageRules):
     """Begins episodes on these pages and reads their reward."""
 
-    def begin(self, driver: Driver, seed: int) -> str:
+    def begin(self, driver: BrowserDriver, seed: int) -> str:
         """Start an episode on the page and return its task in words.
 
         Raises:
@@ -119,11 +116,7 @@ class Rules:
             raise GameError("the page of MiniWoB++ did not start; is the package complete?")
         return " ".join(utterance.split())
 
-    def reward(self, driver: Driver) -> float | None:
+    def reward(self, driver: BrowserDriver) -> float | None:
         """Return the page's raw reward when the episode is done, None before."""
         found = driver.evaluate(_REWARD)
         return float(found) if isinstance(found, (int, float)) else None
-
-    def truncated(self, driver: Driver) -> bool:
-        """Return whether the episode was cut off: never, for a page whose time is up gives a reward for that."""
-        return False

@@ -9,7 +9,7 @@ PRIZE = 10.0
 
 
 class Corridor:
-    """Implements `engine.environment.Environment`. The first room is dark: nobody knows what can be done there."""
+    """The first room is dark: nobody knows what can be done there. It is derived from no class of jitrl."""
 
     def __init__(self, name: str, rooms: int) -> None:
         self.info = EnvironmentInfo(name, f"a corridor of {rooms} rooms", f"toy/{rooms}", PRIZE)
@@ -28,18 +28,8 @@ class Corridor:
     def valid_actions(self) -> tuple[str, ...]:
         return ("left", "right") if 0 < self._room < self._rooms else ()
 
-    def save(self) -> bytes:
-        return str(self._room).encode()
-
-    def restore(self, saved: bytes) -> Observation:
-        self._room = int(saved)
-        return self._seen("You are back.", changed=True)
-
     def abstractor(self) -> Abstractor:
         return Rooms()
-
-    def close(self) -> None:
-        pass
 
     def _seen(self, text: str, *, changed: bool) -> Observation:
         out = self._room == self._rooms

@@ -1,18 +1,24 @@
-"""What the local sites that are programs of Django share: how their data are made, and how they are served."""
+"""The local sites that are programs of Django, run in the sites' own environment: shop (Oscar), forum (Spirit)."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from engine import children, waits
 from engine.errors import GameError
-from engine.web.sites.site import ServerCommand, venv_python
+from engine.web.sites import forum_data
+from engine.web.sites.site import Login, ServerCommand, Site, venv_python
 
+SHOPPER = ("anna.meyer@quayside.example", "anna-pass")
+ADMIN = ("admin@quayside.example", "admin-pass")
 BUILD_TIMEOUT_S = waits.SITE_BUILD.seconds
 
 
-class DjangoSite:
-    """A site that Django serves, in the sites' own environment. Its subclasses are each a `Site`.
+class DjangoSite(Site):
+    """A site that Django serves, in the sites' own environment.
 
     Attributes:
         name: Its name. The module NAME_settings has its settings, NAME_seed makes its data, and the variable
@@ -21,7 +27,6 @@ class DjangoSite:
         code: The folder with these two modules.
     """
 
-    name: str
     module: str
     code: Path
 
@@ -62,3 +67,55 @@ class DjangoSite:
             "PYTHONPATH": str(self.code), "DJANGO_SETTINGS_MODULE": f"{self.name}_settings",
             "PYTHONDONTWRITEBYTECODE": "1", f"JITRL_{self.name.upper()}_DATA": str(folder),
         }  # fmt: skip
+
+
+class Shop(DjangoSite):
+    """The shop and its dashboard."""
+
+    name = "shop"
+    title = "shop and its dashboard (Oscar)"
+    port = 7770
+    keys: Mapping[str, str] = {"shopping": "", "shopping_admin": "/dashboard"}
+    logins: Mapping[str, Login] = {
+        "shopping": Login(
+            "/accounts/login/", {"login-username": SHOPPER[0], "login-password": SHOPPER[1]},
+            {"Email address": SHOPPER[0], "Password": SHOPPER[1]}, "login_submit",
+        ),
+        "shopping_admin": Login(
+            "/dashboard/login/", {"username": ADMIN[0], "password": ADMIN[1]},
+            {"Username": ADMIN[0], "Password": ADMIN[1]}, "",
+        ),
+    }  # fmt: skip
+    health = "/accounts/login/"
+    packages: tuple[str, ...] = ("django-oscar[sorl-thumbnail]==4.2.1", "django-haystack==3.4.0", "whoosh==2.7.4")
+    build_s = 60
+    database = "shop.sqlite3"
+
+    module = "oscar"
+    code = Path(__file__).with_name("oscar_site")
+
+
+class Forum(DjangoSite):
+    """The forum."""
+
+    name = "forum"
+    title = "forum (Spirit)"
+    port = 9999
+    keys: Mapping[str, str] = {"reddit": ""}
+    logins: Mapping[str, Login] = {
+        "reddit": Login(
+            "/user/login/", {"username": forum_data.AGENT, "password": forum_data.PASSWORD},
+            {"Username": forum_data.AGENT, "Password": forum_data.PASSWORD}, "",
+        )
+    }  # fmt: skip
+    health = "/user/login/"
+    packages: tuple[str, ...] = ("django-spirit==0.14.3", "whoosh==2.7.4")
+    build_s = 20
+    database = "forum.sqlite3"
+
+    module = "spirit"
+    code = Path(__file__).with_name("forum_site")
+
+    def seed(self) -> bytes:
+        """Return forums, people, topics and replies."""
+        return json.dumps(asdict(forum_data.forum_content())).encode()
