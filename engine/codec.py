@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from engine import limits
 from engine.errors import BadFile
-from engine.limits import shown
+from engine.limits import short_text
 from engine.records import EVENTS, PARTS, Decision, Event, Part, UnknownPart
 from engine.records.upgrades import modern
 
@@ -87,14 +87,14 @@ def event_from_line(line: str | bytes) -> tuple[float, Event | None]:
         BadFile: It is none of a recording, or beyond `engine.limits`.
     """
     try:
-        data = limits.parsed(line)
+        data = limits.parse_json(line)
     except BadFile as error:
         raise BadFile(f"not a line of a recording: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("event"), str):
         raise BadFile("not a line of a recording: no event named")
     at = data.get("at", 0.0)
     if not limits.is_number(at):
-        raise BadFile(f"the time of an event cannot be {shown(at)}")
+        raise BadFile(f"the time of an event cannot be {short_text(at)}")
     cls = EVENTS.get(data["event"])
     return float(at), from_plain(cls, data) if cls else None
 
@@ -199,7 +199,7 @@ def _scalar(hint: Any, where: str) -> Convert:
             return value
         if hasattr(value, "item"):
             return convert(value.item())
-        raise BadFile(f"{where} should be {named}, not {shown(value)}")
+        raise BadFile(f"{where} should be {named}, not {short_text(value)}")
 
     return convert
 
@@ -323,7 +323,7 @@ def _plain(value: Any, depth: int = 2 * limits.DEPTH) -> Any:
         raise BadFile("a record is nested too deep to be stored")
     if isinstance(value, UnknownPart):
         if value.part in PARTS or "part" in value.fields:
-            raise BadFile(f"a part of a decision that nobody knows cannot be named {shown(value.part)}")
+            raise BadFile(f"a part of a decision that nobody knows cannot be named {short_text(value.part)}")
         return {"part": value.part, **_plain(value.fields, limits.DEPTH)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _record(value)
@@ -339,4 +339,4 @@ def _plain(value: Any, depth: int = 2 * limits.DEPTH) -> Any:
 
 
 def _refused(value: Any) -> typing.NoReturn:
-    raise BadFile(f"a record cannot hold {shown(value)}")
+    raise BadFile(f"a record cannot hold {short_text(value)}")

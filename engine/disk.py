@@ -110,7 +110,7 @@ def take_lock(fd: int, path: str | Path) -> bool:
         return False
     except OSError as error:
         raise StorageError(
-            f"the file system of {shown(Path(path).parent)} has no locks ({error.strerror}), so two programs could "
+            f"the file system of {printable(Path(path).parent)} has no locks ({error.strerror}), so two programs could "
             "write there at the same time; use a folder on another one with --saves DIR"
         ) from None
     return True
@@ -151,7 +151,7 @@ def found(folder: Path, name: str) -> list[Path]:
     return sorted(files)
 
 
-def shown(text: str | Path) -> str:
+def printable(text: str | Path) -> str:
     """Return text that can be printed: bytes of a file name that are not UTF-8 are written as `\\xff`."""
     try:
         return str(text).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -252,7 +252,7 @@ def write_json(path: Path, values: Any) -> None:
     try:
         write_private(path, json.dumps(values, indent=1) + "\n")
     except OSError as error:
-        folder = shown(path.parent)
+        folder = printable(path.parent)
         raise StorageError(f"cannot write to {folder}: {error.strerror}; free some space or use --saves DIR") from None
 
 
@@ -262,22 +262,22 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         StorageError: It cannot be written; an existing file is unchanged.
     """
-    with replacing(path) as partial, partial.open("xb") as file:
+    with new_version_of(path) as partial, partial.open("xb") as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def new_version_of(path: Path) -> Iterator[Path]:
     """Yield where to write a file that takes the place of the one that the user named when the block ends.
 
     Raises:
         StorageError: It cannot be written; an existing file is unchanged.
     """
     if not path.name:
-        raise StorageError(f"cannot write {shown(path)}: it is no name of a file")
+        raise StorageError(f"cannot write {printable(path)}: it is no name of a file")
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with FailingAs(StorageError, f"cannot write {shown(path)}"):
+        with FailingAs(StorageError, f"cannot write {printable(path)}"):
             yield partial
             os.replace(partial, path)
     finally:

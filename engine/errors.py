@@ -118,7 +118,7 @@ def cause_and_remedy(message: str, kind: str = "") -> tuple[str, str]:
     return cause, remedy
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint at the most similar known name, as the end of a sentence; "" if none is similar."""
     from difflib import get_close_matches
 

@@ -118,7 +118,7 @@ class _Asking:
         self.calls: list[ModelCall] = []
         self.problem = ""
         self._model, self._steps, self._widest = model, trajectory.steps, widest
-        self._told = [_step_text(t, trajectory) for t in range(len(trajectory.steps))] + [_ending(trajectory)]
+        self._step_texts = [_step_text(t, trajectory) for t in range(len(trajectory.steps))] + [_ending(trajectory)]
         self._here = runs_in_process(model)
         self._settings = settings
         self._shown = settings.judged_context
@@ -166,11 +166,11 @@ class _Asking:
     def _messages(self, asked: Sequence[int], *, again: bool) -> list[dict[str, str]]:
         """Return the messages. They show the requested steps, and steps around them as far as there is room."""
         start = min(asked[0], max(0, asked[-1] + 1 - self._shown))
-        stop = min(len(self._told), asked[-1] + 1 + min(self._settings.judged_steps, self._shown // 4))
+        stop = min(len(self._step_texts), asked[-1] + 1 + min(self._settings.judged_steps, self._shown // 4))
         names = ", ".join(map(str, asked))
         prompt = prompts.render(
             "rewards",
-            trajectory=prompts.unmarked("\n\n".join(self._told[start:stop])),
+            trajectory=prompts.without_marks("\n\n".join(self._step_texts[start:stop])),
             total=str(len(self._steps)),
             final_score=f"{self._steps[-1].score:g}",
             steps=names,

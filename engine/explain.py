@@ -60,7 +60,7 @@ def knows(update: Update | None) -> TypeGuard[Update]:
     return update is not None and not set(update.valuation.how) <= {"prior"}
 
 
-def shown(update: Update) -> Shown:
+def shown_values(update: Update) -> Shown:
     """Return the values of a decision as they are shown: on screens, in lines, as JSON, in files.
 
     What a plan hopes from untried actions is optimistic, so that it is tried: it may be more than there is to gain.
@@ -71,7 +71,7 @@ def shown(update: Update) -> Shown:
 
 
 def in_one_unit(valuation: Valuation, advantage: Sequence[float]) -> Shown:
-    """Return values and advantages as `shown` does, for a decision that is being made."""
+    """Return values and advantages as `shown_values` does, for a decision that is being made."""
     v, q, a = valuation.v, valuation.q, tuple(advantage)
     if not valuation.terms:
         return Shown(RETURN, v, q, a, {})
@@ -123,7 +123,7 @@ def shown_terms(seen: Shown, index: int) -> list[str]:
     return [f"{name} {amount}" for name, amount in zip(terms, amounts, strict=True) if float(amount[1:])]
 
 
-def tried(update: Update, index: int) -> tuple[int, int]:
+def try_counts(update: Update, index: int) -> tuple[int, int]:
     """Return how often a candidate was tried here in what is remembered, and in the running episode."""
     n, plan = update.valuation.n[index], update.valuation.plan
     here = plan.now[index] if plan is not None and index < len(plan.now) else 0
@@ -276,7 +276,7 @@ def _method(settings: Mapping[str, Any], agent: str) -> tuple[str, str]:
     return _METHODS.get(name, (f"values: {name}" if name else "", name))
 
 
-def drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
+def how_drawn(decision: Decision, settings: Mapping[str, Any]) -> str:
     """Return how the action was taken from the policy: sampled or greedy, with the draw; "" if nobody knows.
 
     Args:

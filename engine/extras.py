@@ -64,7 +64,7 @@ def command(name: str) -> str:
     return EXTRAS[name].apart or f"jitrl up {name}"
 
 
-def lacking(name: str, error: BaseException | None = None) -> MissingError:
+def missing_extra(name: str, error: BaseException | None = None) -> MissingError:
     """Return the error that says what needs an extra, and how to get it.
 
     Args:
@@ -82,11 +82,11 @@ def require(name: str, *modules: str) -> None:
     Raises:
         MissingError: One is not.
     """
-    if not installed(name, *modules):
-        raise lacking(name)
+    if not is_installed(name, *modules):
+        raise missing_extra(name)
 
 
-def installed(name: str, *modules: str) -> bool:
+def is_installed(name: str, *modules: str) -> bool:
     """Whether modules of an extra are there, all of them or those given."""
     names = modules or EXTRAS[name].modules + EXTRAS[name].read
     return all(importlib.util.find_spec(module) is not None for module in names)
@@ -101,4 +101,4 @@ def load(name: str, module: str) -> Any:
     try:
         return importlib.import_module(module)
     except Exception as error:  # a package of which files are missing, or are of another version, raises anything
-        raise lacking(name, error) from None
+        raise missing_extra(name, error) from None

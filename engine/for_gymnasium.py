@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from engine.environments import resolve
-from engine.games.catalogue import shipped
-from engine.kinds import Places
+from engine.games.catalogue import shipped_stories
+from engine.kinds import EnvironmentContext
 from engine.paths import saves_folder
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TextEnvironment(gymnasium.Env):  # type: ignore[misc]
         self.observation_space, self.action_space = AnyText(), AnyText()
         self.render_mode = render_mode
         kind, full = resolve(name)
-        self._environment = kind.open(full, Places(saves_folder(saves or None), games))
+        self._environment = kind.open(full, EnvironmentContext(saves_folder(saves or None), games))
         self._steps, self._taken = steps, 0
         self._seen: Observation | None = None
 
@@ -110,7 +110,7 @@ class TextEnvironment(gymnasium.Env):  # type: ignore[misc]
 
 
 def _register() -> None:
-    names = {story.name: story.name for story in shipped()}
+    names = {story.name: story.name for story in shipped_stories()}
     for name, played in (*names.items(), ("any", None)):
         if f"jitrl/{name}" not in gymnasium.registry:
             kwargs = {} if played is None else {"name": played}

@@ -48,9 +48,9 @@ class Fork:
         if self._code is None and os.getpid() != self._owner:
             return 0  # a fork of the program has nothing to do with it
         if self._code is None and readable(self._status, 0):
-            told = os.read(self._status, NUMBER.size)
+            status = os.read(self._status, NUMBER.size)
             # Nothing is told by a server that was killed. Its children end then, too.
-            self._code = NUMBER.unpack(told)[0] if told else -signal.SIGKILL
+            self._code = NUMBER.unpack(status)[0] if status else -signal.SIGKILL
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
@@ -117,14 +117,14 @@ class ForkServer:
                 if descriptor >= 0:
                     os.close(descriptor)
         late = not readable(status, seconds)
-        told = b"" if late else os.read(status, NUMBER.size)
-        (pid,) = NUMBER.unpack(told) if told else (0,)
+        answer = b"" if late else os.read(status, NUMBER.size)
+        (pid,) = NUMBER.unpack(answer) if answer else (0,)
         if pid > 0:
             return Fork(self, status, pid)
         os.close(status)
         if late:
             raise children.NotStarted(f"{self._who} cannot be started: nothing happened within {seconds:.0f} s")
-        if not told:
+        if not answer:
             raise BrokenPipeError(errno.EPIPE, "the process that forks is gone")
         raise children.NotStarted(f"{self._who} cannot be started: {os.strerror(-pid)}")
 

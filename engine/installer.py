@@ -46,8 +46,8 @@ def run_logged(argv: Sequence[str], output: IO[str], log: Path, timeout_s: float
         raise MissingError(f"installing failed ({error}); the whole log is {log}") from None
     if done.returncode:
         lines = log.read_text(errors="replace").strip().splitlines()
-        told = [line.strip() for line in lines if line.lower().lstrip(" ×").startswith("error")] or lines[-1:]
-        reason = clipped(told[-1], _LONGEST) if told else "no reason given"
+        problems = [line.strip() for line in lines if line.lower().lstrip(" ×").startswith("error")] or lines[-1:]
+        reason = clipped(problems[-1], _LONGEST) if problems else "no reason given"
         raise MissingError(f"installing failed ({reason}); the whole log is {log}; is the package index reachable?")
 
 
@@ -73,7 +73,7 @@ def install(name: str, folder: Path, say: Callable[[str], None]) -> None:
     if extra.apart:
         raise MissingError(f"{extra.purpose} takes an environment of its own; make it with: {extra.apart}")
     broken = ""
-    if extras.installed(name):
+    if extras.is_installed(name):
         broken = _trouble(extra)
         if not broken:
             say(f"{extra.package} is here already")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class EnvironmentContext:
     """Folders and variables for opening an environment.
 
     Attributes:
@@ -41,15 +41,15 @@ class Places:
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def _itself(name: str, places: Places) -> tuple[str, ...]:
+def _itself(name: str, context: EnvironmentContext) -> tuple[str, ...]:
     return (name,)
 
 
-def _after_colon(name: str, places: Places) -> str:
+def _after_colon(name: str, context: EnvironmentContext) -> str:
     return name.partition(":")[2] or Path(name).stem
 
 
-def _no_original(name: str, places: Places) -> str:
+def _no_original(name: str, context: EnvironmentContext) -> str:
     return ""
 
 
@@ -65,7 +65,7 @@ def _score_or_model(settings: Settings, model: Model) -> Evaluator:
     return make_evaluator(settings, model)
 
 
-def _no_digest(name: str, places: Places) -> str:
+def _no_digest(name: str, context: EnvironmentContext) -> str:
     return ""
 
 
@@ -112,11 +112,11 @@ class Kind:
 
     name: str
     about: str
-    open: Callable[[str, Places], Environment]
+    open: Callable[[str, EnvironmentContext], Environment]
     fallback: tuple[str, ...]
-    ready: Callable[[str, Places], tuple[str, ...]] = _itself
-    group: Callable[[str, Places], str] = _after_colon
-    original: Callable[[str, Places], str] = _no_original
+    ready: Callable[[str, EnvironmentContext], tuple[str, ...]] = _itself
+    group: Callable[[str, EnvironmentContext], str] = _after_colon
+    original: Callable[[str, EnvironmentContext], str] = _no_original
     aliases: Mapping[str, str] = field(default_factory=dict)
     opening: str = "starting the environment"
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -128,17 +128,17 @@ class Kind:
     ahead: bool = False
     pictures: bool = False
     browser: bool = False
-    digest: Callable[[str, Places], str] = _no_digest
+    digest: Callable[[str, EnvironmentContext], str] = _no_digest
     dialects: Callable[[], Mapping[str, Dialect]] = _no_dialects
 
     def __post_init__(self) -> None:
         """Let an environment have all that `Environment` has, also where it is not derived from it."""
         made = self.open
 
-        def opened(name: str, places: Places) -> Environment:
+        def opened(name: str, context: EnvironmentContext) -> Environment:
             from engine.environment import complete
 
-            return complete(made(name, places))
+            return complete(made(name, context))
 
         object.__setattr__(self, "open", opened)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engine.agents import AGENTS
 from engine.environments import kind_of, profile, scope_rules
 from engine.errors import JitrlError, UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.memory import Memory
 from engine.records import Decided, Decision, EpisodeEnded, EpisodeStarted, Event, Observation, Stepped
 from engine.session.control import Answer, Control, PersonSaid
@@ -65,7 +65,7 @@ def open_environment(name: str, *, saves: str | Path = "saves", games: str | Pat
         JitrlError: There is none of this name, or it cannot be opened.
     """
     kind = kind_of(name)
-    return kind.open(kind.full(name) or name, Places(Path(saves), str(games) if games else None))
+    return kind.open(kind.full(name) or name, EnvironmentContext(Path(saves), str(games) if games else None))
 
 
 def play_episodes(
@@ -121,9 +121,9 @@ class Play:
         self.results: list[EpisodeEnded] = []
         self._decision: Decision | None = None
         self._on_event = on_event
-        self._told: SimpleQueue[Event | _Waits | BaseException | None] = SimpleQueue()
-        self._gate = _Gate(self._told)
-        session = _session(name, agent, episodes, saves, seed, self._told.put, self._gate)
+        self._events: SimpleQueue[Event | _Waits | BaseException | None] = SimpleQueue()
+        self._gate = _Gate(self._events)
+        session = _session(name, agent, episodes, saves, seed, self._events.put, self._gate)
         self._thread = threading.Thread(target=self._run, args=(session,), name="jitrl-play", daemon=True)
         self._thread.start()
 
@@ -175,17 +175,17 @@ class Play:
     def _run(self, session: Session) -> None:
         try:
             session.run()
-            self._told.put(session.error)
+            self._events.put(session.error)
         except BaseException as error:  # shown where the program waits
-            self._told.put(error)
+            self._events.put(error)
 
     def _until(self, kind: type) -> Decision | None:
         """Tell events until one of this kind comes; return the decision told last, None if the session is over."""
         decision = None
         while True:
-            event = self._told.get()
+            event = self._events.get()
             if event is None or isinstance(event, BaseException):
-                self._told.put(event)  # for the next call
+                self._events.put(event)  # for the next call
                 if event is not None:
                     raise event
                 return None
@@ -208,10 +208,10 @@ class _Waits:
 class _Gate(Control):
     """Holds each decision until `answers` has what becomes of it."""
 
-    def __init__(self, told: SimpleQueue[Any]) -> None:
+    def __init__(self, events: SimpleQueue[Any]) -> None:
         super().__init__()
         self.answers: SimpleQueue[Answer] = SimpleQueue()
-        self._waiting = told
+        self._waiting = events
 
     def gate(self, episode: int, tell: Callable[[Any], None], hold: str = "") -> Answer:
         self._waiting.put(_Waits())

@@ -119,10 +119,10 @@ def check_json(value: Any, where: str, depth: int = DEPTH) -> None:
     else:
         good = False
     if not good:
-        raise BadFile(f"{where} cannot hold {shown(value)}")
+        raise BadFile(f"{where} cannot hold {short_text(value)}")
 
 
-def parsed(text: bytes | str) -> Any:
+def parse_json(text: bytes | str) -> Any:
     """Return the value of a text of JSON.
 
     Raises:
@@ -140,7 +140,7 @@ def parsed(text: bytes | str) -> Any:
         raise BadFile("a number with too many digits") from None
 
 
-def shown(value: Any) -> str:
+def short_text(value: Any) -> str:
     """Return a value as a message shows it: short, whatever it is."""
     if isinstance(value, str):
         return ascii(value[:40]) + (" ..." if len(value) > 40 else "")

@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from engine.disk import private_folder, shown
+from engine.disk import printable, private_folder
 from engine.errors import StorageError, UsageError
 
 CACHE = "JITRL_CACHE"
@@ -89,7 +89,7 @@ def ensure_folder(folder: Path, *, private: bool = True) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
-            f"cannot use {shown(folder)} to save in ({error.strerror}); choose another folder with --saves DIR"
+            f"cannot use {printable(folder)} to save in ({error.strerror}); choose another folder with --saves DIR"
         ) from None
     return folder
 

@@ -50,7 +50,7 @@ def without_credentials(text: str) -> str:
     return _CREDENTIALS.sub("", text) if "://" in text else text
 
 
-def hidden(text: str, secrets: Iterable[str], mark: str = REDACTED, taken: set[str] | None = None) -> str:
+def hide(text: str, secrets: Iterable[str], mark: str = REDACTED, taken: set[str] | None = None) -> str:
     """Return text without secrets.
 
     Args:
@@ -69,14 +69,14 @@ def hidden(text: str, secrets: Iterable[str], mark: str = REDACTED, taken: set[s
     return text
 
 
-def cleaned(value: T, secrets: Collection[str]) -> T:
+def clean(value: T, secrets: Collection[str]) -> T:
     """Return a record, or a collection, with secrets taken out of all its texts. Keys of mappings are left."""
     return _cleaned(value, secrets) if secrets else value
 
 
 def _cleaned(value: Any, secrets: Collection[str]) -> Any:
     if isinstance(value, str):
-        return hidden(value, secrets)
+        return hide(value, secrets)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         old = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
         new = {name: _cleaned(item, secrets) for name, item in old.items()}

@@ -12,7 +12,7 @@ from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Generic, Protocol, TypeVar
 
-from engine.errors import UsageError, meant
+from engine.errors import UsageError, did_you_mean
 
 
 class Named(Protocol):
@@ -65,7 +65,9 @@ class Registry(Generic[T]):
             if entry.name == name:
                 return self._loaded(entry)
         known = self.all()
-        raise UsageError(f"there is no {self.what} {name!r}{meant(name, known)}; choose one of: {', '.join(known)}")
+        raise UsageError(
+            f"there is no {self.what} {name!r}{did_you_mean(name, known)}; choose one of: {', '.join(known)}"
+        )
 
     def broken(self) -> Mapping[str, str]:
         """Return the error of each package that does not load, by name."""

@@ -26,7 +26,7 @@ def bare_words(text: str) -> list[str]:
     return [word for word in text.lower().split() if word.isalnum()]
 
 
-def facts(history: str) -> str:
+def without_prose(history: str) -> str:
     """Return what is compared of a history: all but its prose, [SUMMARY]; all of it if there is nothing else.
 
     A model words the prose anew each time, so equal histories would be different ones.
@@ -34,7 +34,7 @@ def facts(history: str) -> str:
     return _PROSE.sub("", history).strip() or history
 
 
-def counted(parts: Sequence[str]) -> tuple[str, ...]:
+def number_repeats(parts: Sequence[str]) -> tuple[str, ...]:
     """Return the parts sorted, with the second of equal ones as "part*2" and so on.
 
     The Jaccard similarity of such sets is that of multisets. So two ticked boxes are another state than one.

@@ -108,7 +108,7 @@ def _file() -> Path:
 
 def _kept() -> list[str]:
     try:
-        data = limits.parsed(read_bytes(_file()))
+        data = limits.parse_json(read_bytes(_file()))
     except (OSError, BadFile):
         return []
     return [place for place in data if isinstance(place, str)] if isinstance(data, list) else []

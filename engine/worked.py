@@ -36,7 +36,7 @@ def places_for(result: float, numbers: Sequence[float], again: Callable[[Sequenc
     return MOST_PLACES
 
 
-def written(
+def write_result(
     result: float, numbers: Sequence[float], again: Callable[[Sequence[float]], float], of: int = PLACES
 ) -> tuple[str, ...]:
     """Return a result and the numbers that it is calculated from, in the decimals that `places_for` says."""
@@ -46,12 +46,12 @@ def written(
 
 def sum_of(result: float, parts: Sequence[float]) -> tuple[str, ...]:
     """Return a sum and its parts, written so that they add up."""
-    return written(result, parts, sum)
+    return write_result(result, parts, sum)
 
 
 def difference(q: float, v: float) -> tuple[str, str, str]:
     """Return Q, V and A = Q - V, written so that the difference is right."""
-    a, *parts = written(q - v, (q, v), lambda x: x[0] - x[1])
+    a, *parts = write_result(q - v, (q, v), lambda x: x[0] - x[1])
     return parts[0], parts[1], a
 
 
@@ -61,10 +61,10 @@ def apart(less: float, more: float) -> tuple[str, str]:
     return f"{less:.{places}f}", f"{more:.{places}f}"
 
 
-def moved(z: float, beta: float, normalised: float, z_prime: float) -> tuple[str, str, str]:
+def write_sum(z: float, beta: float, normalised: float, z_prime: float) -> tuple[str, str, str]:
     """Return z, normalised A and z′ = z + β·Ã, written so that the sum is right with the beta of `f"{beta:g}"`."""
     factor = float(f"{beta:g}")
-    result, *parts = written(z_prime, (z, normalised), lambda x: x[0] + factor * x[1])
+    result, *parts = write_result(z_prime, (z, normalised), lambda x: x[0] + factor * x[1])
     return parts[0], parts[1], result
 
 
@@ -75,7 +75,7 @@ def places_beside(beta: float) -> int:
 
 def equation(z: float, beta: float, normalised: float, z_prime: float, before: float, after: float) -> str:
     """Return z′ = z + β·Ã with its numbers, and the probability before and after."""
-    first, a, result = moved(z, beta, normalised, z_prime)
+    first, a, result = write_sum(z, beta, normalised, z_prime)
     return f"z′ = z + β·Ã = {first} + {beta:g}·({a}) = {result}   π {before:.0%} → {after:.0%}"
 
 
@@ -102,7 +102,7 @@ def scale(advantage: Sequence[float], normalisation: str, others: Sequence[float
     return (f"max Â{of}", largest) if largest > 0 else (f"max|Â|{of}", max(map(abs, every), default=0.0))
 
 
-def normalised(
+def write_normalised(
     advantage: Sequence[float],
     index: int,
     settings: Mapping[str, Any],
@@ -125,7 +125,7 @@ def normalised(
         return "Ã = 0, because all Â are 0"
     small = float(f"{epsilon:.3g}")
     made = advantage[index] / (largest + epsilon)
-    result, a, by = written(made, (advantage[index], largest), lambda x: x[0] / (x[1] + small), of)
+    result, a, by = write_result(made, (advantage[index], largest), lambda x: x[0] / (x[1] + small), of)
     return f"Ã = Â / ({name} + ε) = {a} / ({by.lstrip('+')} + {small:g}) = {result}"
 
 
@@ -179,5 +179,5 @@ def _of_likelihood(
 
 def _shifted(logprob: float, mean: float, z: float, name: str, divided: str, by: float) -> str:
     said = float(f"{by:g}")
-    result, p, less = written(z, (logprob, mean), lambda x: (x[0] - x[1]) / said)
+    result, p, less = write_result(z, (logprob, mean), lambda x: (x[0] - x[1]) / said)
     return f"z = (ln p − {name}) / {divided} = ({p} − ({less})) / {by:g} = {result}"

@@ -16,7 +16,7 @@ from engine.errors import GameError
 from engine.wait import readable
 
 _LONGEST_REASON = 300
-_TELLING_S = 10.0
+_REPORT_EVERY_S = 10.0
 
 
 class WorkerLost(GameError):
@@ -39,7 +39,7 @@ class LineWorker:
         grace: Seconds that it may take to end by itself when its input is closed.
 
     Attributes:
-        on_wait: Called with a sentence every `_TELLING_S` seconds until a reply is there.
+        on_wait: Called with a sentence every `_REPORT_EVERY_S` seconds until a reply is there.
 
     Raises:
         GameError: The process cannot be started.
@@ -97,16 +97,16 @@ class LineWorker:
         """Return one line, b"" at the end of the process's output, None after the deadline."""
         assert self._process.stdout is not None
         out, began = self._process.stdout.fileno(), time.monotonic()
-        end, told = began + seconds, 0.0
+        end, reported = began + seconds, 0.0
         pieces = [self._rest]
         while b"\n" not in pieces[-1]:
             left = end - time.monotonic()
             if left <= 0:
                 return None
-            if not readable(out, min(left, _TELLING_S)):
+            if not readable(out, min(left, _REPORT_EVERY_S)):
                 waited = time.monotonic() - began
-                if waited < seconds and waited - told >= _TELLING_S:
-                    told = waited
+                if waited < seconds and waited - reported >= _REPORT_EVERY_S:
+                    reported = waited
                     self.on_wait(f"{self._who} has not answered for {waited:.0f} s")
                 continue
             piece = os.read(out, 1 << 16)

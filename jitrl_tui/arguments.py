@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.errors import meant
+from engine.errors import did_you_mean
 from engine.pages import page
 from engine.texts import clipped
 
@@ -188,7 +188,7 @@ class Parser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if name.startswith("--") and name not in known:
                 shown = [option for option, action in known.items() if action.help != argparse.SUPPRESS]
-                return f"there is no option {_short(name)}{meant(name, shown)}"
+                return f"there is no option {_short(name)}{did_you_mean(name, shown)}"
         return ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -197,10 +197,10 @@ class Parser(argparse.ArgumentParser):
             return
         if action in self._below():
             what = "command" if self.prog == "jitrl" else f"{self.prog.removeprefix('jitrl ')} command"
-            raise argparse.ArgumentError(None, f"there is no {what} {_short(value)}{meant(value, self.names())}")
+            raise argparse.ArgumentError(None, f"there is no {what} {_short(value)}{did_you_mean(value, self.names())}")
         choices = [str(choice) for choice in action.choices]
         raise argparse.ArgumentError(
-            action, f"{_short(value)} is none of: {', '.join(choices)}{meant(str(value), choices)}"
+            action, f"{_short(value)} is none of: {', '.join(choices)}{did_you_mean(str(value), choices)}"
         )
 
 

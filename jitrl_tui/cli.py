@@ -153,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     import logging
 
     from engine import trust
-    from engine.disk import shown
+    from engine.disk import printable
     from engine.errors import JitrlError, UsageError
     from engine.paths import saves_place, settle_home
     from engine.redaction import without_credentials
@@ -177,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except JitrlError as error:
         if not isinstance(error, UsageError):
             logging.getLogger("jitrl").error("the command failed", exc_info=error)
-        print(f"jitrl: {shown(without_credentials(str(error)))}", file=sys.stderr)
+        print(f"jitrl: {printable(without_credentials(str(error)))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -205,11 +205,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _confirmed(error: NotConfirmed) -> bool:
     """Ask on the terminal whether a place may be used; without one, nobody can be asked."""
-    from engine.disk import shown
+    from engine.disk import printable
 
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         return False
-    print(f"{shown(error.question)}.", file=sys.stderr)
+    print(f"{printable(error.question)}.", file=sys.stderr)
     print("Use it? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -220,7 +220,7 @@ def _follow_preferences(args: argparse.Namespace) -> None:
     Raises:
         UsageError: The config file cannot be read, and the command would go on in the wrong places.
     """
-    from engine.disk import shown
+    from engine.disk import printable
     from jitrl_tui import preferences
 
     # Flags of the screen; those of a session are read by its command, because each has its own.
@@ -236,7 +236,7 @@ def _follow_preferences(args: argparse.Namespace) -> None:
         if made.config.lost:
             made.refuse_mistakes()
         for problem in made.problems if args.name_of_command not in SESSIONS else ():
-            print(f"jitrl: {shown(problem)}", file=sys.stderr)
+            print(f"jitrl: {printable(problem)}", file=sys.stderr)
     args.saves = getattr(args, "saves", None) or made.value("places.saves") or None
     args.games = getattr(args, "games", None) or made.value("places.games") or None
     for key, variable in (("app.pictures", "JITRL_PICTURES"), ("app.plain", "JITRL_PLAIN")):

@@ -86,7 +86,7 @@ def _options(_: Path) -> Iterable[str]:
 def _sessions(saves: Path) -> Iterable[str]:
     from engine.session import store
 
-    return ["last", *(session.name for session in store.saved(saves))]
+    return ["last", *(session.name for session in store.saved_sessions(saves))]
 
 
 def _runs(saves: Path) -> Iterable[str]:
@@ -99,13 +99,13 @@ def _runs(saves: Path) -> Iterable[str]:
 def _suites(_: Path) -> Iterable[str]:
     from engine.bench import suite
 
-    return suite.shipped()
+    return suite.shipped_suites()
 
 
 def _races(saves: Path) -> Iterable[str]:
-    from engine.session.race import saved
+    from engine.session.race import saved_races
 
-    return ["last", *saved(saves)]
+    return ["last", *saved_races(saves)]
 
 
 def _themes(_: Path) -> Iterable[str]:

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingsMap
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 from textual.widget import Widget
 
-from engine.errors import UsageError, meant
+from engine.errors import UsageError, did_you_mean
 from jitrl_tui.command_table import (
     ALL,
     BENCH,
@@ -135,7 +135,7 @@ def mistakes(tables: Mapping[str, Sequence[Key]], chosen: Mapping[str, str]) -> 
         chosen: Keys by SCREEN.ACTION.
     """
     names = [f"{screen}.{key.name}" for screen, keys in tables.items() for key in keys]
-    unknown = [f"there is no action {name!r}{meant(name, names)}" for name in chosen if name not in names]
+    unknown = [f"there is no action {name!r}{did_you_mean(name, names)}" for name in chosen if name not in names]
     return unknown + [text for screen, keys in tables.items() for _, text in _mistakes(keys, screen, chosen)]
 
 

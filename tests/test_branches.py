@@ -118,7 +118,7 @@ def test_a_branch_after_the_last_step_of_an_episode_goes_on_with_the_next(source
     before = contents(branch.folder / "memory")
     play(saves, branch)
     assert contents(branch.folder / "memory") == before
-    assert [event.episode for event in suites.played(branch)] == [1, 2]
+    assert [event.episode for event in suites.finished_episodes(branch)] == [1, 2]
 
 
 def test_records_that_were_kept_later_are_missing_in_a_branch(source, tmp_path):
@@ -176,12 +176,12 @@ def test_without_a_terminal_a_branch_is_played_only_with_yes_and_says_what_it_wo
 @pytest.mark.parametrize(("more", "episodes"), [((), 1), (("--episodes", "2"), 2)])
 def test_with_yes_a_branch_is_played_to_the_end_of_its_episode_or_of_as_many_as_asked(source, capsys, more, episodes):
     saves, _ = source
-    known = {one.name for one in sessions.saved(saves)}
+    known = {one.name for one in sessions.saved_sessions(saves)}
     before = contents(saves / "memory")
     code, _, said = command(saves, capsys, "--branch", "1:8", SESSION, "--yes", *more)
-    (branch,) = (one for one in sessions.saved(saves) if one.name not in known)
+    (branch,) = (one for one in sessions.saved_sessions(saves) if one.name not in known)
     assert (code, said) == (0, f"branch: {branch.name}\n")
-    assert [event.episode for event in suites.played(branch)] == list(range(1, episodes + 1))
+    assert [event.episode for event in suites.finished_episodes(branch)] == list(range(1, episodes + 1))
     assert contents(saves / "memory") == before
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
-from engine.bench.published import published
+from engine.bench.published import read_published
 from engine.environments import profile
 from engine.games.catalogue import open_game
 from engine.games.states.state import GameAbstractor
@@ -24,7 +24,7 @@ from tests.llm.scripted import player
 from tests.llm.server import Server
 from tests.writing import writing
 
-BASES = published("jericho_case_study").rows
+BASES = read_published("jericho_case_study").rows
 PAID = [(3, 10), (3, 10), (3, 9)]
 """Neighbours that took the action that pays, of how many; the paper does not say."""
 

@@ -48,7 +48,7 @@ def test_a_deleted_session_is_gone_and_others_stay(tmp_path, saved):
 def test_a_renamed_session_has_the_same_recording(tmp_path, saved):
     before = saved.recording.read_bytes()
     renamed = edits.rename(tmp_path, saved, " the long one ")
-    assert [session.name for session in sessions.saved(tmp_path)] == ["the long one"]
+    assert [session.name for session in sessions.saved_sessions(tmp_path)] == ["the long one"]
     assert sessions.load(renamed.folder) == renamed
     assert renamed.recording.read_bytes() == before
     assert not saved.folder.exists()
@@ -106,7 +106,7 @@ def test_a_session_without_a_step_leaves_nothing(tmp_path, saved):
     assert edits.discard_unplayed(recorded(sessions.create(tmp_path, CONFIG, "watch"), events[:first]))
     assert not edits.discard_unplayed(recorded(sessions.create(tmp_path, CONFIG, "watch"), events[: first + 1]))
     assert not edits.discard_unplayed(saved)
-    assert len(list(sessions.saved(tmp_path))) == 2
+    assert len(list(sessions.saved_sessions(tmp_path))) == 2
 
 
 def test_a_server_that_is_down_leaves_no_session(tmp_path, monkeypatch, capsys):

@@ -144,7 +144,7 @@ def a_bench(folder):
 
 def rays_guard(folder):
     (folder / "ray").mkdir()
-    with guard.guarded(folder / "ray"):
+    with guard.guard_folder(folder / "ray"):
         pass
     assert not (folder / "ray").exists()
 

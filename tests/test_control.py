@@ -23,7 +23,7 @@ class Gate:
     def run(self) -> None:
         try:
             while True:
-                action = self.control.gate(self.episode, self.told)
+                action = self.control.gate(self.episode, self.events)
                 with self.news:
                     self.passed.append(action)
                     self.news.notify_all()
@@ -32,7 +32,7 @@ class Gate:
                 self.stopped = True
                 self.news.notify_all()
 
-    def told(self, event) -> None:
+    def events(self, event) -> None:
         with self.news:
             self.waiting = isinstance(event, Paused)
             self.news.notify_all()

@@ -101,7 +101,7 @@ def test_a_recorded_task_is_decided_again_with_its_own_draws(tmp_path, task):
     task("local-1")
     saved, _ = play(tmp_path)
     task("another")
-    with whatif.opened(saved.folder, tmp_path) as recorded:
+    with whatif.open_recording(saved.folder, tmp_path) as recorded:
         outcome = whatif.what_if(recorded, from_memory=True)
         assert outcome.decisions == len(recorded) == 16
         assert (outcome.differing, outcome.moved, outcome.unlike or 0) == ((), 0, 0)

@@ -24,14 +24,14 @@ class Walker(StaticAgent):
     learns = True
 
     def __init__(self, commands, settings):
-        self.commands, self.told = list(commands), []
+        self.commands, self.events = list(commands), []
         super().__init__(self, settings, name="walker")
 
     def propose(self, turn, rng, memory_text=""):
         return Proposal((Candidate(self.commands.pop(0), 0.0),))
 
     def observe(self, step, then, *, observation, terminated, lost):
-        self.told.append((terminated, lost))
+        self.events.append((terminated, lost))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_how_an_episode_ended_is_told_alike_everywhere(walk, tmp_path, commands,
     assert not any(one.over or one.outcome for one in seen[:-1])
     # The environment knows of no step limit.
     assert (seen[-1].terminated, seen[-1].truncated, seen[-1].outcome) == (ends[0], False, ends[2])
-    assert agent.told == [(False, False)] * (len(commands) - 1) + [(ends[0], ends[2] == "lost")]
+    assert agent.events == [(False, False)] * (len(commands) - 1) + [(ends[0], ends[2] == "lost")]
     with Memory(tmp_path / "memory") as memory:
         ((episode,),) = [list(memory.scope(name).episodes()) for name in memory.scopes()]
     assert (episode.terminated, episode.truncated, episode.outcome) == ends

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from engine.bench.report.elements import Figure, Line, Panel
 from engine.bench.report.images import draw
-from engine.bench.report.shapes import Figure, Line, Panel
 from engine.records import Decided, EpisodeEnded, Stepped
 from engine.session import recording, tables
 from engine.session.candidates import CandidateRow, candidate_rows

@@ -88,7 +88,7 @@ def test_no_network(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
 def test_no_compiler_and_no_installer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "installed", lambda *_: False)
+    monkeypatch.setattr(extras, "is_installed", lambda *_: False)
     monkeypatch.setenv("PATH", str(tmp_path))
     code, told = up(tmp_path, capsys, "play")
     assert (code, "apt install gcc make" in told) == (3, True)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import EstimatorError
 from engine.memory import Memory, upkeep
-from engine.memory.search import Lens
+from engine.memory.search import MemoryFilter
 from engine.records import Decided, EpisodeEnded, Notice, Paused, Stepped
 from engine.session import store as sessions
 from engine.session import whatif
@@ -83,14 +83,14 @@ def test_a_memory_that_no_estimator_opens_is_played_without_until_the_last_chang
         (name,) = memory.scopes()
         scope = memory.scope(name)
         upkeep.forget_all(memory, [(scope, upkeep.plan_forget(scope, entries=[3]))])
-    opened = learnt.opened
+    opened = learnt.open_estimator
 
     def refuses(kind, memory, *arguments, **named):
         if memory.entry(3) is None:
             raise KeyError("place:pantry")
         return opened(kind, memory, *arguments, **named)
 
-    monkeypatch.setattr(learnt, "opened", refuses)
+    monkeypatch.setattr(learnt, "open_estimator", refuses)
     arguments = ["pantry", "--model", "prior/uniform", "--steps", "3", "--episodes", "2", "--quiet"]
     assert main(["run", *arguments, "--saves", str(tmp_path), "--json", str(tmp_path / "out.json")]) == 0
     assert "deciding without memory" in capsys.readouterr().err
@@ -103,7 +103,7 @@ def test_a_memory_that_no_estimator_opens_is_played_without_until_the_last_chang
 
 def test_a_trial_and_influence_end_with_one_sentence_and_nothing_is_stored(tmp_path, monkeypatch):
     saved, _ = play(tmp_path)
-    with whatif.opened(saved.folder, tmp_path) as recorded:
+    with whatif.open_recording(saved.folder, tmp_path) as recorded:
         entries = len(recorded.scope)
         made = [(one.recorded, n.entry) for one in recorded.again(from_memory=True)
                 for n in one.now.update.neighbours if one.episode == 2 and n.entry >= 0]  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_trial_and_influence_end_with_one_sentence_and_nothing_is_stored(tmp_p
 
         monkeypatch.setattr(GraphEstimator, "_learn_episode", fails)
         for work in (
-            lambda: whatif.trial(recorded, at, lens=Lens(without=frozenset({hit}))),
+            lambda: whatif.trial(recorded, at, memory_filter=MemoryFilter(without=frozenset({hit}))),
             lambda: whatif.influence(recorded, at),
         ):
             with pytest.raises(EstimatorError, match="KeyError: 'place:pantry'"):

@@ -152,7 +152,7 @@ def test_a_save_is_loaded_again_and_again_and_replaced_by_its_name(whole):
     keeping.keep(saves, keeping.branch(saves, saved, (2, 4)), "before the pantry")
     loaded = keeping.load(saves, "before the pantry")
     assert len(only([e for _, e in recording.read(loaded.folder)], Stepped)) == STEPS + 4
-    assert [save.name for save in keeping.named(saves)] == ["before the pantry"]
+    assert [save.name for save in keeping.named_saves(saves)] == ["before the pantry"]
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\x1bb"])
@@ -172,7 +172,7 @@ def test_a_save_stays_in_its_folder(tmp_path, whole, name):
     keeping.keep(tmp_path, saved, name)
     (folder,) = (tmp_path / "named").iterdir()
     assert folder.resolve().parent == (tmp_path / "named").resolve()
-    assert [save.name for save in keeping.named(tmp_path)] == [name]
+    assert [save.name for save in keeping.named_saves(tmp_path)] == [name]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_decision_that_waits_and_all_later_ones_are_made_with_the_changed_se
     samples = json.loads((tmp_path / "log.json").read_text())["samples"]
     logged = {one["epoch"]: one["metadata"].get("settings_changed") for one in samples}
     assert logged == {1: None, 2: [{"step": HERE[1], "settings": changes}], 3: None}
-    with whatif.opened(saved.folder, tmp_path) as again:
+    with whatif.open_recording(saved.folder, tmp_path) as again:
         outcome = whatif.what_if(again, from_memory=True)
         assert (outcome.differing, outcome.moved, outcome.unlike) == ((), 0, 0)
         for beta in (3.0, 2.0):  # 2 is what the session began with
@@ -94,7 +94,7 @@ def test_a_change_while_the_session_runs_counts_from_the_next_decision(tmp_path)
     assert only(events, SettingsChanged)[0].step == HERE[1] + 1
     said = "You changed settings here: beta 2 "
     for form in ("txt", "md", "html", "json"):
-        assert said in transcript.written(transcript.transcript(events), form)
+        assert said in transcript.transcript_text(transcript.transcript(events), form)
 
 
 def test_a_change_while_a_decision_is_made_again_counts_for_that_decision(tmp_path):
@@ -143,7 +143,7 @@ def test_a_branch_with_other_settings_is_made_again_with_those_in_force_at_each_
     other = dataclasses.replace(settings, beta=0.5, **changes)
     branch = branches.branch(tmp_path, saved, HERE, settings=other)
     run(branch, tmp_path)
-    with whatif.opened(branch.folder, tmp_path) as again:
+    with whatif.open_recording(branch.folder, tmp_path) as again:
         assert again.settings_at() == other
         assert again.settings_at((1, 0)) == settings
         outcome = whatif.what_if(again, from_memory=True)
@@ -163,7 +163,7 @@ def test_a_value_that_is_not_allowed_changes_nothing(tmp_path):
 def test_only_what_an_estimator_asks_at_each_decision_can_be_changed(tmp_path):
     assert levers.levers(KNN) == ("beta", "k", "lam", "alpha", "r")
     assert levers.levers(GRAPH) == ("beta",)
-    assert levers.changed(GRAPH, {"beta": 1.0, "k": 3, "step_limit": 5}) == dataclasses.replace(GRAPH, beta=1.0)
+    assert levers.apply_changes(GRAPH, {"beta": 1.0, "k": 3, "step_limit": 5}) == dataclasses.replace(GRAPH, beta=1.0)
 
 
 @pytest.mark.parametrize(

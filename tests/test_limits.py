@@ -164,7 +164,7 @@ def test_the_limits_of_single_values():
     assert all(map(limits.is_whole, ((1 << 63) - 1, -(1 << 63))))
     assert not any(map(limits.is_whole, (1 << 63, -(1 << 63) - 1, True, 1.0)))
     assert [limits.is_text(text) for text in ("\ud800", "é", "x" * (limits.LONGEST_TEXT + 1))] == [False, True, False]
-    assert all(len(limits.shown(value)) < 200 for value in (*NUMBERS, *TEXTS, *DEEP, None, b"x", 10**5000))
+    assert all(len(limits.short_text(value)) < 200 for value in (*NUMBERS, *TEXTS, *DEEP, None, b"x", 10**5000))
     with pytest.raises(BadFile, match="more than 20 digits"):
         event_to_line(Stepped(10**5000, 0, "wait", Observation("x"), 0.0), 1)  # more than Python turns into digits
 
@@ -180,7 +180,7 @@ def test_a_session_whose_configuration_is_hostile_is_refused_with_a_sentence(tmp
                 store.load(saved.folder)
             except BadFile as error:
                 check_sentence(error)
-            list(store.saved(tmp_path))
+            list(store.saved_sessions(tmp_path))
 
 
 def test_recordings_of_earlier_versions_are_within_the_limits():

@@ -13,7 +13,7 @@ import pytest
 from engine.errors import StorageError, UsageError
 from engine.records import Observation, Stepped, TakenBack
 from engine.session.notes import FILE_NAME, LONGEST, Note, Notes, copy
-from engine.session.transcript import format_of, save, transcript, written
+from engine.session.transcript import format_of, save, transcript, transcript_text
 from tests.tui import stream
 
 
@@ -73,7 +73,7 @@ def test_a_transcript_has_all_that_was_read_and_typed_in_order():
     made = transcript(events, notes)
     taken = [event for event in events if isinstance(event, Stepped)]
     assert [step.action for part in made.episodes for step in part.steps] == [event.action for event in taken]
-    text = written(made, "txt")
+    text = transcript_text(made, "txt")
     assert re.findall(r"^> (.+)$", text, re.MULTILINE) == [event.action for event in taken]
     assert text.index("Note: early") < text.index("Episode 1") < text.index("[Note: first]") < text.index("> ")
     third = text.index(f"> {taken[7].action}", text.index("Episode 2"))
@@ -91,7 +91,7 @@ def test_a_step_that_was_taken_back_is_not_in_it():
 
 
 def test_json_has_every_field_and_comes_back():
-    data = json.loads(written(transcript(stream.run(1, 4), [Note("n", 1, 2, 3.0)]), "json"))
+    data = json.loads(transcript_text(transcript(stream.run(1, 4), [Note("n", 1, 2, 3.0)]), "json"))
     assert data["format"] == 1
     assert len(data["episodes"][0]["steps"]) == 4
     assert data["episodes"][0]["notes"] == [{"text": "n", "episode": 1, "step": 2, "at": 3.0}]
@@ -104,7 +104,7 @@ def test_markdown_shows_what_a_game_writes_as_it_is():
     odd = "# no heading\n- no *item* <b>\n1. no `code` [link](x) ~~x~~\n> no quote\n-= Room =-\n=====\nsnake_case_"
     events = stream.run(1, 1)
     events = [dataclasses.replace(e, observation=Observation(odd)) if isinstance(e, Stepped) else e for e in events]
-    parsed = MarkdownIt("commonmark").parse(written(transcript(events), "md"))
+    parsed = MarkdownIt("commonmark").parse(transcript_text(transcript(events), "md"))
     lines = [child.content for token in parsed for child in token.children or () if child.type == "text"]
     joined = "".join(lines)
     for line in odd.splitlines():
@@ -119,7 +119,7 @@ def test_the_format_is_that_of_the_name_and_a_wrong_one_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"it is \.txt, \.md, \.html or \.json"):
         format_of("a.pdf")
     with pytest.raises(UsageError, match="there is no format 'pdf'"):
-        written(transcript([]), "pdf")
+        transcript_text(transcript([]), "pdf")
 
 
 def test_a_transcript_that_cannot_be_written_leaves_the_old_file(tmp_path):

@@ -46,7 +46,7 @@ def test_a_file_system_without_locks_is_named_as_such(jitrl, monkeypatch, tmp_pa
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     assert jitrl(*RUN)[0] == 0
-    (session,) = sessions.saved(tmp_path / "saves")
+    (session,) = sessions.saved_sessions(tmp_path / "saves")
     suite = tmp_path / "small.toml"
     suite.write_text(SMALL)
     monkeypatch.setattr(fcntl, "flock", refuse)
@@ -107,7 +107,7 @@ def test_too_little_memory_and_too_few_threads_are_sentences(error, said, jitrl,
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr(sessions, "saved", refuse)
+    monkeypatch.setattr(sessions, "saved_sessions", refuse)
     code, err = jitrl("sessions")
     assert code == 1
     assert said in sentence(err)

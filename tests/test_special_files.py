@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.disk import Unreadable, open_descriptor, read_bytes, shown
-from engine.games.catalogue import shipped
+from engine.disk import Unreadable, open_descriptor, printable, read_bytes
+from engine.games.catalogue import shipped_stories
 from engine.gym.unfit import Unfit
 from jitrl_tui.runs.view import clean
 from tests.commands import jitrl
@@ -34,7 +34,7 @@ def games(tmp_path):
     (folder / "folder.z5").mkdir()
     with (folder / "large.z8").open("wb") as file:
         file.truncate(5 << 30)
-    story = shipped()[0].path.read_bytes()
+    story = shipped_stories()[0].path.read_bytes()
     changed = story[:18] + b"999999" + story[24:]  # Another serial number: a story that does not come with jitrl.
     Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.z8")).write_bytes(changed)
     return folder
@@ -58,8 +58,8 @@ def test_only_regular_files_are_opened(tmp_path, pipe):
 
 
 def test_names_that_are_no_text_are_shown_escaped():
-    assert shown(Path(os.fsdecode(b"a\xffb\xc3\xa4.z5"))) == "a\\xffbä.z5"
-    assert shown("half \ud800 of a pair") == "half \\ud800 of a pair"
+    assert printable(Path(os.fsdecode(b"a\xffb\xc3\xa4.z5"))) == "a\\xffbä.z5"
+    assert printable("half \ud800 of a pair") == "half \\ud800 of a pair"
     assert clean(os.fsdecode(b"a\xff")) == "a\ufffd"  # what reaches a screen otherwise
 
 

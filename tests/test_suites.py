@@ -66,8 +66,8 @@ def test_all_that_is_left_is_played_and_nothing_twice(tmp_path, suite):
     assert whole.sessions == (first[0], *rest)
     assert run(tmp_path, suite.name) == []
     every = [saved for _, saved in suites.play(tmp_path, whole)]
-    assert [[e.episode for e in suites.played(saved)] for saved in every] == [[1, 2]] * 3
-    assert all(isinstance(e, EpisodeEnded) for saved in every for e in suites.played(saved))
+    assert [[e.episode for e in suites.finished_episodes(saved)] for saved in every] == [[1, 2]] * 3
+    assert all(isinstance(e, EpisodeEnded) for saved in every for e in suites.finished_episodes(saved))
     assert len(list((tmp_path / "sessions").iterdir())) == 3
     # One memory, that of the first session.
     assert [saved.config.memory for saved in every] == ["own", f"own:{first[0]}", f"own:{first[0]}"]

@@ -85,7 +85,7 @@ def test_a_confidence_that_was_left_out(how, z):
 def test_runs_of_words_are_counted_like_multisets():
     assert texts.ngrams(texts.words("Go to the old Door."), 4) == ["go to the old", "to the old door"]
     assert texts.ngrams(texts.words("You wait."), 4) == ["you", "wait"]
-    assert texts.counted(["a", "b", "a"]) == ("a", "a*2", "b")
+    assert texts.number_repeats(["a", "b", "a"]) == ("a", "a*2", "b")
 
 
 class Proposing:

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, upkeep
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
 from engine.records import Decided, Stepped
@@ -48,7 +48,7 @@ def graph(tmp_path_factory):
 @pytest.mark.parametrize("which", ["knn", "graph"])
 def test_with_unchanged_settings_every_recorded_decision_comes_out_exactly(which, request):
     saves, saved = request.getfixturevalue(which)
-    with whatif.opened(saved.folder, saves) as recorded:
+    with whatif.open_recording(saved.folder, saves) as recorded:
         assert len(recorded) >= 36
         for from_memory in (True, False):
             outcome = whatif.what_if(recorded, from_memory=from_memory)
@@ -83,7 +83,7 @@ def test_points_that_a_person_gave_are_replayed_at_their_own_step(tmp_path):
         observe=lambda step, *_, **__: told.append(step.env_reward),
         end_episode=lambda *_: None,
     )
-    with whatif.opened(saved.folder, tmp_path) as recorded:
+    with whatif.open_recording(saved.folder, tmp_path) as recorded:
         (past,), scope = recorded.episodes, recorded.scope
         first = scope.first_entry(past.started.uid)
         expected = [step.env_reward for step in scope.episode(past.started.uid).steps]
@@ -101,7 +101,7 @@ def test_what_was_decided_before_a_step_that_was_taken_back_is_made_again_too(tm
     saved = sessions.create(tmp_path, config, "run")
     _, events = run(saved, tmp_path, taking_back(5))
     carried_out = {(event.episode, event.step) for event in events if isinstance(event, Stepped)}
-    with whatif.opened(saved.folder, tmp_path) as again:
+    with whatif.open_recording(saved.folder, tmp_path) as again:
         made = list(again.again(from_memory=True))
         assert [(one.episode, one.recorded.step) for one in made] == sorted(carried_out)
         assert all(one.same for one in made)
@@ -123,7 +123,7 @@ def test_the_first_choice_that_would_differ_is_the_one_at_which_a_run_with_these
     other = dataclasses.replace(settings, **changes)
     elsewhere = played(tmp_path, other)
     as_played = [e.decision for _, e in recording.read(elsewhere.folder) if isinstance(e, Decided)]
-    with whatif.opened(saved.folder, saves) as recorded:
+    with whatif.open_recording(saved.folder, saves) as recorded:
         again = list(recorded.again(changes))
     first = next(n for n, one in enumerate(again) if one.differs)
     assert 0 < first < len(again) - 1
@@ -134,19 +134,19 @@ def test_the_first_choice_that_would_differ_is_the_one_at_which_a_run_with_these
 
 def test_a_changed_memory_gives_the_numbers_of_a_memory_that_was_changed(tmp_path, knn):
     saves, saved = knn
-    with whatif.opened(saved.folder, saves) as recorded:
+    with whatif.open_recording(saved.folder, saves) as recorded:
         last = [one for one in recorded.again() if one.recorded.update.neighbours][-1]
         at = (last.episode, last.recorded.step)
         hits = last.recorded.update.neighbours
-        tried = whatif.trial(recorded, at, lens=Lens(without=frozenset({hits[0].entry})))
-    # The same without a lens: forget the step in a copy of the memory.
+        tried = whatif.trial(recorded, at, memory_filter=MemoryFilter(without=frozenset({hits[0].entry})))
+    # The same without a filter: forget the step in a copy of the memory.
     with Memory(saves / "memory") as memory, Memory(tmp_path / "copy") as copy:
         scope = memory.scope(memory.scopes()[0])
         own = copy.scope(scope.name)
         own.append_all(scope.episodes())
         upkeep.forget_all(copy, [(own, upkeep.plan_forget(own, entries={hits[0].entry}))])
         run_of = RecordedRun(recording.read(saved.folder), own)
-        other = whatif.trial(run_of, at, lens=Lens())
+        other = whatif.trial(run_of, at, memory_filter=MemoryFilter())
     assert tried.now.update.neighbours == other.now.update.neighbours
     assert tried.now.posterior == other.now.posterior
     assert hits[0].entry not in [one.entry for one in tried.now.update.neighbours]
@@ -154,14 +154,14 @@ def test_a_changed_memory_gives_the_numbers_of_a_memory_that_was_changed(tmp_pat
 
 def test_influence_is_the_difference_that_each_hit_makes(knn):
     saves, saved = knn
-    with whatif.opened(saved.folder, saves) as recorded:
+    with whatif.open_recording(saved.folder, saves) as recorded:
         last = [one for one in recorded.again() if one.recorded.update.neighbours][-1]
         at = (last.episode, last.recorded.step)
         ranked = whatif.influence(recorded, at)
-        base = whatif.trial(recorded, at, lens=Lens()).now
+        base = whatif.trial(recorded, at, memory_filter=MemoryFilter()).now
         assert {one.entry for one in ranked} == {n.entry for n in base.update.neighbours}
         for one in ranked:
-            other = whatif.trial(recorded, at, lens=Lens(without=frozenset({one.entry}))).now
+            other = whatif.trial(recorded, at, memory_filter=MemoryFilter(without=frozenset({one.entry}))).now
             assert one.v == base.update.valuation.v - other.update.valuation.v
             assert one.decides == (base.action != other.action)
         assert [one.decides for one in ranked] == sorted((one.decides for one in ranked), reverse=True)
@@ -171,7 +171,7 @@ def test_without_its_memory_a_recording_still_tells_what_needs_none(tmp_path, kn
     saves, saved = knn
     alone = tmp_path / "events.jsonl"
     alone.write_bytes(saved.recording.read_bytes())
-    with whatif.opened(alone, tmp_path) as recorded, whatif.opened(saved.folder, saves) as whole:
+    with whatif.open_recording(alone, tmp_path) as recorded, whatif.open_recording(saved.folder, saves) as whole:
         assert recorded.scope is None
         one, other = (list(r.again({"beta": 0.1, "k": 2})) for r in (recorded, whole))
         assert [a.now for a in one] == [a.now for a in other]
@@ -181,7 +181,7 @@ def test_without_its_memory_a_recording_still_tells_what_needs_none(tmp_path, kn
 
 def test_a_setting_whose_effect_needs_the_model_is_refused(knn):
     saves, saved = knn
-    with whatif.opened(saved.folder, saves) as recorded, pytest.raises(UsageError, match="candidates"):
+    with whatif.open_recording(saved.folder, saves) as recorded, pytest.raises(UsageError, match="candidates"):
         whatif.what_if(recorded, {"candidates": 5})
 
 
@@ -189,7 +189,7 @@ def test_another_agents_recording_is_refused(tmp_path):
     config = SessionConfig("pantry", agent="static", model="prior/uniform", episodes=1, settings=KNN)
     saved = sessions.create(tmp_path, config, "run")
     run(saved, tmp_path)
-    with pytest.raises(UsageError, match="static adjusts no logits"), whatif.opened(saved.folder, tmp_path):
+    with pytest.raises(UsageError, match="static adjusts no logits"), whatif.open_recording(saved.folder, tmp_path):
         pass
 
 
@@ -221,7 +221,7 @@ def test_a_step_forgotten_while_a_decision_waits_is_not_behind_it_any_more_and_n
         gone.append(update.neighbours[0].entry)
         with Memory(tmp_path / "memory") as memory:
             (name,) = memory.scopes()
-            whatif.keep(memory.scope(name), memory, Lens(without=frozenset(gone)))
+            whatif.keep(memory.scope(name), memory, MemoryFilter(without=frozenset(gone)))
         session.control.reread()
 
     session, _ = run(saved, tmp_path, command)
@@ -233,6 +233,6 @@ def test_a_step_forgotten_while_a_decision_waits_is_not_behind_it_any_more_and_n
     assert gone[0] in [one.entry for one in before.update.neighbours]
     for event in told[at:]:
         assert gone[0] not in [one.entry for one in event.decision.update.neighbours]
-    with whatif.opened(saved.folder, tmp_path) as recorded:
+    with whatif.open_recording(saved.folder, tmp_path) as recorded:
         here = (told[at].episode, after.step)
-        assert whatif.trial(recorded, here, lens=Lens()).now.posterior == after.posterior
+        assert whatif.trial(recorded, here, memory_filter=MemoryFilter()).now.posterior == after.posterior

@@ -189,7 +189,7 @@ def episode(saves: Path) -> Way:
     from engine.memory import Memory
     from engine.session import store as sessions
 
-    played = next(iter(sessions.saved(saves)))
+    played = next(iter(sessions.saved_sessions(saves)))
     with sessions.open_memory(saves, played) as memory:
         (name,) = memory.scopes()
         one = next(iter(memory.scope(name).episodes()))

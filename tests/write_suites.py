@@ -37,7 +37,7 @@ def measures() -> str:
 def shipped() -> str:
     """Return the table of the suites of this project."""
     lines = ["| suite | what it compares | tasks | seeds | episodes | models |", "|---|---|---|---|---|---|"]
-    for name in suites.shipped():
+    for name in suites.shipped_suites():
         suite = suites.load(name)
         tasks, models = (", ".join(f"`{each}`" for each in names) for names in (suite.tasks, suite.models))
         lines.append(

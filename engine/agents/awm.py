@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from engine import texts
 from engine.agents.base import AgentContext, Turn
-from engine.agents.episode_learner import TEXT, LearningAgent, fitting, last_gain, origin, rows, schema
+from engine.agents.episode_learner import TEXT, LearningAgent, last_gain, origin, rows, schema, that_fit
 from engine.agents.static import Recalled
 from engine.errors import UsageError
 from engine.llm.prompts import Folder
@@ -65,7 +65,7 @@ class WorkflowAgent(LearningAgent):
         here = set(texts.words(" ".join([turn.state.text, turn.present, *turn.valid_actions])))
         scored = [(_shared(workflow, here), workflow) for workflow in reversed(self._workflows)]
         best = sorted((each for each in scored if each[0] > 0), key=lambda each: -each[0])
-        shown = fitting(best[: self.settings.workflows], self.settings.memory_tokens, lambda each: each[1].text)
+        shown = that_fit(best[: self.settings.workflows], self.settings.memory_tokens, lambda each: each[1].text)
         if not shown:
             return Recalled()
         items = tuple(BasisItem(one.text, origin(one.record), share, one.record.uid) for share, one in shown)
@@ -77,7 +77,7 @@ class WorkflowAgent(LearningAgent):
         steps = last_gain(episode)
         if self._given or not steps:
             return
-        goals = fitting((one.goal for one in self._workflows[::-1]), self.settings.learning_tokens // 4, str)
+        goals = that_fit((one.goal for one in self._workflows[::-1]), self.settings.learning_tokens // 4, str)
         found = self.ask(
             "workflow",
             PROMPTS,
@@ -88,8 +88,8 @@ class WorkflowAgent(LearningAgent):
             transcript="\n\n".join(self.paragraphs(episode, steps)),
             count=str(self.settings.lessons_an_episode),
         )
-        told = "\n\n".join(Workflow(row["goal"], tuple(row["steps"]), NOBODY).text for row in found)
-        self.context.kept.add(self.kind, told, {"workflows": found, "score": episode.score})
+        text = "\n\n".join(Workflow(row["goal"], tuple(row["steps"]), NOBODY).text for row in found)
+        self.context.kept.add(self.kind, text, {"workflows": found, "score": episode.score})
 
     def _read(self, answer: dict[str, Any]) -> list[dict[str, Any]] | None:
         """Return the workflows of an answer that have a goal and steps; None if there is none."""
@@ -98,7 +98,7 @@ class WorkflowAgent(LearningAgent):
         for row in listed if isinstance(listed, list) else ():
             steps = row.get("steps") if isinstance(row, dict) else None
             lines = [line for line in map(self.short, steps) if line] if isinstance(steps, list) else []
-            lines = fitting(lines, self.settings.lesson_tokens, str)
+            lines = that_fit(lines, self.settings.lesson_tokens, str)
             if lines and (goal := self.short(row.get("goal"))):
                 found.append({"goal": goal, "steps": lines})
         return found[: self.settings.lessons_an_episode] or None

@@ -10,7 +10,7 @@ from engine.agents.base import AgentContext
 from engine.agents.static import StaticAgent
 from engine.errors import ModelError, TooLong
 from engine.llm.model import Question
-from engine.llm.prompts import CUT, Folder, unmarked
+from engine.llm.prompts import CUT, Folder, without_marks
 from engine.llm.reading import parse
 from engine.records import Episode, Kept, Observation, State, Step
 
@@ -78,7 +78,7 @@ class LearningAgent(StaticAgent):
         shown = list(zip(episode.steps, self._answers, strict=False))[:steps]
         lines = [texts.clipped(episode.steps[0].state.text, most)]
         lines += [f"> {act(step)}\n{texts.clipped(texts.compact(answer), most)}" for step, answer in shown]
-        return lines if steps is not None else [*lines, ended(episode)]
+        return lines if steps is not None else [*lines, how_it_ended(episode)]
 
     def ask(
         self,
@@ -108,7 +108,7 @@ class LearningAgent(StaticAgent):
             answer = parse.json_object(text)
             return None if answer is None else read(answer)
 
-        blanks = {key: unmarked(value) for key, value in blanks.items()}
+        blanks = {key: without_marks(value) for key, value in blanks.items()}
         budget = self.settings.learning_tokens
         for tries in range(SHORTENINGS):
             prompt = folder.fit(name, lambda one: texts.tokens(one.text()), budget, ("transcript",), **blanks)
@@ -144,14 +144,14 @@ def act(step: Step) -> str:
     return f"{step.action} ({step.env_reward:+g})" if step.env_reward else step.action
 
 
-def ended(episode: Episode) -> str:
+def how_it_ended(episode: Episode) -> str:
     """Return how an episode ended, in a line."""
     most = "" if episode.max_score is None else f" of {episode.max_score:g}"
     how = {"won": "won", "lost": "lost"}.get(episode.outcome, "finished" if episode.terminated else "out of steps")
     return f"End: score {episode.score:g}{most}, {how} after {len(episode.steps)} steps."
 
 
-def succeeded(episode: Episode, scores: Sequence[float]) -> bool:
+def is_success(episode: Episode, scores: Sequence[float]) -> bool:
     """Return whether an episode counts as a success: won, all points reached, or better than the mean before it.
 
     Args:
@@ -224,7 +224,7 @@ def brief(value: Any, tokens: int) -> str:
     return line if texts.tokens(line) <= tokens else line[: int(tokens * 3.5) - 2].rstrip() + " …"
 
 
-def fitting(parts: Iterable[T], budget: int, text: Callable[[T], str]) -> list[T]:
+def that_fit(parts: Iterable[T], budget: int, text: Callable[[T], str]) -> list[T]:
     """Return the first of the parts, as many as have at most `budget` tokens together."""
     kept: list[T] = []
     for part in parts:
@@ -239,7 +239,7 @@ def last_lines(text: str, budget: int) -> str:
     """Return a text of at most `budget` tokens: lines at its beginning are left out."""
     if texts.tokens(text) <= budget:
         return text
-    lines = fitting(reversed(text.splitlines()), budget - texts.tokens(CUT) - 1, str)
+    lines = that_fit(reversed(text.splitlines()), budget - texts.tokens(CUT) - 1, str)
     return "\n".join([CUT, *reversed(lines)])
 
 

@@ -15,13 +15,13 @@ from engine.agents.base import AgentContext, Turn
 from engine.agents.episode_learner import (
     TEXT,
     LearningAgent,
-    fitting,
     jaccard,
     last_gain,
     last_lines,
     origin,
     rows,
     schema,
+    that_fit,
 )
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
@@ -61,7 +61,7 @@ class Configuration(NamedTuple):
 
 
 class ConfigNode(NamedTuple):
-    """An episode that was lived with a configuration.
+    """An episode that was played with a configuration.
 
     Attributes:
         uid: Of the episode.
@@ -112,16 +112,16 @@ class EvoTestAgent(LearningAgent):
             if when.casefold() in seen
         ]
         named += [(EXAMPLES, item) for item in self._examples(turn.state, has.examples)]
-        named = fitting(named, self.settings.memory_tokens, lambda each: each[1].text)
+        named = that_fit(named, self.settings.memory_tokens, lambda each: each[1].text)
         items = [item for _, item in named]
         if has.temperature != 1.0:
             numbers = f"The model's logits are divided by {has.temperature:g}."
             items.append(BasisItem(numbers, f"{origin(written)}, temperature", uid=written.uid))
         heads = dict.fromkeys(head for head, _ in named)
-        told = {h: "\n".join([h, *(f"- {item.text}" for one, item in named if one == h)]) for h in heads}
-        record = told.pop(EXAMPLES, "")
+        sections = {h: "\n".join([h, *(f"- {item.text}" for one, item in named if one == h)]) for h in heads}
+        record = sections.pop(EXAMPLES, "")
         basis = (Basis(self.kind, "Guide", tuple(items)),) if items else ()
-        return Recalled("\n\n".join(told.values()), basis, has.temperature, record)
+        return Recalled("\n\n".join(sections.values()), basis, has.temperature, record)
 
     def learn(self, episode: Episode) -> None:
         """Let the model rewrite the configuration that UCB chooses; one call. After a win the same one goes on."""
@@ -136,20 +136,20 @@ class EvoTestAgent(LearningAgent):
             "gains": self._gained(episode),
             "failure": [step.action for step in stuck[-self.settings.stuck_steps :]] if failed else [],
         }
-        lived = {one.episode_uid: one.data for one in self.known} | {episode.uid: data}
+        played = {one.episode_uid: one.data for one in self.known} | {episode.uid: data}
         following, parent = self._configuration, self._parent
         if episode.outcome != "won":
-            parent = chosen(_nodes(lived), self.settings.ucb, self.settings.ucb_decay)
-            following = self._evolved(lived, parent)
+            parent = choose_node(_nodes(played), self.settings.ucb, self.settings.ucb_decay)
+            following = self._evolved(played, parent)
         text = f"Guide: {following.guide}" if following.guide else "No guide."
         self.context.kept.add(self.kind, text, {**data, "next": following.plain(), "parent_of_next": parent})
 
-    def _evolved(self, lived: Mapping[str, Mapping[str, Any]], uid: str) -> Configuration:
+    def _evolved(self, played: Mapping[str, Mapping[str, Any]], uid: str) -> Configuration:
         """Return what the model makes of the configuration of an episode."""
-        data, s = lived[uid], self.settings
+        data, s = played[uid], self.settings
         has = self._read(data.get("lived")) or _first(s)
-        failures = [f for one in lived.values() if isinstance(f := one.get("failure"), (list, tuple)) and f]
-        told = [" > ".join(map(str, f)) for f in failures[::-1][: s.failures]]
+        failures = [f for one in played.values() if isinstance(f := one.get("failure"), (list, tuple)) and f]
+        failed = [" > ".join(map(str, f)) for f in failures[::-1][: s.failures]]
         return self.ask(
             "configuration",
             PROMPTS,
@@ -160,12 +160,12 @@ class EvoTestAgent(LearningAgent):
             routines="\n".join(f"- when: {when} - do: {do}" for when, do in has.routines) or "none yet",
             temperature=f"{has.temperature:g}",
             examples=str(has.examples),
-            rewritten=str(sum(one.get("parent") == uid for one in lived.values())),
+            rewritten=str(sum(one.get("parent") == uid for one in played.values())),
             coldest=f"{s.coldest:g}",
             hottest=f"{s.hottest:g}",
             most_examples=str(s.most_examples),
-            best=f"{max(_score(one) for one in lived.values()):g}",
-            failures="\n".join(fitting(told, s.learning_tokens // 4, str)) or "nothing yet",
+            best=f"{max(_score(one) for one in played.values()):g}",
+            failures="\n".join(that_fit(failed, s.learning_tokens // 4, str)) or "nothing yet",
             transcript=str(data.get("transcript", "")),
             count=str(s.routines),
         )
@@ -218,7 +218,7 @@ class EvoTestAgent(LearningAgent):
         ]
 
 
-def chosen(nodes: Sequence[ConfigNode], c: float, decay: float) -> str:
+def choose_node(nodes: Sequence[ConfigNode], c: float, decay: float) -> str:
     """Return the uid of the node that is rewritten next: the one with the largest upper confidence bound.
 
     The bound is score + c decay^depth sqrt(ln(max(2, N)) / (1 + children)), N the number of nodes. Of equal ones the
@@ -240,12 +240,12 @@ def chosen(nodes: Sequence[ConfigNode], c: float, decay: float) -> str:
     return max(reversed(nodes), key=bound).uid
 
 
-def _nodes(lived: Mapping[str, Mapping[str, Any]]) -> list[ConfigNode]:
+def _nodes(played: Mapping[str, Mapping[str, Any]]) -> list[ConfigNode]:
     """Return the episodes as nodes: scores are shares of the maximum, or of the largest score where nobody knows it."""
-    largest = max((abs(_score(one)) for one in lived.values()), default=0.0) or 1.0
+    largest = max((abs(_score(one)) for one in played.values()), default=0.0) or 1.0
     return [
         ConfigNode(uid, str(one.get("parent", "")), _score(one) / (_number(one.get("max_score"), 0.0) or largest))
-        for uid, one in lived.items()
+        for uid, one in played.items()
     ]
 
 

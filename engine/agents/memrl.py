@@ -11,8 +11,8 @@ from engine.agents.episode_learner import (
     LearningAgent,
     act,
     brief,
-    ended,
-    fitting,
+    how_it_ended,
+    is_success,
     keys,
     last_gain,
     likeness,
@@ -20,7 +20,7 @@ from engine.agents.episode_learner import (
     number,
     origin,
     schema,
-    succeeded,
+    that_fit,
 )
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
@@ -52,7 +52,7 @@ class MemrlAgent(LearningAgent):
         self._found: list[RetrievedExperience] = []
 
     def begin_episode(self, state: State) -> None:
-        """Retrieve what the whole episode is lived with."""
+        """Retrieve what the whole episode is played with."""
         super().begin_episode(state)
         self._found = self._retrieve(state)
 
@@ -70,7 +70,7 @@ class MemrlAgent(LearningAgent):
     def learn(self, episode: Episode) -> None:
         """Ask for a script or a reflection, and keep it with the new Q of what was retrieved; one call."""
         scores = [number(one, "score") for one in self.known]
-        success = succeeded(episode, scores)
+        success = is_success(episode, scores)
         r, a = scaled_return(episode, scores), self.settings.q_rate
         lesson = self.ask(
             "experience",
@@ -78,7 +78,7 @@ class MemrlAgent(LearningAgent):
             "success" if success else "failure",
             lambda answer: self.short(answer.get("lesson")) or None,
             SCHEMA,
-            ended=ended(episode),
+            ended=how_it_ended(episode),
             transcript="\n\n".join(self.paragraphs(episode)),
         )
         taken = episode.steps[: last_gain(episode)] if success else episode.steps
@@ -104,7 +104,7 @@ class MemrlAgent(LearningAgent):
         near = [one for one in near if one.similarity >= s.experience_similarity]
         pool = sorted(near, key=lambda one: (-one.similarity, -one.q))[: s.experience_pool]
         pool.sort(key=lambda one: -((1 - s.q_weight) * one.similarity + s.q_weight * one.q))
-        return fitting(pool[: s.experiences], s.memory_tokens, _experience_text)
+        return that_fit(pool[: s.experiences], s.memory_tokens, _experience_text)
 
 
 def values(records: Sequence[Kept], start: float) -> dict[str, float]:

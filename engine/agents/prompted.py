@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.episode_learner import fitting, mean
+from engine.agents.episode_learner import mean, that_fit
 from engine.agents.static import Recalled, StaticAgent
 from engine.records import Basis, BasisItem, Episode, Neighbour, Observation, State, Step
 from engine.values import ESTIMATORS
@@ -49,7 +49,7 @@ class PromptedAgent(StaticAgent):
             )
             for action in best
         ]
-        items = fitting(items, self._budget, lambda item: item.text)
+        items = that_fit(items, self._budget, lambda item: item.text)
         searched = int(len(self._memory) > 0)
         found = int(bool(searched and neighbours))
         if not items:
@@ -74,6 +74,6 @@ class PromptedAgent(StaticAgent):
 
 
 def _episodes(neighbours: Sequence[Neighbour]) -> str:
-    """Return the episodes that neighbours were lived in, for people."""
+    """Return the episodes that neighbours are from, for people."""
     found = sorted({one.episode for one in neighbours})
     return f"episode{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}"

@@ -9,15 +9,15 @@ from engine.agents.base import AgentContext, Turn
 from engine.agents.episode_learner import (
     TEXT,
     LearningAgent,
-    ended,
-    fitting,
+    how_it_ended,
+    is_success,
     keys,
     likeness,
     number,
     origin,
     rows,
     schema,
-    succeeded,
+    that_fit,
 )
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
@@ -46,7 +46,7 @@ class ReasoningBankAgent(LearningAgent):
             for similarity, record in best[: self.settings.strategy_records]
             for item in rows(record, "items")
         ]
-        items = tuple(fitting(found, self.settings.memory_tokens, lambda item: item.text))
+        items = tuple(that_fit(found, self.settings.memory_tokens, lambda item: item.text))
         if not items:
             return Recalled()
         text = "\n\n".join([HEAD, *(item.text for item in items)])
@@ -54,14 +54,14 @@ class ReasoningBankAgent(LearningAgent):
 
     def learn(self, episode: Episode) -> None:
         """Ask for strategies, with one prompt for successes and one for failures; one call."""
-        success = succeeded(episode, [number(one, "score") for one in self.known])
+        success = is_success(episode, [number(one, "score") for one in self.known])
         items = self.ask(
             "strategies",
             PROMPTS,
             "success" if success else "failure",
             self._read,
             SCHEMA,
-            ended=ended(episode),
+            ended=how_it_ended(episode),
             transcript="\n\n".join(self.paragraphs(episode)),
             count=str(self.settings.lessons_an_episode),
         )

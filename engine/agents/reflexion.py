@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.episode_learner import TEXT, LearningAgent, ended, fitting, number, origin, schema
+from engine.agents.episode_learner import TEXT, LearningAgent, how_it_ended, number, origin, schema, that_fit
 from engine.agents.static import Recalled
 from engine.llm.prompts import Folder
 from engine.records import Basis, BasisItem, Episode, Kept
@@ -44,14 +44,14 @@ class ReflexionAgent(LearningAgent):
             self._read,
             SCHEMA,
             earlier="\n\n".join(map(_reflection_text, self._latest(self.settings.learning_tokens // 2))) or "none",
-            ended=ended(episode),
+            ended=how_it_ended(episode),
             transcript="\n\n".join(self.paragraphs(episode)),
         )
         self.context.kept.add(self.kind, reflection, {"score": episode.score, "outcome": episode.outcome})
 
     def _latest(self, budget: int) -> list[Kept]:
         """Return the reflections of the window that fit into a budget of tokens, oldest first."""
-        return fitting(self.known[::-1][: self.settings.reflections], budget, _reflection_text)[::-1]
+        return that_fit(self.known[::-1][: self.settings.reflections], budget, _reflection_text)[::-1]
 
     def _read(self, answer: dict[str, Any]) -> str | None:
         diagnosis, plan = self.short(answer.get("diagnosis")), self.short(answer.get("plan"))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from engine import explain, jitrl
 from engine.agents.base import Prior, Turn
 from engine.errors import ModelError
-from engine.llm.prompts import recorded, unmarked
+from engine.llm.prompts import mark_record, without_marks
 from engine.records import (
     ActionRequest,
     Candidate,
@@ -52,7 +52,7 @@ class Recalled(NamedTuple):
     @property
     def memory_text(self) -> str:
         """The text and the record as they stand in the prompt."""
-        return "\n\n".join(filter(None, [unmarked(self.text), self.record and recorded(self.record)]))
+        return "\n\n".join(filter(None, [without_marks(self.text), self.record and mark_record(self.record)]))
 
 
 class StaticAgent:

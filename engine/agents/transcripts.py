@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.agents.base import AgentContext, Turn
-from engine.agents.episode_learner import LearningAgent, fitting, last_lines, number, origin
+from engine.agents.episode_learner import LearningAgent, last_lines, number, origin, that_fit
 from engine.agents.static import Recalled
 from engine.limits import TEXT
 from engine.records import Basis, BasisItem, Episode, Kept, State
@@ -28,9 +28,9 @@ class TranscriptAgent(LearningAgent):
             items = tuple(
                 BasisItem(text, f"{origin(one)}, score {number(one, 'score'):g}", uid=one.uid) for one, text in shown
             )
-            told = [_named(one, text) for one, text in shown]
+            named = [_named(one, text) for one, text in shown]
             basis = Basis(self.kind, "Transcripts", items)
-            self._recalled = Recalled(HEAD, (basis,), record="\n\n".join(told))
+            self._recalled = Recalled(HEAD, (basis,), record="\n\n".join(named))
 
     def recall(self, turn: Turn) -> Recalled:
         """Return the log, the same for each step of an episode."""
@@ -43,7 +43,7 @@ class TranscriptAgent(LearningAgent):
     def _shown(self) -> list[tuple[Kept, str]]:
         """Return the latest transcripts that fit, oldest first; of the latest one at least its last lines."""
         budget = max(0, self.settings.prompt_tokens - self.settings.present_tokens)
-        fit = [(one, one.text) for one in fitting(reversed(self.known), budget, lambda one: _named(one, one.text))]
+        fit = [(one, one.text) for one in that_fit(reversed(self.known), budget, lambda one: _named(one, one.text))]
         if self.known and not fit:
             fit = [(self.known[-1], last_lines(self.known[-1].text, budget))]
         return fit[::-1]

@@ -16,10 +16,10 @@ from engine import trust
 from engine.bench import rows
 from engine.bench.records import Began, Cell, CellStepped, Ended, Failed, Finished, Message, Said, Stopped
 from engine.codec import event_to_line, to_plain
-from engine.disk import shown, write_private
+from engine.disk import printable, write_private
 from engine.environments import kind_of
 from engine.errors import FailingAs, JitrlError, StorageError, UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.paths import ensure_folder
 from engine.records import EpisodeEnded, Event, Notice, SessionEnded, SessionStarted, Steered, Waiting
 from engine.records import Stepped as StepTaken
@@ -60,7 +60,7 @@ def play(cell: Cell, folder: Path, saves: Path, send: Callable[[Message], None],
     send(Finished(cell.name))
 
 
-def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
+def open_leg(cell: Cell, number: int, folder: Path) -> SavedSession:
     """Return the session of a leg; a missing one is created. The first one has the memory, and the others use it.
 
     On a server, the memory of each cell has a space of its own, named after run and cell.
@@ -73,7 +73,7 @@ def opened(cell: Cell, number: int, folder: Path) -> SavedSession:
     place = folder / rows.session_name(number)
     config = cell.legs[number].config
     memory = "own" if number == 0 else f"own:{rows.session_name(0)}"
-    trust.confirm(*sessions.places(config), keep=False)  # by the command that began us
+    trust.confirm(*sessions.named_places(config), keep=False)  # by the command that began us
     if is_address(config.memory):
         memory = in_space(config.memory, f"{folder.parent.parent.name}/{cell.name}")
     config = dataclasses.replace(config, memory=memory)
@@ -98,7 +98,7 @@ def _legs(
     """Play what is left of a leg, or of those that its workers play in turn; return whether all are finished."""
     if cell.workers == 1:
         return _leg(cell, number, folder, saves, send, control)
-    taken = [len(rows.recorded(opened(cell, number + who, folder), StepTaken)) for who in range(cell.workers)]
+    taken = [len(rows.recorded(open_leg(cell, number + who, folder), StepTaken)) for who in range(cell.workers)]
     lock = threading.Lock()
 
     def send_locked(message: Message) -> None:
@@ -115,7 +115,7 @@ def _leg(
     cell: Cell, number: int, folder: Path, saves: Path, send: Callable[[Message], None], control: Control
 ) -> bool:
     """Play what is left of a leg; return whether it is finished."""
-    saved = opened(cell, number, folder)
+    saved = open_leg(cell, number, folder)
     if cell.legs[number].recorded and not saved.finished():
         _adopt(cell, number, saved, saves)
     played = rows.recorded(saved, EpisodeEnded)
@@ -126,7 +126,7 @@ def _leg(
     session = _session(cell.name, number, saved, saves, send, control, len(played))
     finished = session.run().finished
     if isinstance(session.error, recording.OnceOnly):
-        # The torn episode cannot be taken up, and it taught nothing yet. It is set apart and played anew.
+        # The torn episode cannot be resumed, and it taught nothing yet. It is set apart and played anew.
         send(Said(cell.name, f"{session.error} The episode is played anew."))
         recording.set_torn_apart(saved.recording)
         session = _session(cell.name, number, saved, saves, send, control, len(played))
@@ -139,7 +139,7 @@ def _leg(
 def _adopt(cell: Cell, number: int, saved: SavedSession, saves: Path) -> None:
     """Take recorded episodes in place of playing."""
     leg = cell.legs[number]
-    environment = kind_of(leg.task).open(leg.task, Places(saves, leg.config.games))
+    environment = kind_of(leg.task).open(leg.task, EnvironmentContext(saves, leg.config.games))
     try:
         scope = environment.info.scope
     finally:
@@ -209,8 +209,8 @@ def adopt(saved: SavedSession, folder: Path, scope: str) -> None:
                     break
                 if event.steps != saved.config.settings.step_limit:
                     raise UsageError(
-                        f"the episodes recorded in {shown(folder)} had {event.steps} steps at most, and those of the "
-                        f"suite have {saved.config.settings.step_limit}"
+                        f"the episodes recorded in {printable(folder)} had {event.steps} steps at most, and those of "
+                        f"the suite have {saved.config.settings.step_limit}"
                     )
             lines.append(event_to_line(_as_of(event, saved), at))
             if isinstance(event, EpisodeEnded):
@@ -222,10 +222,10 @@ def adopt(saved: SavedSession, folder: Path, scope: str) -> None:
                     return
         if ended:
             raise UsageError(
-                f"only {len(ended)} episodes are recorded in {shown(folder)}, and the suite wants {wanted}; play fewer "
-                "with --episodes, or train longer"
+                f"only {len(ended)} episodes are recorded in {printable(folder)}, and the suite wants {wanted}; play "
+                "fewer with --episodes, or train longer"
             )
-    raise UsageError(f"{shown(folder)} has no recorded episode of {saved.config.game}")
+    raise UsageError(f"{printable(folder)} has no recorded episode of {saved.config.game}")
 
 
 def _as_of(event: Event, saved: SavedSession) -> Event:

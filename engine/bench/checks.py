@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from engine.agents import AGENTS
-from engine.errors import UsageError, meant
+from engine.errors import UsageError, did_you_mean
 from engine.settings import PROFILES, Settings
 
 _MISSING: Any = object()
@@ -38,7 +38,7 @@ class TomlTable:
         """
         for key in self._data:
             if key not in self._read:
-                raise UsageError(f"{self._where}: there is no key {key!r}{meant(str(key), self._read)}")
+                raise UsageError(f"{self._where}: there is no key {key!r}{did_you_mean(str(key), self._read)}")
 
     def text(self, key: str, default: str = _MISSING) -> str:
         """Return a text. Without a default, it must be there and not be empty."""
@@ -137,7 +137,7 @@ class TomlTable:
     def _value(self, key: str, name: str, value: Any) -> Any:
         """Return a setting's value as the setting's type. Its range is checked with the profile."""
         if name not in _SETTINGS:
-            self._refuse(key, f"there is no setting {name!r}{meant(name, _SETTINGS)}")
+            self._refuse(key, f"there is no setting {name!r}{did_you_mean(name, _SETTINGS)}")
         kind = type(_SETTINGS[name].default)
         if kind is float and type(value) is int:
             return float(value)
@@ -150,7 +150,7 @@ class TomlTable:
         names = tuple(known)
         if value not in names:
             listed = f"; it can be {', '.join(names)}" if len(names) <= 12 else ""
-            self._refuse(key, f"there is no {value!r}{meant(value, names)}{listed}")
+            self._refuse(key, f"there is no {value!r}{did_you_mean(value, names)}{listed}")
         return value
 
     def _get(self, key: str, default: Any) -> Any:

@@ -69,7 +69,7 @@ class LocalPool:
             {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}, variables=environment
         )
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._told: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
 
     @property
     def free(self) -> int:
@@ -94,9 +94,9 @@ class LocalPool:
         """Return what was told; see `Executor`."""
         found: list[Message] = []
         with contextlib.suppress(queue.Empty):
-            found.append(self._told.get(timeout=timeout))
+            found.append(self._messages.get(timeout=timeout))
             while True:
-                found.append(self._told.get_nowait())
+                found.append(self._messages.get_nowait())
         for message in found:
             if isinstance(message, (Finished, Failed, Stopped)):
                 self._running.pop(message.cell, None)
@@ -134,13 +134,13 @@ class LocalPool:
             if isinstance(message, (Finished, Failed, Stopped)):
                 last = message
             else:
-                self._told.put(message)
+                self._messages.put(message)
         code = process.wait()
         reader.join(timeout=waits.THREAD_END.seconds)
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
-        self._told.put(last or Failed(name, _death(code, b"".join(words)), lost=True))
+        self._messages.put(last or Failed(name, _death(code, b"".join(words)), lost=True))
 
 
 def _death(code: int, words: bytes) -> str:

@@ -30,12 +30,12 @@ from engine.bench.manifest import (
 )
 from engine.bench.plan import BenchPlan, SuiteTask, named_in
 from engine.bench.records import FORMAT, Cell
-from engine.bench.samples import base, trained
+from engine.bench.samples import base, training_samples
 from engine.bench.suite import plain, read
 from engine.codec import to_plain
-from engine.disk import open_binary, shown, take_lock, write_private
+from engine.disk import open_binary, printable, take_lock, write_private
 from engine.environments import kind_of
-from engine.errors import BadFile, FailingAs, StorageError, UsageError, meant
+from engine.errors import BadFile, FailingAs, StorageError, UsageError, did_you_mean
 from engine.paths import ensure_folder
 from engine.session.manifest import code, versions
 from engine.session.shared import experience
@@ -60,12 +60,12 @@ def find(saves: Path, name: str) -> Path:
     if name == "last":
         newest = next(runs(saves), None)
         if newest is None:
-            raise UsageError(f"there is no run in {shown(saves / 'bench')}; begin one with: jitrl bench run SUITE")
+            raise UsageError(f"there is no run in {printable(saves / 'bench')}; begin one with: jitrl bench run SUITE")
         return newest
     for folder in (saves / "bench" / name, Path(name)) if "/" not in name else (Path(name),):
         if (folder / MANIFEST).is_file():
             return folder
-    near = meant(name, [folder.name for folder in runs(saves)])
+    near = did_you_mean(name, [folder.name for folder in runs(saves)])
     raise UsageError(f"there is no run {name!r}{near}; `jitrl bench ls` lists them")
 
 
@@ -115,18 +115,18 @@ def create(saves: Path, plan: BenchPlan, name: str, command: str) -> Path:
     return folder
 
 
-def planned(folder: Path) -> BenchPlan:
+def read_plan(folder: Path) -> BenchPlan:
     """Return what a run was planned to play. Its tasks are not looked for.
 
     Raises:
         UsageError: There is no run in the folder, or its suite cannot be played any more.
         BadFile: The manifest is damaged, or of a newer version.
     """
-    return plan_of(read_manifest(folder), shown(folder / MANIFEST))
+    return plan_of(read_manifest(folder), printable(folder / MANIFEST))
 
 
 def plan_of(manifest: dict[str, Any], where: str) -> BenchPlan:
-    """Return the plan in a manifest; see `planned`.
+    """Return the plan in a manifest; see `read_plan`.
 
     Args:
         where: How to call it in messages.
@@ -142,7 +142,7 @@ def plan_of(manifest: dict[str, Any], where: str) -> BenchPlan:
     return BenchPlan(suite, tasks, train, games, memory)
 
 
-def outdated(folder: Path, plan: BenchPlan) -> bool:
+def is_outdated(folder: Path, plan: BenchPlan) -> bool:
     """Whether a cell that was not begun would be played otherwise now than the manifest says."""
     cells = read_manifest(folder)["cells"]
     return any(
@@ -171,7 +171,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
 def _training(cell: Cell, plan: BenchPlan) -> dict[str, Any]:
     """Return what the model of a cell was trained with, and from which model; {} if nothing says so."""
     folder = next((arm.trained for arm in plan.suite.arms if arm.name == cell.arm), "")
-    found = trained(cell.model, folder)
+    found = training_samples(cell.model, folder)
     if found is None:
         return {}
     known = base(cell.model, folder)
@@ -179,18 +179,18 @@ def _training(cell: Cell, plan: BenchPlan) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_run(folder: Path) -> Iterator[None]:
     """Keep other processes from playing this run.
 
     Raises:
         UsageError: Another process plays it.
         StorageError: The folder cannot be written.
     """
-    with FailingAs(StorageError, f"cannot write to {shown(folder)}"):
+    with FailingAs(StorageError, f"cannot write to {printable(folder)}"):
         fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if not take_lock(fd, folder / LOCK):
-            raise UsageError(f"the run in {shown(folder)} is being played by another process")
+            raise UsageError(f"the run in {printable(folder)} is being played by another process")
         yield
     finally:
         os.close(fd)
@@ -201,7 +201,7 @@ def cell_folder(folder: Path, name: str) -> Path:
     return folder / "cells" / name
 
 
-def finished(folder: Path, name: str) -> bool:
+def is_finished(folder: Path, name: str) -> bool:
     """Whether a cell was played to its end and its files were written."""
     return (cell_folder(folder, name) / rows.DONE).is_file()
 
@@ -219,12 +219,12 @@ def gather(folder: Path, names: Sequence[str]) -> None:
         before: dict[str, list[bytes]] = {}
         for line in _lines(folder / file):
             with contextlib.suppress(BadFile):
-                before.setdefault(str(limits.parsed(line).get("cell")), []).append(line)
+                before.setdefault(str(limits.parse_json(line).get("cell")), []).append(line)
         parts = []
         for name in names:
             path = cell_folder(folder, name) / file
             parts += _lines(path) if path.is_file() else before.get(name, [])
-        with FailingAs(StorageError, f"cannot write to {shown(folder)}", "free some space"):
+        with FailingAs(StorageError, f"cannot write to {printable(folder)}", "free some space"):
             write_private(folder / file, b"".join(parts))
 
 
@@ -235,7 +235,7 @@ def _lines(path: Path) -> list[bytes]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise BadFile(f"cannot read {shown(path)}: {error.strerror}") from None
+        raise BadFile(f"cannot read {printable(path)}: {error.strerror}") from None
 
 
 def change(folder: Path, games: str | None, episodes: int | None = None) -> None:
@@ -253,18 +253,18 @@ def change(folder: Path, games: str | None, episodes: int | None = None) -> None
         BadFile: The manifest is damaged, or of a newer version.
         StorageError: The folder cannot be written.
     """
-    with locked(folder):
+    with lock_run(folder):
         manifest = read_manifest(folder)
-        plan = plan_of(manifest, shown(folder / MANIFEST))
+        plan = plan_of(manifest, printable(folder / MANIFEST))
         before = plan.suite.episodes
         if episodes is not None and episodes < before:
             raise UsageError(
-                f"the run in {shown(folder)} has {before} episodes on each task, and --episodes can only be more; "
+                f"the run in {printable(folder)} has {before} episodes on each task, and --episodes can only be more; "
                 "jitrl bench report --episodes counts fewer"
             )
         if episodes is not None and episodes > before:
             _check_more_episodes(plan)
-            _take_up_again(folder, manifest)
+            _resume(folder, manifest)
             manifest["plan"] = plain(dataclasses.replace(plan.suite, episodes=episodes))
         elif games == plan.games:
             return
@@ -272,12 +272,12 @@ def change(folder: Path, games: str | None, episodes: int | None = None) -> None
         write_manifest(folder, manifest)
 
 
-def _take_up_again(folder: Path, manifest: dict[str, Any]) -> None:
+def _resume(folder: Path, manifest: dict[str, Any]) -> None:
     """Let the finished cells of a run be resumed."""
     for name, cell in manifest["cells"].items():
         if cell["state"] == FINISHED:
             cell["state"] = STOPPED
-        with FailingAs(StorageError, f"cannot write to {shown(folder)}"):
+        with FailingAs(StorageError, f"cannot write to {printable(folder)}"):
             (cell_folder(folder, name) / rows.DONE).unlink(missing_ok=True)
 
 

@@ -9,12 +9,22 @@ from typing import Any
 
 from engine import limits
 from engine.bench import folder as folders
-from engine.bench.manifest import MANIFEST, checked, read_manifest
+from engine.bench.manifest import MANIFEST, check_manifest, read_manifest
 from engine.bench.reader import messages
 from engine.bench.records import Cell, CellStepped, Ended, Message
-from engine.bench.run_events import FORMAT, OVER, TOLD, Now, RunBegan, RunOver, now_of, parsed, read_now
+from engine.bench.run_events import (
+    EVENTS_FILE,
+    FORMAT,
+    OVER,
+    Now,
+    RunBegan,
+    RunOver,
+    now_of,
+    parse_line,
+    read_now,
+)
 from engine.bench.worker import KINDS
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import BadFile, UsageError
 from engine.memory.shared.server import Away
 from engine.session import recording, suites
@@ -84,7 +94,7 @@ def newest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def playing(folder: Path) -> Path | None:
+def session_playing(folder: Path) -> Path | None:
     """Return the session in a cell's folder that shows signs of life, None if there is none."""
     session = newest(folder)
     return session if session is not None and presence.read(session) is not None else None
@@ -104,7 +114,7 @@ class RunFolder:
     def __init__(self, folder: Path) -> None:
         self.folder: Path | None = folder
         self.name = folder.absolute().name
-        self._lines = GrowingLines(folder / TOLD, _LINE)
+        self._lines = GrowingLines(folder / EVENTS_FILE, _LINE)
         self._place = folder
 
     @property
@@ -130,7 +140,7 @@ class RunFolder:
         Raises:
             UsageError: There is none.
         """
-        found = playing(folders.cell_folder(self._place, cell))
+        found = session_playing(folders.cell_folder(self._place, cell))
         if found is None:
             raise UsageError(f"no session of the cell {cell!r} is being played now")
         return FolderSession(found)
@@ -170,7 +180,7 @@ class RelayedRun:
         """Return the part of the manifest that says what is played."""
         where = f"what the database says of {self.name}"
         try:
-            return checked(limits.parsed(self._lines.head or ""), where)
+            return check_manifest(limits.parse_json(self._lines.head or ""), where)
         except BadFile as error:
             raise BadFile(f"{where} cannot be read: {error}") from None
 
@@ -216,7 +226,7 @@ class FollowedRun:
     """
 
     def __init__(self, files: RunFolder | RelayedRun) -> None:
-        self._where = shown(files.folder or files.name)
+        self._where = printable(files.folder or files.name)
         plan = folders.plan_of(files.manifest(), self._where)
         self.files = files
         self.name, self.title = files.name, plan.suite.title
@@ -226,7 +236,7 @@ class FollowedRun:
         self._now: Now | None = None
         self._steps: dict[str, CellStepped] = {}
         self._run: RunBegan | None = None
-        self._over = self._read_rows = self._lived = False
+        self._over = self._read_rows = self._was_alive = False
 
     @property
     def run(self) -> RunBegan | None:
@@ -242,12 +252,12 @@ class FollowedRun:
         found: list[News] = []
         for line in self.files.lines():
             try:
-                told = parsed(line, _KINDS)
+                message = parse_line(line, _KINDS)
             except BadFile as error:
-                raise BadFile(f"{self._where}: {TOLD} is damaged: {error}") from None
-            if told is not None:
-                self._take(told)
-                found.append(told)
+                raise BadFile(f"{self._where}: {EVENTS_FILE} is damaged: {error}") from None
+            if message is not None:
+                self._take(message)
+                found.append(message)
         if self._run is None and not self._read_rows:
             found += self._before()
         now = self.files.now() if self._run is not None and not self._over else None
@@ -267,8 +277,8 @@ class FollowedRun:
             return False
         if not self.files.away:
             place, at = (now.place, now.at) if now else (self._run.place, self._run.began)
-            self._lived = self._liveness.lives(place, at)
-        return self._lived
+            self._was_alive = self._liveness.lives(place, at)
+        return self._was_alive
 
     # ------------------------------------------------------------------------------------- details
 
@@ -284,28 +294,28 @@ class FollowedRun:
             found.append(RunOver(str(manifest.get("stopped", ""))))
         return found
 
-    def _take(self, told: News) -> None:
+    def _take(self, message: News) -> None:
         """Note the state of the run.
 
         Raises:
             BadFile: The line is of a newer version, or not of this run.
         """
-        if isinstance(told, RunBegan):
-            if told.format > FORMAT:
-                raise BadFile(f"{self._where}: {TOLD} was written by a newer jitrl; update jitrl")
-            self._run, self._over, self._now = told, False, None
+        if isinstance(message, RunBegan):
+            if message.format > FORMAT:
+                raise BadFile(f"{self._where}: {EVENTS_FILE} was written by a newer jitrl; update jitrl")
+            self._run, self._over, self._now = message, False, None
             self._steps.clear()
             self._liveness = Liveness()
-        elif isinstance(told, RunOver):
+        elif isinstance(message, RunOver):
             self._over = True
         else:
-            self._check(told)
+            self._check(message)
 
-    def _check(self, told: Message) -> None:
-        cell = self._by_name.get(told.cell)
+    def _check(self, message: Message) -> None:
+        cell = self._by_name.get(message.cell)
         fits = cell is not None
-        if cell is not None and isinstance(told, (CellStepped, Ended)):
-            episodes = cell.legs[told.leg].config.episodes if 0 <= told.leg < len(cell.legs) else 0
-            fits = 1 <= told.episode <= episodes
+        if cell is not None and isinstance(message, (CellStepped, Ended)):
+            episodes = cell.legs[message.leg].config.episodes if 0 <= message.leg < len(cell.legs) else 0
+            fits = 1 <= message.episode <= episodes
         if not fits:
             raise BadFile(f"{self._where} tells of a cell, or an episode, that its plan does not have")

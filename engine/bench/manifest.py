@@ -10,7 +10,7 @@ from typing import Any
 
 from engine import limits
 from engine.bench.records import FORMAT
-from engine.disk import read_bytes, shown, write_json
+from engine.disk import printable, read_bytes, write_json
 from engine.errors import BadFile, UsageError
 
 MANIFEST = "manifest.json"
@@ -30,15 +30,15 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     file = folder / MANIFEST
     try:
-        found = limits.parsed(read_bytes(file))
+        found = limits.parse_json(read_bytes(file))
     except FileNotFoundError:
-        raise UsageError(f"there is no run of a benchmark in {shown(folder)}: it has no {MANIFEST}") from None
+        raise UsageError(f"there is no run of a benchmark in {printable(folder)}: it has no {MANIFEST}") from None
     except (OSError, BadFile) as error:
-        raise BadFile(f"{shown(file)} cannot be read: {error}") from None
-    return checked(found, shown(file))
+        raise BadFile(f"{printable(file)} cannot be read: {error}") from None
+    return check_manifest(found, printable(file))
 
 
-def checked(found: Any, where: str) -> dict[str, Any]:
+def check_manifest(found: Any, where: str) -> dict[str, Any]:
     """Return a manifest that was read, checked so far that a report can be made of it.
 
     Args:
@@ -113,17 +113,17 @@ def _wrong(manifest: Any) -> str:
         return "an arm of its plan is no object"
     for name, cell in manifest["cells"].items():
         if not isinstance(cell, dict) or not isinstance(cell.get("arm"), str) or not limits.is_whole(cell.get("seed")):
-            return f"the cell {limits.shown(name)} has no arm or no seed"
+            return f"the cell {limits.short_text(name)} has no arm or no seed"
         if not limits.is_whole(cell.get("workers", 1)):
-            return f"the workers of the cell {limits.shown(name)} are no whole number"
+            return f"the workers of the cell {limits.short_text(name)} are no whole number"
         if not isinstance(cell.setdefault("state", WAITING), str):
-            return f"the state of the cell {limits.shown(name)} is no text"
+            return f"the state of the cell {limits.short_text(name)} is no text"
         if not isinstance(cell.get("tasks"), list) or not all(isinstance(task, str) for task in cell["tasks"]):
-            return f"the cell {limits.shown(name)} has no tasks"
+            return f"the cell {limits.short_text(name)} has no tasks"
         if not all(isinstance(cell.get(key, {}), dict) for key in ("settings", "prompts", "stories")):
-            return f"the settings of the cell {limits.shown(name)} are no object"
+            return f"the settings of the cell {limits.short_text(name)} are no object"
         if not isinstance(cell.get("training", {}), dict):
-            return f"the training of the cell {limits.shown(name)} is no object"
+            return f"the training of the cell {limits.short_text(name)} is no object"
         if not isinstance(cell.get("model", ""), str):
-            return f"the model of the cell {limits.shown(name)} is no text"
+            return f"the model of the cell {limits.short_text(name)} is no text"
     return ""

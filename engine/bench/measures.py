@@ -121,7 +121,7 @@ class ScoredEpisodes:
     def samples(self) -> tuple[Samples, ...]:
         """The samples up to each episode, those before included."""
         took = {(one.leg, one.episode): one for one in self.timings}
-        each = (samples.played(row, took.get((row.leg, row.episode))) for row in self.rows)
+        each = (samples.episode_samples(row, took.get((row.leg, row.episode))) for row in self.rows)
         return tuple(itertools.accumulate(each, initial=self.before))[1:]
 
 

@@ -14,7 +14,7 @@ from engine.bench.records import TEST, TRAIN, Cell, Leg
 from engine.bench.suite import Arm, Suite
 from engine.environments import resolve
 from engine.errors import UsageError
-from engine.kinds import Kind, Places
+from engine.kinds import EnvironmentContext, Kind
 from engine.llm.listed import PRIORS, check_name
 from engine.settings import SessionConfig
 from engine.settings.address import database
@@ -81,12 +81,12 @@ def named_in(suite: Suite, games: str | None, memory: str) -> list[str]:
     return [place for place in (database(memory), *named, *files, games) if place]
 
 
-def planned(suite: Suite, places: Places, where: str, memory: str = "") -> BenchPlan:
+def make_plan(suite: Suite, context: EnvironmentContext, where: str, memory: str = "") -> BenchPlan:
     """Return the plan of a suite, after checking that each of its tasks can be started now.
 
     Args:
         suite: The suite.
-        places: Folders and variables for opening environments.
+        context: Folders and variables for opening environments.
         where: How to call the suite in messages.
         memory: As of `BenchPlan`.
 
@@ -95,7 +95,7 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Bench
         NotConfirmed: The suite, or the run that it belongs to, names a place that the user has not confirmed.
         MissingError: Something that it needs is missing.
     """
-    trust.require(*named_in(suite, places.games, memory))
+    trust.require(*named_in(suite, context.games, memory))
     for arm in suite.arms:
         for model in _models(suite, arm):
             check_name(model)
@@ -109,23 +109,23 @@ def planned(suite: Suite, places: Places, where: str, memory: str = "") -> Bench
                 f"{where}: arms: {arm.name}: workers that play in turn have their memory on this machine's disk, not "
                 "on a server; leave --memory away"
             )
-    tasks = _tasks(suite.tasks, places, f"{where}: tasks")
+    tasks = _tasks(suite.tasks, context, f"{where}: tasks")
     for arm in suite.arms:
         dialect = AGENTS.find(arm.agent).dialect
         wrong = [task.name for task in tasks if dialect and dialect not in task.kind.dialects()]
         if wrong:
             raise UsageError(f"{where}: arms: {arm.name}: {arm.agent} plays web tasks only, not {wrong[0]}")
-    originals = {original for task in tasks if (original := task.kind.original(task.name, places))}
-    train = tuple(task for task in _tasks(suite.train, places, f"{where}: train") if task.name not in originals)
-    return BenchPlan(suite, tasks, train, places.games, memory)
+    originals = {original for task in tasks if (original := task.kind.original(task.name, context))}
+    train = tuple(task for task in _tasks(suite.train, context, f"{where}: train") if task.name not in originals)
+    return BenchPlan(suite, tasks, train, context.games, memory)
 
 
-def _tasks(names: Iterable[str], places: Places, where: str) -> tuple[SuiteTask, ...]:
+def _tasks(names: Iterable[str], context: EnvironmentContext, where: str) -> tuple[SuiteTask, ...]:
     found: list[SuiteTask] = []
     for name in names:
         try:
             kind, full = resolve(name)
-            found += [SuiteTask(each, kind.group(each, places), kind) for each in kind.ready(full, places)]
+            found += [SuiteTask(each, kind.group(each, context), kind) for each in kind.ready(full, context)]
         except UsageError as error:
             raise UsageError(f"{where}: {name}: {error}") from None
     return tuple(found)

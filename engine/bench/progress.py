@@ -142,7 +142,7 @@ class BenchProgress:
     """The state of a benchmark, computed from the messages of its cells.
 
     It has no clock: speed and remaining time come from the durations that `Ended` tells. An episode counts once, also
-    if its cell is taken up again and tells it again. It is charged with the largest amount that was told of it.
+    if its cell is resumed and tells it again. It is charged with the largest amount that was told of it.
 
     Args:
         cells: All cells, in the order of the plan.

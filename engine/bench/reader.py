@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from engine import limits
 from engine.bench import rows as rows_of
-from engine.bench.folder import cell_folder, finished, plan_of
+from engine.bench.folder import cell_folder, is_finished, plan_of
 from engine.bench.manifest import FAILED, FINISHED, MANIFEST, WAITING
 from engine.bench.records import Began, Cell, Ended, EpisodeRow, Failed, Finished, Message, Stopped, TimingRow
 from engine.bench.rows import EPISODES, TIMINGS
 from engine.codec import from_plain
-from engine.disk import open_binary, shown
+from engine.disk import open_binary, printable
 from engine.errors import BadFile, JitrlError, UsageError
 
 T = TypeVar("T")
@@ -33,13 +33,13 @@ def records(file: Path, cls: type[T]) -> Iterator[T]:
         with open_binary(file) as lines:
             while (line := lines.readline(limits.LINE + 1)).endswith(b"\n"):
                 number += 1
-                yield from_plain(cls, limits.parsed(line))
+                yield from_plain(cls, limits.parse_json(line))
     except FileNotFoundError:
         return
     except OSError as error:
-        raise BadFile(f"{shown(file)} cannot be read: {error.strerror}") from None
+        raise BadFile(f"{printable(file)} cannot be read: {error.strerror}") from None
     except BadFile as error:
-        raise BadFile(f"line {number} of {shown(file)} cannot be read: {error}") from None
+        raise BadFile(f"line {number} of {printable(file)} cannot be read: {error}") from None
 
 
 @dataclass
@@ -57,7 +57,7 @@ class PlayedEpisodes:
     about: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def played(folder: Path, manifest: dict[str, Any]) -> PlayedEpisodes:
+def read_played(folder: Path, manifest: dict[str, Any]) -> PlayedEpisodes:
     """Return the finished episodes of a run, also of one that is being played or was killed. Nothing is written.
 
     Those of a finished cell are in its files. Those of another one are read from its recordings. If a cell has no
@@ -72,8 +72,8 @@ def played(folder: Path, manifest: dict[str, Any]) -> PlayedEpisodes:
     for timing in records(folder / TIMINGS, TimingRow):
         cells.setdefault(timing.cell, PlayedEpisodes()).timings.append(timing)
     own = [name for name in manifest["cells"] if cell_folder(folder, name).is_dir()]
-    unfinished = [name for name in own if not finished(folder, name)]
-    plan = _plan(manifest, shown(folder / MANIFEST)) if unfinished else {}
+    unfinished = [name for name in own if not is_finished(folder, name)]
+    plan = _plan(manifest, printable(folder / MANIFEST)) if unfinished else {}
     for name in own:
         cells[name] = _of_cell(cell_folder(folder, name), plan.get(name) if name in unfinished else None)
     ordered = [cells.pop(name) for name in manifest["cells"] if name in cells] + list(cells.values())
@@ -96,7 +96,7 @@ def _of_cell(place: Path, cell: Cell | None) -> PlayedEpisodes:
     """Return what was played of a cell: from its recordings, or, if that fails or it is None, from its files."""
     if cell is not None:
         try:
-            rows, timings, about = rows_of.played(cell, place)
+            rows, timings, about = rows_of.read_cell(cell, place)
         except JitrlError:
             if not (place / EPISODES).is_file():
                 raise
@@ -141,7 +141,7 @@ def messages(folder: Path, manifest: Mapping[str, Any], cells: Sequence[Cell]) -
         yield Began(cell.name)
         for ended in played:
             if ended.cell != cell.name or not 0 <= ended.leg < len(cell.legs):
-                raise BadFile(f"the plan of {shown(folder)} has no session {ended.leg} of the cell {ended.cell!r}")
+                raise BadFile(f"the plan of {printable(folder)} has no session {ended.leg} of the cell {ended.cell!r}")
             yield ended
         if state == FINISHED:
             yield Finished(cell.name)

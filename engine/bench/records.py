@@ -208,7 +208,7 @@ class CellStepped:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An episode of a cell ended. Episodes of an earlier life of the cell are told again when it is taken up.
+    """An episode of a cell ended. Episodes of an earlier life of the cell are told again when it is resumed.
 
     Attributes:
         cell: Name of the cell.
@@ -252,7 +252,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A cell ended early. What it played is kept, and it can be taken up again.
+    """A cell ended early. What it played is kept, and it can be resumed.
 
     Attributes:
         cell: Name of the cell.
@@ -271,7 +271,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A cell was stopped on request. What it played is kept, and it can be taken up again."""
+    """A cell was stopped on request. What it played is kept, and it can be resumed."""
 
     cell: str
 

@@ -1,6 +1,6 @@
 """What is written of a cell: its episodes, what they took, and what they were played with.
 
-All of it is read from the recordings and the memory of the cell. So a cell that was taken up several times has the
+All of it is read from the recordings and the memory of the cell. So a cell that was resumed several times has the
 same rows as one that was played at once.
 """
 
@@ -38,7 +38,7 @@ _Event = TypeVar("_Event", bound=Event)
 EPISODES, TIMINGS, ABOUT, DONE = "episodes.jsonl", "timings.jsonl", "cell.json", "finished"
 """Files of a cell. The last one, which is empty, is there if all its legs were played."""
 
-TOLD = ("settings", "reading", "replaced", "prompts", "stories", "overruled")
+REPORTED_KEYS = ("settings", "reading", "replaced", "prompts", "stories", "overruled")
 """What the manifest of a run has of a cell's own."""
 _NOT_IN_ROWS = ("calls", "cached", "retries")
 """Counts of a tally that depend on the cache or on the network."""
@@ -60,7 +60,7 @@ def recorded(saved: SavedSession, kind: type[_Event]) -> tuple[_Event, ...]:
     return tuple(event for _, event in recording.read(saved.recording) if isinstance(event, kind))
 
 
-def played(cell: Cell, folder: Path) -> tuple[list[EpisodeRow], list[TimingRow], dict[str, Any]]:
+def read_cell(cell: Cell, folder: Path) -> tuple[list[EpisodeRow], list[TimingRow], dict[str, Any]]:
     """Return the finished episodes of a cell, what they took, and what they were played with.
 
     Args:
@@ -104,7 +104,7 @@ def write(cell: Cell, folder: Path, *, done: bool) -> None:
         StorageError: They cannot be written.
         BadFile: A recording or the memory is damaged.
     """
-    episodes, timings, about = played(cell, folder)
+    episodes, timings, about = read_cell(cell, folder)
     with FailingAs(StorageError, f"cannot write to {folder}", "free some space"):
         write_private(folder / EPISODES, lines(episodes))
         write_private(folder / TIMINGS, lines(timings))
@@ -120,7 +120,7 @@ def lines(records: Sequence[EpisodeRow] | Sequence[TimingRow]) -> str:
     )
 
 
-class _RecordedEpisode:
+class _EpisodeTotals:
     """What a recording says of one episode.
 
     Args:
@@ -167,7 +167,7 @@ class _RecordedEpisode:
         return sum(owners.get(episode, task) != task for episode in self.hits)
 
 
-def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, episode: _RecordedEpisode, other: int) -> EpisodeRow:
+def _row(cell: Cell, number: int, leg: Leg, event: EpisodeEnded, episode: _EpisodeTotals, other: int) -> EpisodeRow:
     answers = {name: count for name, count in counts(event.tally).items() if name not in _NOT_IN_ROWS}
     return EpisodeRow(
         cell=cell.name,
@@ -207,7 +207,7 @@ def _rounded(usd: float | None) -> float | None:
     return None if usd is None else round(usd, 9)
 
 
-def _timing(cell: Cell, number: int, event: EpisodeEnded, episode: _RecordedEpisode) -> TimingRow:
+def _timing(cell: Cell, number: int, event: EpisodeEnded, episode: _EpisodeTotals) -> TimingRow:
     return TimingRow(
         cell=cell.name,
         leg=number,
@@ -237,7 +237,7 @@ class _RecordedSession:
     number: int
     saved: SavedSession
     started: SessionStarted
-    episodes: tuple[tuple[EpisodeEnded, _RecordedEpisode], ...]
+    episodes: tuple[tuple[EpisodeEnded, _EpisodeTotals], ...]
 
     @property
     def scope(self) -> str:
@@ -256,14 +256,14 @@ def _begun(cell: Cell, folder: Path) -> Iterator[_RecordedSession]:
                 yield _RecordedSession(number, saved, started, tuple(_episodes(events)))
 
 
-def _episodes(events: Iterator[Event | None]) -> Iterator[tuple[EpisodeEnded, _RecordedEpisode]]:
+def _episodes(events: Iterator[Event | None]) -> Iterator[tuple[EpisodeEnded, _EpisodeTotals]]:
     """Yield the end of each finished episode with what came before it."""
     running: list[Event] = []
     for event in events:
         if isinstance(event, EpisodeStarted):
             running = [event]
         elif isinstance(event, EpisodeEnded):
-            yield event, _RecordedEpisode(running)
+            yield event, _EpisodeTotals(running)
             running = []
         elif event is not None and not isinstance(event, SessionStarted):
             running.append(event)

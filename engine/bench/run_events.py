@@ -1,6 +1,6 @@
 """What the cells of a run tell, written into the run's folder while it is played, so that others can follow it.
 
-`told.jsonl` grows by a line for each message that matters later; it is begun anew when the run is taken up again.
+`told.jsonl` grows by a line for each message that matters later; it is begun anew when the run is resumed.
 `now.json` is small, and is replaced about once a second: where the run is played, and the running steps.
 """
 
@@ -24,10 +24,10 @@ from engine.codec import from_plain, to_plain
 from engine.disk import FILE_MODE, read_bytes, write_private
 from engine.errors import BadFile, JitrlError
 from engine.session.remote.presence import BEAT_S, Liveness, PlayedAt
-from engine.session.remote.relay import Relay, wanted
+from engine.session.remote.relay import Relay, is_wanted
 from engine.settings.address import is_address
 
-TOLD, NOW = "told.jsonl", "now.json"
+EVENTS_FILE, NOW = "told.jsonl", "now.json"
 FORMAT = 1
 OVER = "Over"
 _HEAD = ("format", "name", "suite", "title", "created", "games", "memory", "tasks", "train", "plan")
@@ -115,13 +115,13 @@ class RunWriter:
         """
         run = RunBegan(FORMAT, self._place, round(time.time(), 3), jobs, **dataclasses.asdict(self._limits))
         with contextlib.suppress(OSError):
-            write_private(self._folder / TOLD, _line("Run", run))
-            self._fd = os.open(self._folder / TOLD, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+            write_private(self._folder / EVENTS_FILE, _line("Run", run))
+            self._fd = os.open(self._folder / EVENTS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
         address = str(manifest.get("memory") or "")
-        if is_address(address) and wanted():
+        if is_address(address) and is_wanted():
             with contextlib.suppress(JitrlError):  # The memory at the same address says what is wrong with it.
                 head = json.dumps({**{key: manifest[key] for key in _HEAD if key in manifest}, "cells": {}})
-                self._relay = Relay(address, self._folder.absolute().name, self._folder / TOLD, head=head)
+                self._relay = Relay(address, self._folder.absolute().name, self._folder / EVENTS_FILE, head=head)
                 self._relay.start()
 
     def note(self, message: Message) -> None:
@@ -139,11 +139,11 @@ class RunWriter:
         now = self._clock()
         if now - self._shown_at >= (NEWS_S if self._changed else BEAT_S):
             self._shown_at, self._changed = now, False
-            told = json.dumps(to_plain(Now(self._place, round(time.time(), 3), tuple(self._steps.values()))))
+            text = json.dumps(to_plain(Now(self._place, round(time.time(), 3), tuple(self._steps.values()))))
             if self._relay is not None:
-                self._relay.show(told)
+                self._relay.show(text)
             with contextlib.suppress(OSError):
-                write_private(self._folder / NOW, told)
+                write_private(self._folder / NOW, text)
 
     def close(self, stopped: str) -> None:
         """Note the end of the run.
@@ -183,18 +183,18 @@ def is_played(folder: Path) -> bool:
 def now_of(text: bytes | str) -> Now | None:
     """Return the content of `now.json` from its text, None if it is none."""
     try:
-        return from_plain(Now, limits.parsed(text))
+        return from_plain(Now, limits.parse_json(text))
     except BadFile:
         return None
 
 
-def parsed(line: bytes, kinds: Mapping[str, type[Any]]) -> Any:
+def parse_line(line: bytes, kinds: Mapping[str, type[Any]]) -> Any:
     """Return the record in a line; None for a kind that this version does not know.
 
     Raises:
         BadFile: It is none.
     """
-    found = limits.parsed(line)
+    found = limits.parse_json(line)
     if not isinstance(found, list) or len(found) != 2 or not isinstance(found[0], str):
         raise BadFile("it tells nothing")
     kind = kinds.get(found[0])

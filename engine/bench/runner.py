@@ -76,7 +76,7 @@ class Runner:
         self._tries: dict[str, int] = {}
         self._waiting: deque[str] = deque()
         self._running: set[str] = set()
-        self._telling = RunWriter(folder, limits)
+        self._events = RunWriter(folder, limits)
         self._ending = self._interrupted = self._halt = False
         self._stopping_since: float | None = None
         self._spent_before: dict[str, Any] = {}
@@ -104,14 +104,14 @@ class Runner:
             StorageError: The folder cannot be written.
             BadFile: The manifest or the rows of a cell are damaged.
         """
-        with folders.locked(self._folder):
+        with folders.lock_run(self._folder):
             self._manifest = read_manifest(self._folder)
             self._manifest.update(self._executor.place)
             self._spent_before = dict(self._manifest["spent"])
             self._began = self._noted = time.monotonic()
-            self._telling.begin(max(1, self._executor.free), self._manifest)
+            self._events.begin(max(1, self._executor.free), self._manifest)
             try:
-                self._take_up()
+                self._resume()
                 self._loop()
             finally:
                 self._executor.close()
@@ -121,15 +121,15 @@ class Runner:
                     self._manifest["cells"][name]["state"] = STOPPED
                 write_manifest(self._folder, self._manifest)
                 folders.gather(self._folder, list(self._cells))
-                self._telling.close(self.stopped)
+                self._events.close(self.stopped)
         if all(cell["state"] == FINISHED for cell in self._manifest["cells"].values()):
             return 0
         return 130 if self._interrupted else 1
 
-    def _take_up(self) -> None:
+    def _resume(self) -> None:
         """Tell of the cells that were finished before, and queue the others."""
         for name in self._cells:
-            if folders.finished(self._folder, name):
+            if folders.is_finished(self._folder, name):
                 self._about(name, FINISHED)
                 self._pass_on(Began(name))
                 for message in messages_before(folders.cell_folder(self._folder, name)):
@@ -156,7 +156,7 @@ class Runner:
                 return
             for message in self._executor.messages(_WAIT_S):
                 self._take(message)
-            self._telling.beat()
+            self._events.beat()
             self._keep_to_limits(time.monotonic() - self._began)
             self._press_on()
             if time.monotonic() - self._noted > _NOTE_S:  # for those who look at the run meanwhile
@@ -177,7 +177,7 @@ class Runner:
         if isinstance(message, Failed) and message.lost and not self._ending and self._tries[name] < TRIES:
             self._running.discard(name)
             self._waiting.appendleft(name)
-            self._pass_on(Said(name, f"{message.message}; it is taken up again"))
+            self._pass_on(Said(name, f"{message.message}; it is resumed"))
             return
         self._pass_on(message)
         if isinstance(message, Began):
@@ -203,10 +203,10 @@ class Runner:
         if state == FINISHED:
             path = folders.cell_folder(self._folder, name) / rows.ABOUT
             try:
-                told = limits.parsed(read_bytes(path))
+                loaded = limits.parse_json(read_bytes(path))
             except (OSError, BadFile) as problem:
                 raise BadFile(f"{path} cannot be read ({problem})") from None
-            about.update({key: told[key] for key in rows.TOLD if key in told})
+            about.update({key: loaded[key] for key in rows.REPORTED_KEYS if key in loaded})
 
     def _keep_to_limits(self, elapsed: float) -> None:
         wanted = self._limits
@@ -239,5 +239,5 @@ class Runner:
 
     def _pass_on(self, message: Message) -> None:
         self._progress.apply(message)
-        self._telling.note(message)
+        self._events.note(message)
         self._show(message)

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine import limits
 from engine.bench.records import EpisodeRow, TimingRow
-from engine.disk import read_bytes, shown
+from engine.disk import printable, read_bytes
 from engine.errors import BadFile, UsageError
 
 MANIFEST = "manifest.json"
@@ -67,7 +67,7 @@ class Samples:
 NONE = Samples()
 
 
-def played(row: EpisodeRow, timing: TimingRow | None = None) -> Samples:
+def episode_samples(row: EpisodeRow, timing: TimingRow | None = None) -> Samples:
     """Return what one episode counts."""
     seconds = timing.processor_s if timing is not None else 0.0
     return Samples(1, row.steps, row.prompt_tokens, row.completion_tokens, seconds)
@@ -97,7 +97,7 @@ def of_plain(found: Any, where: str) -> Samples:
     return Samples(**counts)
 
 
-def trained(model: str, folder: str = "") -> Samples | None:
+def training_samples(model: str, folder: str = "") -> Samples | None:
     """Return what a model was trained with, None if nothing says so.
 
     Args:
@@ -113,17 +113,17 @@ def trained(model: str, folder: str = "") -> Samples | None:
     file, manifest = _manifest(model, folder)
     if "samples" not in manifest:
         if folder:
-            raise UsageError(f"{shown(file)} does not say what a model was trained with")
+            raise UsageError(f"{printable(file)} does not say what a model was trained with")
         return None
-    return of_plain(manifest["samples"], shown(file))
+    return of_plain(manifest["samples"], printable(file))
 
 
 def base(model: str, folder: str = "") -> str:
     """Return the model that a trained one was made from, "" if nothing says so.
 
     Args:
-        model: As of `trained`.
-        folder: As of `trained`.
+        model: As of `training_samples`.
+        folder: As of `training_samples`.
     """
     if not folder and not model.startswith(LOCAL):
         return ""
@@ -136,7 +136,7 @@ def _manifest(model: str, folder: str) -> tuple[Path, Mapping[str, Any]]:
     place = Path(folder or model.removeprefix(LOCAL)).expanduser()
     file = (place if place.is_dir() else place.parent) / MANIFEST
     try:
-        manifest = limits.parsed(read_bytes(file))
+        manifest = limits.parse_json(read_bytes(file))
     except (OSError, BadFile):
         manifest = {}
     return file, manifest if isinstance(manifest, Mapping) else {}

@@ -13,8 +13,8 @@ from typing import Any
 from engine import trust
 from engine.agents import AGENTS
 from engine.bench.checks import TomlTable
-from engine.disk import read_text, shown
-from engine.errors import BadFile, UsageError, meant
+from engine.disk import printable, read_text
+from engine.errors import BadFile, UsageError, did_you_mean
 
 PROTOCOLS = ("consecutive", "cross-task", "split")
 """How the episodes of a cell follow one another.
@@ -136,7 +136,7 @@ class Suite:
     report: ReportPlan = field(default_factory=ReportPlan)
 
 
-def shipped() -> tuple[str, ...]:
+def shipped_suites() -> tuple[str, ...]:
     """Return the names of the suites that belong to this project, sorted."""
     folder = resources.files("engine.bench") / "suites"
     return tuple(sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml")))
@@ -152,21 +152,23 @@ def load(name: str) -> Suite:
         UsageError: There is no such suite, or a key or value in it is wrong. The message names file and key.
         BadFile: The file cannot be read.
     """
-    if name in shipped():
+    if name in shipped_suites():
         text = (resources.files("engine.bench") / "suites" / f"{name}.toml").read_text(encoding="utf-8")
         return parse(text, name, name)
     path = Path(name)
     if "/" not in name and not name.endswith(".toml"):
-        raise UsageError(f"there is no suite {name!r}{meant(name, shipped())}; `jitrl bench ls` lists them")
+        raise UsageError(
+            f"there is no suite {name!r}{did_you_mean(name, shipped_suites())}; `jitrl bench ls` lists them"
+        )
     try:
         text = read_text(path, LARGEST)
     except FileNotFoundError:
-        raise UsageError(f"there is no file {shown(path)}") from None
+        raise UsageError(f"there is no file {printable(path)}") from None
     except UnicodeDecodeError:
-        raise BadFile(f"{shown(path)} is no text in UTF-8") from None
+        raise BadFile(f"{printable(path)} is no text in UTF-8") from None
     except OSError as error:
-        raise BadFile(f"cannot read {shown(path)}: {error.strerror}") from None
-    return parse(text, path.stem, shown(path))
+        raise BadFile(f"cannot read {printable(path)}: {error.strerror}") from None
+    return parse(text, path.stem, printable(path))
 
 
 def parse(text: str, name: str, where: str) -> Suite:
@@ -243,7 +245,7 @@ def plain(suite: Suite) -> dict[str, Any]:
     return data
 
 
-def changed(suite: Suite, where: str = "the command line", **changes: Any) -> Suite:
+def change_suite(suite: Suite, where: str = "the command line", **changes: Any) -> Suite:
     """Return a suite with other tasks, arms, models, seeds or settings, checked like one from a file.
 
     Args:
@@ -259,7 +261,7 @@ def changed(suite: Suite, where: str = "the command line", **changes: Any) -> Su
         known = {arm.name: arm for arm in suite.arms}
         for name in given["arms"]:
             if name not in known:
-                raise UsageError(f"{where}: the suite {suite.name} has no arm {name!r}{meant(name, known)}")
+                raise UsageError(f"{where}: the suite {suite.name} has no arm {name!r}{did_you_mean(name, known)}")
         chosen = [known[name] for name in given["arms"]]
         given["arms"] = [
             dataclasses.asdict(arm) | {"against": arm.against if known.get(arm.against) in chosen else ""}

@@ -61,7 +61,7 @@ def jericho_plays(story: Story, seed: int, commands: Sequence[str]) -> list[Stan
     return [Stand(*each) for each in json.loads(done.stdout)]
 
 
-def parting(ours: Observation, theirs: Stand) -> str:
+def difference(ours: Observation, theirs: Stand) -> str:
     """Return what differs between our environment and Jericho's after the same commands, "" if nothing does.
 
     Jericho has no victory where it knows no words for one, so a victory of ours alone is no difference.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import extras
-from engine.disk import read_text, shown
+from engine.disk import printable, read_text
 from engine.errors import GameError, StorageError, UsageError
 from engine.games.fetch import LICENCE, ORIGIN, RELEASES
 from engine.games.story import LARGEST, Story, StoryPath, bare_file, read_file, story_bytes
@@ -38,7 +38,7 @@ _GLULX = frozenset({".ulx", ".gblorb", ".glb"})
 _SMALLEST = 1024
 
 
-def shipped() -> tuple[Story, ...]:
+def shipped_stories() -> tuple[Story, ...]:
     """Return the stories that come with jitrl."""
     try:
         items = json.loads((_STORIES / "index.json").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def shipped() -> tuple[Story, ...]:
 
 def list_games(*, games: str | Path | None = None, saves: Path | None = None) -> tuple[Story, ...]:
     """Return every playable story: the shipped ones first, then those in the usual folders, by name."""
-    found = {story.name: story for story in shipped()}
+    found = {story.name: story for story in shipped_stories()}
     for folder in _folders(games, saves):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             name = _name(path)
@@ -78,11 +78,11 @@ def stories_in(games: str | Path | None) -> tuple[str, ...]:
             continue
         name = _name(path)
         if name in found:
-            raise UsageError(f"{shown(found[name])} and {shown(path)} have one name; rename one of them")
+            raise UsageError(f"{printable(found[name])} and {printable(path)} have one name; rename one of them")
         found[name] = path
     if not found:
-        raise UsageError(f"there is no story in {shown(folder)}")
-    taken = {story.name for story in shipped()}
+        raise UsageError(f"there is no story in {printable(folder)}")
+    taken = {story.name for story in shipped_stories()}
     return tuple(str(path) if name in taken else name for name, path in found.items())
 
 
@@ -124,20 +124,20 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
         GameError: The file there is no story that can be played.
     """
     path = Path(name).expanduser()
-    if shown(name) != name:  # sessions are files of JSON in UTF-8
-        raise UsageError(f"{shown(name)} is no UTF-8; name its folder with --games, and the story {_name(path)!r}")
+    if printable(name) != name:  # sessions are files of JSON in UTF-8
+        raise UsageError(f"{printable(name)} is no UTF-8; name its folder with --games, and the story {_name(path)!r}")
     suffix, is_path = path.suffix.lower(), len(path.parts) > 1 or os.sep in name
     if is_path or suffix in _SUFFIXES | _GLULX:
         if path.is_dir():
             raise UsageError(
-                f"{shown(name)} is a folder; name a story in it, or use --games {shlex.quote(shown(name))}"
+                f"{printable(name)} is a folder; name a story in it, or use --games {shlex.quote(printable(name))}"
             )
         if not path.exists() and is_path:
-            raise UsageError(f"there is no story at {shown(name)}")
+            raise UsageError(f"there is no story at {printable(name)}")
         if path.exists():
             return read_story(path)
     stem = path.stem.lower() if suffix in _SUFFIXES | _GLULX else name.lower()
-    for story in shipped():
+    for story in shipped_stories():
         if story.name == stem:
             return story
     for suffixes in ({*_SUFFIXES, ""}, _GLULX):
@@ -152,7 +152,7 @@ def find_game(name: str, *, games: str | Path | None = None, saves: Path | None 
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known) or 'none'}"
     if stem in ("zork1", "zork3"):
         hint = f"get it with: jitrl games fetch {stem}"
-    raise UsageError(f"there is no game {shown(name)!r}; {hint}")
+    raise UsageError(f"there is no game {printable(name)!r}; {hint}")
 
 
 def open_game(name: str, *, games: str | Path | None = None, saves: Path | None = None) -> GameEnvironment:
@@ -186,16 +186,16 @@ def read_story(path: Path) -> Story:
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise GameError(
-                f"{shown(path)} is no Z-machine story: over {LARGEST:,} bytes are more than any can have"
+                f"{printable(path)} is no Z-machine story: over {LARGEST:,} bytes are more than any can have"
             ) from None
-        raise GameError(f"cannot read the story {shown(path)}: {error.strerror}") from None
+        raise GameError(f"cannot read the story {printable(path)}: {error.strerror}") from None
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    for story in shipped():
+    for story in shipped_stories():
         if story.digest == digest:
             return story
     known = _known_to_jericho().get(digest)
     if known is None:
-        _check_header(shown(path), data)
+        _check_header(printable(path), data)
     metadata = path.with_suffix(".json")
     made = known is None and path.name.lower().startswith("tw-")
     max_score = _max_score_of(metadata) if made else None
@@ -204,7 +204,7 @@ def read_story(path: Path) -> Story:
     fetched = next((key for key, release in RELEASES.items() if release.md5 == digest), None)
     story = Story(
         name=name,
-        title=name.replace("-", " ").title() if generated else title or shown(path.stem),
+        title=name.replace("-", " ").title() if generated else title or printable(path.stem),
         path=path.resolve(),
         digest=digest,
         supported=known is not None or generated,
@@ -258,13 +258,15 @@ def commands_in(file: Path) -> tuple[str, ...]:
     try:
         text = read_text(file)
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read commands from {shown(file)}: {getattr(error, 'strerror', 0) or error}") from None
+        raise UsageError(
+            f"cannot read commands from {printable(file)}: {getattr(error, 'strerror', 0) or error}"
+        ) from None
     try:
         listed = json.loads(text)
     except (ValueError, RecursionError):
         listed = [line.strip() for line in text.splitlines() if line.strip()]
     if not listed or not isinstance(listed, list) or not all(isinstance(command, str) for command in listed):
-        raise UsageError(f"{shown(file)} holds no commands; write one a line, or a list of texts in JSON")
+        raise UsageError(f"{printable(file)} holds no commands; write one a line, or a list of texts in JSON")
     return tuple(listed)
 
 
@@ -275,7 +277,7 @@ def walkthrough_of(path: Path) -> Path:
 
 def _name(path: Path) -> str:
     """Return what a story file is called. Files that TextWorld made begin with `tw-`, or have no score."""
-    name = shown(path.stem.lower().removeprefix("tw-"))
+    name = printable(path.stem.lower().removeprefix("tw-"))
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 

@@ -15,11 +15,11 @@ from typing import Any
 from engine import waits
 from engine.codec import from_plain
 from engine.confine import Confinement
-from engine.disk import shown
+from engine.disk import printable
 from engine.environment import Abstractor, Environment
 from engine.errors import GameError
 from engine.games.story import Story, bare_file
-from engine.games.zmachine.characters import LONGEST, typed
+from engine.games.zmachine.characters import LONGEST, as_typed
 from engine.games.zmachine.machine import PROBE
 from engine.games.zmachine.process import StoryWorkerLost, WorkerProcess
 from engine.records import EnvironmentInfo, Observation
@@ -70,7 +70,7 @@ class GameEnvironment(Environment):
             self._file = self._files.enter_context(bare_file(story.path))
             self._start()
         except OSError as error:
-            raise GameError(f"cannot read the story {shown(story.path)}: {error.strerror}") from None
+            raise GameError(f"cannot read the story {printable(story.path)}: {error.strerror}") from None
         except StoryWorkerLost as lost:
             self.close()
             raise GameError(_why_not(story, lost)) from None
@@ -231,7 +231,7 @@ class GameEnvironment(Environment):
         self.fallback = tuple(begun["fallback"])
         self._story = story = story.called(begun["title"])
         self.info = EnvironmentInfo(
-            story.name, story.title, story.scope, story.max_score, shown(story.path), story.digest
+            story.name, story.title, story.scope, story.max_score, printable(story.path), story.digest
         )
 
     def _revive(self) -> Observation:
@@ -281,13 +281,13 @@ def _why_not(story: Story, lost: StoryWorkerLost) -> str:
         case "silence":
             return (
                 f"{story.title} did not start within {LOAD_SECONDS:g} s; try again when the machine is less "
-                f"busy, and if it happens again, {shown(story.path)} is damaged"
+                f"busy, and if it happens again, {printable(story.path)} is damaged"
             )
         case "hung":
-            return f"{shown(story.path)} runs for ever when it starts: it is damaged"
+            return f"{printable(story.path)} runs for ever when it starts: it is damaged"
     if not lost.command:
         return "the game's process ended before it came to the story; `jitrl doctor` looks for the cause"
-    return f"{shown(story.path)} crashes the interpreter: it is damaged or no story for it"
+    return f"{printable(story.path)} crashes the interpreter: it is damaged or no story for it"
 
 
 def sanitise(action: str) -> str:
@@ -296,4 +296,4 @@ def sanitise(action: str) -> str:
     More lines would stay in its buffer and shift every later command; a backslash begins commands to the interpreter
     itself.
     """
-    return typed(action).replace("\\", "")[:LONGEST].strip()
+    return as_typed(action).replace("\\", "")[:LONGEST].strip()

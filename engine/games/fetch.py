@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import waits
-from engine.disk import read_bytes, shown
+from engine.disk import printable, read_bytes
 from engine.errors import GameError, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 from engine.redaction import without_credentials
@@ -112,7 +112,7 @@ def keep(data: bytes, target: Path) -> None:
         os.replace(partial, target)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise StorageError(f"cannot write {shown(target)}: {error.strerror}") from None
+        raise StorageError(f"cannot write {printable(target)}: {error.strerror}") from None
 
 
 def _exists(target: Path, release: Release) -> bool:

@@ -231,8 +231,8 @@ class GeneratedStory:
             return True
         key = keys[0]
         if predicate in _LOCKING:
-            told = [state for state in _LOCKING if (state, key) in view.shown]
-            return not told or predicate in told
+            states = [state for state in _LOCKING if (state, key) in view.shown]
+            return not states or predicate in states
         if any(predicate in self._ends.get(state, ()) for state, other in view.shown if other == key):
             return False
         initially = keys in self._facts.get(predicate, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from engine.kinds import Kind, Places
+from engine.kinds import EnvironmentContext, Kind
 from engine.memory.search import ScopeRules
 
 if TYPE_CHECKING:
@@ -21,25 +21,25 @@ EVERY = "*"
 """Stands for every story of the folder of stories in a suite."""
 
 
-def _open(name: str, places: Places) -> Environment:
+def _open(name: str, context: EnvironmentContext) -> Environment:
     from engine.games.catalogue import open_game
 
-    return open_game(name, games=places.games, saves=places.saves)
+    return open_game(name, games=context.games, saves=context.saves)
 
 
-def _ready(name: str, places: Places) -> tuple[str, ...]:
+def _ready(name: str, context: EnvironmentContext) -> tuple[str, ...]:
     from engine.games.catalogue import find_game, stories_in
 
     if name == EVERY:
-        return stories_in(places.games)
-    find_game(name, games=places.games, saves=places.saves)
+        return stories_in(context.games)
+    find_game(name, games=context.games, saves=context.saves)
     return (name,)
 
 
-def _digest(name: str, places: Places) -> str:
+def _digest(name: str, context: EnvironmentContext) -> str:
     from engine.games.catalogue import find_game
 
-    return find_game(name, games=places.games, saves=places.saves).digest
+    return find_game(name, games=context.games, saves=context.saves).digest
 
 
 def _tests() -> Mapping[str, WritingTest]:

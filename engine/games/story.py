@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.disk import Unreadable, open_binary, shown
+from engine.disk import Unreadable, open_binary, printable
 from engine.errors import GameError
 from engine.games.blorb import is_blorb, not_played, read_blorb
 
@@ -31,10 +31,10 @@ def read_file(path: str | Path) -> tuple[bytes, str]:
     with open_binary(path) as file:
         head = file.read(12)
         if is_blorb(head):
-            return read_blorb(file, shown(path), LARGEST)
+            return read_blorb(file, printable(path), LARGEST)
         for begins, kind in _OTHERS.items():
             if head.startswith(begins):
-                raise GameError(f"{shown(path)} is a {kind} story, {not_played(kind)}")
+                raise GameError(f"{printable(path)} is a {kind} story, {not_played(kind)}")
         data = head + file.read(LARGEST + 1 - len(head))
     if len(data) > LARGEST:
         raise Unreadable(errno.EFBIG, f"it has more than {LARGEST:,} bytes", str(path))
@@ -109,7 +109,7 @@ class Story:
     @property
     def untitled(self) -> bool:
         """Whether no better title is known than the file's name."""
-        return self.title == shown(self.path.stem)
+        return self.title == printable(self.path.stem)
 
     def called(self, printed: str) -> Story:
         """Return the story with the title that it prints, unless a better one is known or it prints none."""

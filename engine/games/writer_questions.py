@@ -42,7 +42,7 @@ def _nouns(text: str) -> frozenset[str]:
 
 
 def _facts(text: str) -> frozenset[str]:
-    return frozenset(texts.words(texts.facts(read_history(text, ""))))
+    return frozenset(texts.words(texts.without_prose(read_history(text, ""))))
 
 
 def _judges(text: str) -> bool:

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from engine.games.kind import GAMES
 from engine.gym import open_gym
-from engine.kinds import Kind, Places
+from engine.kinds import EnvironmentContext, Kind
 from engine.memory.search import ScopeRules
 
 if TYPE_CHECKING:
     from engine.environment import Environment
 
 
-def _open(name: str, places: Places) -> Environment:
-    return open_gym(name, places.saves, places.variables)
+def _open(name: str, context: EnvironmentContext) -> Environment:
+    return open_gym(name, context.saves, context.variables)
 
 
-def _ready(name: str, places: Places) -> tuple[str, ...]:
+def _ready(name: str, context: EnvironmentContext) -> tuple[str, ...]:
     """Open the environment once, because only its process knows whether it can be played."""
-    _open(name, places).close()
+    _open(name, context).close()
     return (name,)
 
 

@@ -51,7 +51,7 @@ class Made:
     digest: str = ""
 
 
-def imported(module: str) -> Any:
+def import_module(module: str) -> Any:
     """Import a module and return it.
 
     Raises:
@@ -76,16 +76,16 @@ def versions(*modules: str) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
+def make_registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
     """Make an environment that its package has registered with Gymnasium, or with its predecessor Gym.
 
     Raises:
         ModuleMissing: Gymnasium is missing.
         NoSuch: There is no such environment.
     """
-    from engine.gym.older import adapting
+    from engine.gym.older import adapt
 
-    gymnasium = imported("gymnasium")
+    gymnasium = import_module("gymnasium")
     try:
         spec = _spec(gymnasium, env_id)
     except gymnasium.error.Error:
@@ -96,7 +96,7 @@ def registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
     options = dict(given)
     if "render_mode" not in options and "ansi" in getattr(creator, "metadata", {}).get("render_modes", ()):
         options["render_mode"] = "ansi"
-    spec = dataclasses.replace(spec, entry_point=adapting(creator))
+    spec = dataclasses.replace(spec, entry_point=adapt(creator))
     env = gymnasium.make(spec, disable_env_checker=True, **options)
     return Made(env, versions(package, "gymnasium"))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.gym.maker_base import Made, imported, registered
+from engine.gym.maker_base import Made, import_module, make_registered
 
 Maker = Callable[[str, Mapping[str, Any], Path], Made]
 """Makes an environment from an id, keyword arguments, and a folder for cached files."""
@@ -38,6 +38,6 @@ def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> Ma
         NoSuch: The package has no such environment.
         Unfit: The id or an argument is invalid.
     """
-    imported(package)
+    import_module(package)
     maker = MAKERS.get(package)
-    return maker(env_id, given, cache) if maker is not None else registered(package, env_id, given)
+    return maker(env_id, given, cache) if maker is not None else make_registered(package, env_id, given)

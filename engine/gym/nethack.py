@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.gym.maker_base import Made, registered
+from engine.gym.maker_base import Made, make_registered
 
 _STATUS_ROWS = 2
 """Number of rows at the bottom of the screen, with attributes, hit points and the turn."""
@@ -25,7 +25,7 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
     Raises:
         NoSuch: There is no such task.
     """
-    made = registered("nle", env_id, given)
+    made = make_registered("nle", env_id, given)
     return Made(NetHack(made.env), made.source)
 
 
@@ -50,8 +50,8 @@ class NetHack:
     def step(self, action: int) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take an action."""
         seen, reward, terminated, truncated, info = self._env.step(action)
-        text, told = self._screen_and_info(seen, info)
-        return text, reward, terminated, truncated, told
+        text, details = self._screen_and_info(seen, info)
+        return text, reward, terminated, truncated, details
 
     def close(self) -> None:
         """End the game."""

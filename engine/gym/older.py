@@ -17,7 +17,7 @@ from typing import Any
 from engine.gym.unfit import Unfit
 
 
-def adapting(creator: Callable[..., Any]) -> Callable[..., Any]:
+def adapt(creator: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that makes what `creator` makes, with Gymnasium's interface."""
     import gymnasium
 
@@ -78,12 +78,12 @@ class _Adapted:
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take an action."""
         observation, reward, *ends, info = self._env.step([action] if self._batch else action)
-        told = self._game_info(info)
+        details = self._game_info(info)
         done = bool(self._single(ends[0]))
         if len(ends) == 1:
-            truncated = done and bool(told.get("TimeLimit.truncated"))
+            truncated = done and bool(details.get("TimeLimit.truncated"))
             ends = [done and not truncated, truncated]
-        return self._single(observation), self._single(reward), *map(bool, map(self._single, ends)), told
+        return self._single(observation), self._single(reward), *map(bool, map(self._single, ends)), details
 
     def render(self) -> Any:
         """Return a drawing."""
@@ -100,11 +100,11 @@ class _Adapted:
 
     def _game_info(self, info: Any) -> dict[str, Any]:
         """Return what `info` tells of the single game. Lists of commands may be lists of one list of them."""
-        told = dict(self._single(info) or {})
-        for key, value in told.items():
+        details = dict(self._single(info) or {})
+        for key, value in details.items():
             nested = isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(value[0], (list, tuple))
-            told[key] = value[0] if nested else self._single(value)
-        return told
+            details[key] = value[0] if nested else self._single(value)
+        return details
 
 
 def _taken(reset: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

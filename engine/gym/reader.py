@@ -99,9 +99,9 @@ def _text(value: Any) -> str | None:
 
 def place(observation: Any, info: Mapping[str, Any]) -> str:
     """Return the agent's place: from `info`, or the observation itself if it is the number of a state."""
-    told = info.get("location")
-    if isinstance(told, str):
-        return told[:LONGEST_ACTION]
+    location = info.get("location")
+    if isinstance(location, str):
+        return location[:LONGEST_ACTION]
     number = _whole(observation)
     return "" if number is None else f"state {number}"
 
@@ -210,17 +210,17 @@ class _Typed:
 
     def __init__(self, space: Any) -> None:
         self._space = space
-        self._offered: frozenset[str] = frozenset()
+        self._valid: frozenset[str] = frozenset()
 
     def valid(self, info: Mapping[str, Any]) -> list[str]:
         """Return the actions that are listed now."""
         found = self._list(info)
-        self._offered = frozenset(found)
+        self._valid = frozenset(found)
         return found
 
     def take(self, name: str) -> str:
         """Return the text, if it is listed or in the action space."""
-        if name not in self._offered and self._space is not None and not self._space.contains(name):
+        if name not in self._valid and self._space is not None and not self._space.contains(name):
             raise ActionRefused(f"{name!r} is not in the action space {self._space!s:.100}")
         return name
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from engine.disk import read_bytes, shown
+from engine.disk import printable, read_bytes
 from engine.gym.maker_base import Made, NoSuch, versions
 from engine.gym.unfit import Unfit
 
@@ -47,7 +47,7 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
     try:
         data = read_bytes(path)
     except OSError as error:
-        raise Unfit(f"{shown(path)} cannot be read: {error.strerror}") from None
+        raise Unfit(f"{printable(path)} cannot be read: {error.strerror}") from None
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return Made(TextWorldGame(path), f"{path}, {versions('textworld')}", digest)
 

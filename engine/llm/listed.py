@@ -50,7 +50,7 @@ def check_name(name: str) -> None:
         if local or (part.startswith("prior/") and part not in PRIORS):
             raise UsageError(f"there is no model {part!r}; see: jitrl models ls")
         if part.startswith("local:"):
-            weights.check_file(weights.named(part))
+            weights.check_file(weights.file_of(part))
         if part and "/" not in part and ":" not in part and _models() and part not in _models():
             raise UsageError(
                 f"there is no model {part!r}; write provider/model, for instance openai/{part}, or use local/smollm2"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.llm.priors.verbs import logit
-from engine.llm.prompts import TEXT, Folder, unmarked
+from engine.llm.prompts import TEXT, Folder, without_marks
 from engine.records import ActionRequest
 from engine.settings import ModelSettings
 
@@ -95,7 +95,7 @@ class TextAsking:
 
     def blanks(self, request: ActionRequest) -> dict[str, str]:
         """Return the field `current_state` of the prompts, and the fields that only this kind has."""
-        return {"current_state": unmarked(request.current_state)}
+        return {"current_state": without_marks(request.current_state)}
 
     def scored_after(self, name: str) -> str:
         """Return the name of the prompt after which actions are scored; `name` is the one for text adventures."""

@@ -13,7 +13,7 @@ from typing import Any
 from engine import limits
 from engine.limits import LARGEST_REWARD
 from engine.memory.kept import KeptRecords
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 
 KIND = "correction"
 
@@ -39,13 +39,13 @@ class Corrections:
         self._seen: tuple[str, int, int] | None = None
         self._made: list[tuple[float, int, Correction]] = []
 
-    def seen_through(self, lens: Lens) -> Mapping[int, Correction]:
-        """Return the corrections that a lens shows."""
+    def seen_with(self, memory_filter: MemoryFilter) -> Mapping[int, Correction]:
+        """Return the corrections that a filter shows."""
         self._read()
         if not self._made:
-            return lens.corrections
-        found = {entry: one for at, entry, one in self._made if at <= lens.until}
-        return {**found, **lens.corrections}
+            return memory_filter.corrections
+        found = {entry: one for at, entry, one in self._made if at <= memory_filter.until}
+        return {**found, **memory_filter.corrections}
 
     def _read(self) -> None:
         # The file is not looked at anew: rows must not move while a search goes on.
@@ -63,7 +63,7 @@ class Corrections:
         self._made.sort(key=lambda made: made[0])
 
 
-def described(correction: Correction) -> str:
+def describe(correction: Correction) -> str:
     """Return a correction in words."""
     parts = []
     if correction.g is not None:

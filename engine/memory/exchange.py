@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from engine import limits
 from engine.codec import from_plain, to_plain
-from engine.disk import open_binary, replacing, shown
+from engine.disk import new_version_of, open_binary, printable
 from engine.errors import BadFile, FailingAs, UsageError
 from engine.memory.disk.database import JournalDB
 from engine.memory.disk.document import FORGOTTEN
@@ -27,7 +27,7 @@ from engine.memory.disk.frame import read_header
 from engine.memory.disk.journal import Journal
 from engine.memory.scope import Scope
 from engine.memory.store import Memory
-from engine.memory.upkeep import stored
+from engine.memory.upkeep import read_stored
 from engine.records import Episode, Kept
 
 FORMAT = "jitrl-episodes"
@@ -85,7 +85,7 @@ def export_to(path: Path, scopes: Iterable[Scope]) -> tuple[int, int]:
     if not path.name or path.is_dir():
         raise UsageError(f"{str(path)!r} is no name of a file")
     # A file that the user asked for has the usual rights of their files. A link is not followed.
-    with replacing(path) as new, new.open("x", encoding="utf-8") as file:
+    with new_version_of(path) as new, new.open("x", encoding="utf-8") as file:
         return export_episodes(file, scopes)
 
 
@@ -218,9 +218,9 @@ def open_source(path: Path) -> EpisodeSource:
         with open_binary(path) as file:
             start = file.read(200)
     except FileNotFoundError:
-        raise UsageError(f"there is nothing at {shown(path)}") from None
+        raise UsageError(f"there is nothing at {printable(path)}") from None
     except OSError as error:
-        raise UsageError(f"cannot read {shown(path)}: {error.strerror}") from None
+        raise UsageError(f"cannot read {printable(path)}: {error.strerror}") from None
     if FORMAT.encode() in start:
         scopes: dict[str, list[Carried]] = {}
         for one in read_export(path, lambda text: None):
@@ -253,7 +253,7 @@ def _stored(memory: Memory, name: str, tell: Notify) -> Iterator[Carried]:
 
 def _in_journal(path: Path, tell: Notify) -> Iterator[Carried]:
     with JournalDB(Journal(path, notice=tell, read_only=True)) as db:
-        yield from stored(db, tell)
+        yield from read_stored(db, tell)
 
 
 def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
@@ -263,7 +263,7 @@ def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
         BadFile: The first line is not that of an export, or of a newer version.
         UsageError: It cannot be opened.
     """
-    with FailingAs(UsageError, f"cannot read {shown(path)}"):
+    with FailingAs(UsageError, f"cannot read {printable(path)}"):
         file = open_binary(path)
     with file:
         _check_first(path, file.readline(4096))
@@ -271,7 +271,7 @@ def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
             if not line.strip():
                 continue
             try:
-                data = limits.parsed(line)
+                data = limits.parse_json(line)
                 record = isinstance(data, dict) and "kept" in data
                 yield from_plain(Kept, data["kept"]) if record else from_plain(Episode, data)
             except BadFile as error:
@@ -280,7 +280,7 @@ def read_export(path: Path, tell: Notify) -> Iterator[Carried]:
 
 def _check_first(path: Path, line: bytes) -> None:
     try:
-        head = limits.parsed(line)
+        head = limits.parse_json(line)
     except BadFile:
         head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engine import limits
 from engine.codec import from_plain, to_plain
 from engine.errors import BadFile
-from engine.limits import DATA, DATA_DEPTH, NAME, TEXT, shown
+from engine.limits import DATA, DATA_DEPTH, NAME, TEXT, short_text
 from engine.memory.disk.document import KEPT, PROVENANCE, clipped
 from engine.records import Kept
 
@@ -141,7 +141,7 @@ def bounded(record: Kept) -> Kept:
     if len(record.uid) > NAME or (record.uid and not record.uid.isprintable()):
         raise BadFile(f"the uid of a kept record should be at most {NAME} printable characters")
     if not PROVENANCE.fullmatch(record.provenance):
-        raise BadFile(f"{shown(record.provenance)} is no provenance: agent, human or imported:NAME")
+        raise BadFile(f"{short_text(record.provenance)} is no provenance: agent, human or imported:NAME")
     if not limits.is_number(record.at) or not limits.is_whole(record.episode):
         raise BadFile("the time or the episode of a kept record is too large, or not a finite number")
     if not isinstance(record.data, dict) or _depth(record.data) > DATA_DEPTH:

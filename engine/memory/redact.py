@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.records import Episode, Kept, State, Step
-from engine.redaction import ANYWHERE, REDACTED, forms_of, hidden
+from engine.redaction import ANYWHERE, REDACTED, forms_of, hide
 
 PLACEHOLDER = REDACTED
 
@@ -94,7 +94,7 @@ class Redactor:
         if not self.suspects(text):
             return text
         taken: set[str] = set()
-        text = hidden(text, self._secrets, PLACEHOLDER, taken)
+        text = hide(text, self._secrets, PLACEHOLDER, taken)
         lower = text.lower()
         for hints, pattern in _PATTERNS:
             if any(hint in lower for hint in hints):
@@ -118,7 +118,7 @@ class Redactor:
 
         def clean(tokens: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(
-                t for t in tokens if t.lower() not in pieces and hidden(t.lower(), whole) == t.lower()
+                t for t in tokens if t.lower() not in pieces and hide(t.lower(), whole) == t.lower()
             )
 
         return replace(

@@ -114,7 +114,7 @@ class KeptHit:
     record: Kept
 
 
-def kept(scope: Scope, words: Sequence[str] = ()) -> list[KeptHit]:
+def find_kept(scope: Scope, words: Sequence[str] = ()) -> list[KeptHit]:
     """Return the kept records whose kind, text or data hold all words, oldest first. Case does not matter."""
     wanted = [word.lower() for word in words]
     found = []

@@ -29,7 +29,7 @@ from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import Hits, closest, neighbours, returns
 from engine.memory.kept import KeptRecords
 from engine.memory.redact import Redactor
-from engine.memory.search import CLEAR, Correction, Lens, NeighbourSearch, Retriever
+from engine.memory.search import EVERYTHING, Correction, MemoryFilter, NeighbourSearch, Retriever
 from engine.memory.table import StepTable, columns_of
 from engine.records import Episode, Neighbour, State, Step
 
@@ -199,7 +199,9 @@ class Scope(Listener):
         comes first, the newest first among equals. Pinned steps of similarity r or more come besides the k.
         """
         return self.found(
-            state, lambda entries, state: closest(entries, state, search, self.corrections(search.lens)), search
+            state,
+            lambda entries, state: closest(entries, state, search, self.corrections(search.memory_filter)),
+            search,
         )
 
     def found(
@@ -211,14 +213,14 @@ class Scope(Listener):
             state: The state to search for. Secrets are removed from it.
             find: Takes the entries and the cleaned state and returns (row, similarity) pairs. The memory is locked
                 while it runs.
-            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed, its `lens` which hits
+            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed, its `memory_filter` which hits
                 are left out and which returns are corrected.
         """
         began = time.perf_counter()
         state = self._redactor.state(state)
         with self._lock:
             self._journal.refresh()
-            hits, corrections = find(self._entries, state), self.corrections(search.lens)
+            hits, corrections = find(self._entries, state), self.corrections(search.memory_filter)
             near = neighbours(hits, self._entries, search, corrections, self._text)
             self._retrievals += 1
             self._retrieval_s += time.perf_counter() - began
@@ -311,10 +313,10 @@ class Scope(Listener):
                 return None
             return self._episode(self._entries.columns["episode"][row]), self._entries.step(row)
 
-    def corrections(self, lens: Lens = CLEAR) -> Mapping[int, Correction]:
-        """Return what persons corrected, by entry number, as far as a lens shows it."""
+    def corrections(self, memory_filter: MemoryFilter = EVERYTHING) -> Mapping[int, Correction]:
+        """Return what persons corrected, by entry number, as far as a filter shows it."""
         with self._lock:
-            return self._corrections.seen_through(lens)
+            return self._corrections.seen_with(memory_filter)
 
     def table(self, gamma: float, zero_rewards: str = "zero") -> StepTable:
         """Return all remembered steps as columns.

@@ -27,7 +27,7 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
-class Lens:
+class MemoryFilter:
     """Which part of a memory is seen, and with which changes. Nothing is stored.
 
     Attributes:
@@ -50,8 +50,8 @@ class Lens:
         return entry in self.without or (self.before is not None and entry >= self.before)
 
 
-CLEAR = Lens()
-"""The lens that shows a memory as it is."""
+EVERYTHING = MemoryFilter()
+"""The filter that shows a memory as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class NeighbourSearch:
         keep_above: Steps of this similarity or more are all returned, even beyond k; 0 for none.
         ties: "newest", or "return": the higher return comes first among equals, then the newest.
         zero_rewards: "zero", or "own": in a step's return, a later reward of 0 counts as the step's own.
-        lens: What is seen of the memory.
+        memory_filter: What is seen of the memory.
     """
 
     k: int
@@ -79,7 +79,7 @@ class NeighbourSearch:
     keep_above: float = 0.0
     ties: str = "newest"
     zero_rewards: str = "zero"
-    lens: Lens = CLEAR
+    memory_filter: MemoryFilter = EVERYTHING
 
 
 class Retriever(Protocol):
@@ -96,7 +96,7 @@ class ScopeRules:
 
     Attributes:
         forms: Whether texts may come from forms: then the values of password-like fields are taken out, too.
-        lifted: Makes a retriever that tells what was lived with other tasks in terms of the task asked for; None
+        lifted: Makes a retriever that tells what was played with other tasks in terms of the task asked for; None
             where an environment has but one task.
     """
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import limits
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import JitrlError, StorageError, UsageError
 from engine.memory.search import ScopeRules
 from engine.paths import ensure_folder, slug
@@ -56,7 +56,7 @@ class Memory:
     @property
     def place(self) -> str:
         """Where it is, as messages say it."""
-        return shown(self.folder)
+        return printable(self.folder)
 
     @property
     def address(self) -> str:
@@ -76,7 +76,7 @@ class Memory:
 
         if not limits.is_name(name):
             raise UsageError(
-                f"{limits.shown(name)} cannot be the name of a scope: that is a printable text of at most "
+                f"{limits.short_text(name)} cannot be the name of a scope: that is a printable text of at most "
                 f"{limits.NAME} characters"
             )
         with self._lock:

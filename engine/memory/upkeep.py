@@ -17,7 +17,7 @@ from engine import limits
 from engine.disk import open_binary, read_bytes
 from engine.errors import BadFile, FailingAs, StorageError, UsageError
 from engine.limits import LARGEST_REWARD, LINE
-from engine.memory.corrections import KIND, described
+from engine.memory.corrections import KIND, describe
 from engine.memory.disk import document as documents
 from engine.memory.disk import files, frame
 from engine.memory.disk.database import JournalDB
@@ -229,7 +229,7 @@ def _read_undo(path: Path) -> tuple[str, dict[int, Document], dict[int, Document
     """Return the operation, the documents of episodes and those of kept records."""
     try:
         with open_binary(path) as file:
-            head, *items = map(frame.parsed, file)
+            head, *items = map(frame.parse_line, file)
         if head["format"] not in (_UNDO_FORMAT, _UNDO_WITH_KEPT):
             raise BadFile("another format")
         found = [{int(one[name]): one["document"] for one in items if name in one} for name in ("id", "kept")]
@@ -302,7 +302,7 @@ def verify(path: Path) -> Verification:
         lines = {place.offset for places in journal.position.places.values() for place in places.values()}
         episodes = entries = records = 0
         unreadable: list[str] = []
-        for one in stored(db, unreadable.append):
+        for one in read_stored(db, unreadable.append):
             if isinstance(one, Kept):
                 records += 1
             else:
@@ -314,7 +314,7 @@ def verify(path: Path) -> Verification:
         )  # fmt: skip
 
 
-def stored(db: JournalDB, tell: Callable[[str], None]) -> Iterator[Episode | Kept]:
+def read_stored(db: JournalDB, tell: Callable[[str], None]) -> Iterator[Episode | Kept]:
     """Yield the episodes of a journal, then its kept records. What is neither is left out, and told."""
     for table, made in ((EPISODES, documents.to_episode), (KEPT, to_kept)):
         for document in db.table(table):
@@ -421,7 +421,7 @@ def _record(scope: Scope, entry: int, correction: Correction, session: str, at: 
     data |= {name: value for name in ("g", "gain") if (value := getattr(correction, name)) is not None}
     return Kept(
         KIND,
-        f"edited by a person: {described(correction)}, step {step + 1} of episode {episode.number}",
+        f"edited by a person: {describe(correction)}, step {step + 1} of episode {episode.number}",
         data,
         agent="person",
         session=session,

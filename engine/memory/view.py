@@ -1,4 +1,4 @@
-"""A memory scope seen through a lens: as it was at some time, or as it would be with changes. Nothing is stored."""
+"""A memory scope seen through a filter: as it was at some time, or as it would be with changes. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from typing import Any
 
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.scope import Scope
-from engine.memory.search import CLEAR, Correction, Lens, NeighbourSearch, Retriever
+from engine.memory.search import EVERYTHING, Correction, MemoryFilter, NeighbourSearch, Retriever
 from engine.records import CorrectedStep, Episode, Neighbour, State, Step
 
 _MORE = 16
-"""By how much more is asked for where a lens hides steps."""
+"""By how much more is asked for where a filter hides steps."""
 
 
 class ScopeView:
-    """A scope seen through a lens. What it does not have is the scope's.
+    """A scope seen through a filter. What it does not have is the scope's.
 
     Args:
         scope: The scope.
-        lens: What is seen of it. It may be replaced at any time.
+        memory_filter: What is seen of it. It may be replaced at any time.
         through: What finds steps in the scope; None for the scope itself.
     """
 
-    def __init__(self, scope: Scope, lens: Lens = CLEAR, through: Retriever | None = None) -> None:
+    def __init__(
+        self, scope: Scope, memory_filter: MemoryFilter = EVERYTHING, through: Retriever | None = None
+    ) -> None:
         self.scope = scope
-        self.lens = lens
+        self.memory_filter = memory_filter
         self._found = through or scope
         self._seeing = self
 
     def through(self, retriever: Retriever) -> ScopeView:
-        """Return the same view of what another retriever finds in the scope. It follows the lens of this one."""
-        other = ScopeView(self.scope, self.lens, retriever)
+        """Return the same view of what another retriever finds in the scope. It follows the filter of this one."""
+        other = ScopeView(self.scope, self.memory_filter, retriever)
         other._seeing = self._seeing
         return other
 
@@ -42,13 +44,13 @@ class ScopeView:
 
     def retrieve(self, state: State, search: NeighbourSearch) -> tuple[Neighbour, ...]:
         """Return N(s) among the steps that are seen: the same as if there were no others."""
-        lens = self._seeing.lens
-        if not lens.without and lens.before is None:
-            return self._found.retrieve(state, dataclasses.replace(search, lens=lens))
-        pinned = {entry for entry, one in self.scope.corrections(lens).items() if one.pinned}
+        memory_filter = self._seeing.memory_filter
+        if not memory_filter.without and memory_filter.before is None:
+            return self._found.retrieve(state, dataclasses.replace(search, memory_filter=memory_filter))
+        pinned = {entry for entry, one in self.scope.corrections(memory_filter).items() if one.pinned}
         k = search.k
         while True:
-            found = self._found.retrieve(state, dataclasses.replace(search, k=k, lens=lens))
+            found = self._found.retrieve(state, dataclasses.replace(search, k=k, memory_filter=memory_filter))
             if sum(one.entry not in pinned for one in found) >= search.k or k >= len(self.scope):
                 break
             k *= _MORE
@@ -59,32 +61,32 @@ class ScopeView:
     def entered(self, since: int = 0) -> Iterator[tuple[int, Episode]]:
         """Yield the episodes from an entry number on that are seen, oldest first, each with the one of its step 0.
 
-        Steps that the lens hides are emptied like forgotten ones. Corrected points stand in place of the stored ones.
+        Steps that the filter hides are emptied like forgotten ones. Corrected points stand in place of the stored ones.
         """
-        lens = self._seeing.lens
-        corrections = self.scope.corrections(lens)
+        memory_filter = self._seeing.memory_filter
+        corrections = self.scope.corrections(memory_filter)
         for first, episode in self.scope.entered(since):
-            late = lens.before is not None and first >= lens.before
-            if late and not lens.partly:
+            late = memory_filter.before is not None and first >= memory_filter.before
+            if late and not memory_filter.partly:
                 continue
-            seen = self.seen(episode, first, corrections) if corrections or lens.without else episode
+            seen = self.seen(episode, first, corrections) if corrections or memory_filter.without else episode
             gone = sum(step.provenance == FORGOTTEN for step in seen.steps)
             if gone < len(seen.steps) and (gone or not late):
                 yield first, seen
 
     def seen(self, episode: Episode, first: int, corrections: Any = None) -> Episode:
-        """Return an episode as the lens shows it.
+        """Return an episode as the filter shows it.
 
         Args:
             first: Entry number of its step 0.
-            corrections: By entry number; None for those that the lens shows.
+            corrections: By entry number; None for those that the filter shows.
         """
-        lens = self._seeing.lens
-        known = self.scope.corrections(lens) if corrections is None else corrections
+        memory_filter = self._seeing.memory_filter
+        known = self.scope.corrections(memory_filter) if corrections is None else corrections
         steps = []
         for entry, step in enumerate(episode.steps, first):
             one = known.get(entry)
-            if entry in lens.without:
+            if entry in memory_filter.without:
                 steps.append(emptied(step))
             else:
                 steps.append(corrected(step, one))

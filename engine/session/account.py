@@ -41,7 +41,7 @@ class Account:
 
     def count(self, more: Tally) -> None:
         """Add `more` to the tally."""
-        self.tally = added(self.tally, more)
+        self.tally = add_tallies(self.tally, more)
 
     def _pay(self, call: ModelCall) -> None:
         """Add the cost of a model call. Replies from the cache cost nothing."""
@@ -49,7 +49,7 @@ class Account:
         self.cost_usd = total_cost((self.cost_usd, call.cost_usd))
 
 
-def added(one: Tally, other: Tally) -> Tally:
+def add_tallies(one: Tally, other: Tally) -> Tally:
     """Return the sum of two tallies."""
     fields = (spec.name for spec in dataclasses.fields(Tally))
     return Tally(**{name: getattr(one, name) + getattr(other, name) for name in fields})

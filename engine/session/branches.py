@@ -72,7 +72,7 @@ class Keeper:
 
     def names(self) -> list[str]:
         """Return the names of all saves, newest first."""
-        return [save.name for save in named(self.saves)]
+        return [save.name for save in named_saves(self.saves)]
 
     def load(self, name: str) -> SavedSession:
         """Return a new session that continues from a save."""
@@ -116,7 +116,7 @@ def keep(saves: Path, session: SavedSession, name: str) -> None:
         raise StorageError(f"{name!r} could not be saved in {root}: {error.strerror or error}") from None
 
 
-def named(saves: Path) -> Iterator[NamedSave]:
+def named_saves(saves: Path) -> Iterator[NamedSave]:
     """Yield the readable saves, newest first."""
     root = saves / _FOLDER
     folders = [f for f in root.iterdir() if f.is_dir() and f.name[0] != "."] if root.is_dir() else []
@@ -136,7 +136,7 @@ def load(saves: Path, name: str) -> SavedSession:
     """
     folder = saves / _FOLDER / slug(" ".join(name.split()))
     if not folder.is_dir():
-        names = ", ".join(save.name for save in named(saves))
+        names = ", ".join(save.name for save in named_saves(saves))
         raise UsageError(
             f"there is no save {name!r}; " + (f"there are: {names}" if names else "none was made")
         )
@@ -206,8 +206,8 @@ def branch(
             shutil.copyfile(source.folder / orders.FILE_NAME, new.folder / orders.FILE_NAME)
         past = list(_own(events, new, next_entry))
         changes = {**changes, **{name: new for name, (_, new) in differences(then, wanted).items()}}
-        told = levers.in_force(event for _, event in past)
-        before = {name: told.get(name, getattr(base, name, None)) for name in changes}
+        present = levers.in_force(event for _, event in past)
+        before = {name: present.get(name, getattr(base, name, None)) for name in changes}
         before = {name: value for name, value in before.items() if value != changes[name]}
         if before:
             past.append((past[-1][0], SettingsChanged(*place, changes, before)))

@@ -120,7 +120,7 @@ def _of_step(
         judged=ended.rewards[step] if ended is not None and step < len(ended.rewards) else None,
         g=ended.returns[step] if ended is not None and step < len(ended.returns) else None,
     )  # fmt: skip
-    shown = explain.shown(update) if update is not None else None
+    shown = explain.shown_values(update) if update is not None else None
     for i, one in enumerate(decision.candidates):
         row = replace(
             typed, candidate=i, action=one.action, source=one.source, confidence=one.confidence, z=one.z,

@@ -182,7 +182,7 @@ def reason(row: ComparedStep) -> str:
     return "The probabilities are the same; the draw was different."
 
 
-def weighed(row: ComparedStep) -> list[tuple[str, ComparedOption | None, ComparedOption | None]]:
+def actions_taken(row: ComparedStep) -> list[tuple[str, ComparedOption | None, ComparedOption | None]]:
     """Return the actions that were taken at a step, the first session's first, each with what both thought of it."""
     actions = dict.fromkeys(side.action for side in (row.left, row.right) if side is not None)
     return [
@@ -219,7 +219,7 @@ def _read(events: Iterable[Event]) -> tuple[ComparedRun, dict[tuple[int, int], S
 def _side(taken: TakenStep) -> Side:
     decision = taken.decided or taken.decision
     update = decision.update
-    seen = explain.shown(update) if explain.knows(update) else None
+    seen = explain.shown_values(update) if explain.knows(update) else None
     return Side(
         action=taken.decision.action,
         provenance=taken.decision.provenance,
@@ -240,7 +240,9 @@ def _options(decision: Decision, seen: explain.Shown | None) -> tuple[ComparedOp
         if seen is None or decision.update is None:
             made.append(ComparedOption(candidate.action, before, after))
         else:
-            made.append(ComparedOption(candidate.action, before, after, seen.q[i], *explain.tried(decision.update, i)))
+            made.append(
+                ComparedOption(candidate.action, before, after, seen.q[i], *explain.try_counts(decision.update, i))
+            )
     return tuple(made)
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from engine.disk import open_binary, shown, take_lock
+from engine.disk import open_binary, printable, take_lock
 from engine.environments import kind_of
 from engine.errors import FailingAs, StorageError, UsageError
 from engine.session import notes, suites
@@ -47,7 +47,7 @@ def rename(saves: Path, session: SavedSession, name: str) -> SavedSession:
     allowed = name.isprintable() and not any(c in name for c in "/\\:") and name[:1] not in ("", ".", "-")
     if not allowed or len(name) > _LONGEST_NAME or name in RESERVED:
         raise UsageError(
-            f"a session needs a name of 1 to {_LONGEST_NAME} letters without '/', '\\' and ':', not {shown(name)!r}"
+            f"a session needs a name of 1 to {_LONGEST_NAME} letters without '/', '\\' and ':', not {printable(name)!r}"
         )
     target = session.folder.with_name(name)
     if target.exists() or suites.find(saves, name) is not None:
@@ -81,7 +81,7 @@ def successor(source: SavedSession, *, model: str = "", profile: str = "") -> Se
         profile=profile or config.profile,
         settings=settings,
         memory=f"own:{source.name}" if config.memory == "own" else config.memory,
-        episodes=max(1, config.episodes - len(suites.played(source))),
+        episodes=max(1, config.episodes - len(suites.finished_episodes(source))),
     )
 
 
@@ -96,7 +96,7 @@ def go_on_with(saves: Path, source: SavedSession, config: SessionConfig) -> Save
     return sessions.create(saves, config, "play" if source.kind == "play" else "watch")
 
 
-def unplayed(session: SavedSession) -> bool:
+def has_no_step(session: SavedSession) -> bool:
     """Return whether a session has no step, in its recording or set apart."""
     if any(session.folder.glob("torn-*.jsonl")):
         return False
@@ -115,7 +115,7 @@ def discard_unplayed(session: SavedSession) -> bool:
     Branches and sessions with notes are kept.
     """
     kept = session.origin is not None or (session.folder / notes.FILE_NAME).is_file()
-    if kept or not session.folder.is_dir() or not unplayed(session) or _in_use(session):
+    if kept or not session.folder.is_dir() or not has_no_step(session) or _in_use(session):
         return False
     shutil.rmtree(session.folder, ignore_errors=True)
     return True
@@ -128,7 +128,7 @@ def _refuse_if_needed(saves: Path, session: SavedSession, what: str) -> None:
     suite = suites.find(saves, session.name)
     if suite is not None:
         raise UsageError(f"{session.name} cannot be {what}: it is part of the run {suite.name} of {suite.config.game}")
-    for other in sessions.saved(saves):
+    for other in sessions.saved_sessions(saves):
         if other.config.memory == f"own:{session.name}":
             raise UsageError(f"{session.name} cannot be {what}: {other.name} uses its memory")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EstimatorError, StorageError
 from engine.records import Decision, Event, Notice, SessionEnded, SessionStarted, Waiting
-from engine.redaction import cleaned, hidden
+from engine.redaction import clean, hide
 from engine.session.recording import Recorder
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ class EventWriter:
 
     def emit(self, event: Event) -> None:
         """Show an event without recording it."""
-        event = cleaned(event, self.secrets())
+        event = clean(event, self.secrets())
         self._log(event)
         self._show(event)
 
     def record(self, event: Event) -> None:
         """Record an event, then show it. If recording fails, this is reported once and play goes on."""
         self.begun = self.begun or isinstance(event, SessionStarted)
-        event = cleaned(event, self.secrets())
+        event = clean(event, self.secrets())
         self._log(event)
         if self.recorder is not None and self.begun:
             try:
@@ -93,12 +93,12 @@ class EventWriter:
         """Write to the log, if there is one: beginnings and ends, warnings, errors, and pauses of a model's server."""
         if isinstance(event, Notice) and event.level != "info":
             level = logging.ERROR if event.level == "error" else logging.WARNING
-            details = hidden(traceback.format_exc(), self.secrets()) if sys.exc_info()[0] is not None else ""
+            details = hide(traceback.format_exc(), self.secrets()) if sys.exc_info()[0] is not None else ""
             _LOG.log(level, "%s: %s%s", self._folder.name, event.message, f"\n{details.rstrip()}" if details else "")
         elif isinstance(event, SessionStarted):
             _LOG.info(
                 "%s: %s: %s, agent %s, model %s, profile %s, seed %d, %d steps remembered",
-                self._folder.name, "taken up again" if event.resumed else "begun", event.environment.name, event.agent,
+                self._folder.name, "resumed" if event.resumed else "begun", event.environment.name, event.agent,
                 event.model, event.profile, event.seed, event.memory_entries,
             )  # fmt: skip
         elif isinstance(event, SessionEnded):

@@ -16,11 +16,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from engine.disk import replace_file, shown
+from engine.disk import printable, replace_file
 from engine.errors import UsageError
 from engine.records import EpisodeEnded, SessionStarted
 from engine.session import recording
-from engine.session.recorded_steps import Past, SessionReader
+from engine.session.recorded_steps import RecordedEpisode, SessionReader
 
 FORMS = (".eval", ".json")
 _VERSION = 2
@@ -37,18 +37,18 @@ def save(source: Path, target: Path) -> int:
         StorageError: The file cannot be written; an existing one is unchanged.
     """
     if target.suffix not in FORMS:
-        raise UsageError(f"a log of Inspect ends with {' or '.join(FORMS)}, not {shown(target)}")
+        raise UsageError(f"a log of Inspect ends with {' or '.join(FORMS)}, not {printable(target)}")
     read = SessionReader()
     samples = [_sample(read, past, past.ended) for past in read.episodes(recording.read(source)) if past.ended]
     if read.started is None or not samples:
-        raise UsageError(f"no episode of {shown(source)} has ended, so there is nothing to write")
+        raise UsageError(f"no episode of {printable(source)} has ended, so there is nothing to write")
     log = _header(read, read.started, samples)
     content = _packed(log, samples) if target.suffix == ".eval" else _text({**log, "samples": samples}).encode()
     replace_file(target, content)
     return len(samples)
 
 
-def _sample(read: SessionReader, past: Past, end: EpisodeEnded) -> dict[str, Any]:
+def _sample(read: SessionReader, past: RecordedEpisode, end: EpisodeEnded) -> dict[str, Any]:
     """Return an episode as Inspect writes a sample."""
     assert read.started is not None
     name, beginning = f"{read.started.session}-{end.episode}", past.started.observation.text
@@ -163,7 +163,7 @@ def _message(sample: str, number: int, role: str, content: str, model: str = "")
     return {**made, "source": "generate", "model": model} if role == "assistant" else made
 
 
-def _usage(model: str, past: Past) -> dict[str, dict[str, int]]:
+def _usage(model: str, past: RecordedEpisode) -> dict[str, dict[str, int]]:
     """Return the tokens of an episode by model; nothing where no model was asked."""
     calls = [call for step in past.steps for call in step.decision.calls]
     if not calls:

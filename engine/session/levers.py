@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.records import Event, SessionStarted, SettingsChanged
-from engine.settings import Settings, known
+from engine.settings import Settings, settings_from
 from engine.values import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def levers(settings: Settings) -> tuple[str, ...]:
     return tuple(name for name in LEVERS if retrieves or name not in _OF_NEIGHBOURS)
 
 
-def changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+def apply_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """Return settings with those changes that a running session follows.
 
     Raises:
@@ -60,7 +60,7 @@ def in_force(events: Iterable[Event]) -> Mapping[str, Any]:
 
 def began_with(settings: Settings, started: SessionStarted) -> Settings:
     """Return the settings that a recorded session began with; those that it does not name are as in `settings`."""
-    return known({**dataclasses.asdict(settings), **started.settings})
+    return settings_from({**dataclasses.asdict(settings), **started.settings})
 
 
 def with_changes(settings: Settings, changed: Mapping[str, Any]) -> Settings:
@@ -93,7 +93,7 @@ class Changes:
 
         if not changes or not isinstance(agent, JitrlAgent):
             return None
-        settings = changed(self._settings, {**self._made, **changes})
+        settings = apply_changes(self._settings, {**self._made, **changes})
         before = {name: self._made.get(name, getattr(self._settings, name, None)) for name in changes}
         self._made |= changes
         agent.change(settings)

@@ -14,7 +14,7 @@ from engine.environment import Environment
 from engine.environments import kind_of
 from engine.errors import GameError, UsageError
 from engine.jitrl import discounted_returns, own_returns
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.paths import cache_folder
 from engine.records import (
     FORMAT,
@@ -29,7 +29,7 @@ from engine.records import (
     Step,
     Trajectory,
 )
-from engine.session.store import places, sharing
+from engine.session.store import memory_sharing, named_places
 
 if TYPE_CHECKING:
     from engine.agents.base import Agent
@@ -52,13 +52,13 @@ def open_environment(config: SessionConfig, saves: Path) -> Environment:
     Raises:
         JitrlError: It cannot be opened, or the session names places that the user has not confirmed.
     """
-    trust.require(*places(config))
-    environment = kind_of(config.game).open(config.game, Places(saves, config.games))
+    trust.require(*named_places(config))
+    environment = kind_of(config.game).open(config.game, EnvironmentContext(saves, config.games))
     environment.limit = config.settings.valid_commands or None
     return environment
 
 
-def taken(decision: Decision, state: State, before: Observation, after: Observation) -> Step:
+def step_of(decision: Decision, state: State, before: Observation, after: Observation) -> Step:
     """Return the step that a decision became; its reward is not judged yet.
 
     Args:
@@ -116,7 +116,7 @@ class Live:
         self.account.step += 1
         before, self.observation = self.observation, observation
         self.seen.append(before)
-        step = taken(decision, self.state, before, observation)
+        step = step_of(decision, self.state, before, observation)
         self.steps.append(step)
         self.decisions.append(decision)
         self.state = self.abstractor.advance(decision.action, observation)
@@ -261,7 +261,7 @@ def session_started(saved: SavedSession, parts: Parts, first: Event | None) -> S
         replaced=parts.replaced,
         format=FORMAT,
         next_entry=parts.before,
-        memory=sharing(config),
+        memory=memory_sharing(config),
         workers=config.workers,
         worker=config.worker,
         episodes_before=len(parts.scope.doc_ids()) - len(parts.scope.stored_since(parts.before)),
@@ -303,7 +303,7 @@ def open_parts(
     from engine.agents import AGENTS
     from engine.agents.base import AgentContext, Notebook
     from engine.llm import open_model
-    from engine.memory.search import CLEAR, Lens
+    from engine.memory.search import EVERYTHING, MemoryFilter
     from engine.memory.view import ScopeView
     from engine.session.model_texts import Writer
     from engine.session.replaced_settings import WRITING, attainable, why_no_writer
@@ -344,14 +344,14 @@ def open_parts(
         if settings.fuzzy == "model":
             environment.judge_with(model)
         notebook = Notebook(scope.records, method.name, origin, failed)
-        start = ScopeView(scope, Lens(before, partly=True)) if before is not None else None
+        start = ScopeView(scope, MemoryFilter(before, partly=True)) if before is not None else None
         agent = method.make(
             AgentContext(
                 model, scope, settings, Writer(model, charge, check, progress), notebook, start, kind.dialects()
             )
         )
         if start is not None:
-            start.lens = CLEAR
+            start.memory_filter = EVERYTHING
         before = scope.next_entry if before is None else before
         evaluator = kind.evaluator(settings, model)
         write = Writer(model, charge, check)

@@ -91,7 +91,7 @@ class Session:
     ) -> None:
         self.control = control or Control()
         if self.control.orders == orders.Orders():  # what a person orders before the session has begun adds to them
-            self.control.order(orders.kept(saved.folder))
+            self.control.order(orders.orders_of(saved.folder))
         self.error: JitrlError | None = None
         self.results: list[EpisodeEnded] = []
         self.episode = 0
@@ -136,7 +136,7 @@ class Session:
             self._host.start()
             self._steering = self._steered(past)
             parts = self._open(past)
-            live = self._take_up(parts, past)
+            live = self._resume(parts, past)
             self._play(parts, live)
             finished = True
         except StopRequested:
@@ -232,7 +232,7 @@ class Session:
             return []
         return list(recording.read(self._saved.recording))
 
-    def _take_up(self, parts: Parts, past: list[tuple[float, Event]]) -> Live | None:
+    def _resume(self, parts: Parts, past: list[tuple[float, Event]]) -> Live | None:
         """Show what the recording holds, and bring the environment to where it ends."""
         started = session_started(self._saved, parts, past[0][1] if past else None)
         self._task = started.environment.task
@@ -252,14 +252,14 @@ class Session:
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
         try:
-            lived = list(episodes(past))
+            recorded = list(episodes(past))
         except BadFile as error:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
-        left = lived[-1] if lived and not lived[-1].ended else None
+        left = recorded[-1] if recorded and not recorded[-1].ended else None
         if left is not None and left.steps and not parts.environment.info.repeatable:
             raise recording.OnceOnly(self.episode + 1, len(left.steps))
-        self._emit(Thinking("taking up the session where it was left"))
-        for episode in lived:
+        self._emit(Thinking("resuming the session where it was left"))
+        for episode in recorded:
             self.control.check()
             whole = episode is not left
             self._replay.replay_episode(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
@@ -433,13 +433,13 @@ class Session:
     def _follow_changes(self, parts: Parts, live: Live) -> bool:
         """Follow the settings that the person changed since the last call; return whether there are any."""
         try:
-            told = self._changes.follow(parts.agent, self.control.changes(), live.number, len(live.steps))
+            changed = self._changes.follow(parts.agent, self.control.changes(), live.number, len(live.steps))
         except UsageError as error:
             self._warn(str(error))
             return False
-        if told is not None:
-            self._tell(told)
-        return told is not None
+        if changed is not None:
+            self._tell(changed)
+        return changed is not None
 
     def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
         if not self._accounts.repeated:

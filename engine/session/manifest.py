@@ -13,8 +13,8 @@ from engine.agents import AGENTS
 from engine.environments import kind_of_scope
 from engine.paths import code_digest
 from engine.records import NO_TALLY, EpisodeEnded, SessionStarted, Tally
-from engine.session.account import added
-from engine.session.shared import said
+from engine.session.account import add_tallies
+from engine.session.shared import manifest_of_shared
 
 PACKAGES = ("jitrl", "jericho", "litellm", "numpy", "tinydb", "xllamacpp")
 """Packages whose version can affect decisions."""
@@ -28,7 +28,7 @@ def manifest(started: SessionStarted, others: int = 0) -> dict[str, Any]:
         others: Number of episodes that other sessions stored in its memory while it ran.
     """
     return {
-        "experience": said(started, others),
+        "experience": manifest_of_shared(started, others),
         "reading": started.reading,
         "replaced": list(started.replaced),
         "settings": dict(started.settings),
@@ -70,11 +70,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def tallied(episodes: Iterable[EpisodeEnded]) -> Tally:
+def sum_tallies(episodes: Iterable[EpisodeEnded]) -> Tally:
     """Return the sum of the tallies of several episodes."""
     whole = NO_TALLY
     for episode in episodes:
-        whole = added(whole, episode.tally)
+        whole = add_tallies(whole, episode.tally)
     return whole
 
 

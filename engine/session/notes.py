@@ -83,7 +83,7 @@ class Notes:
             with open_binary(self.path) as file:
                 for line in iter(lambda: file.readline(limits.LINE), b""):
                     with contextlib.suppress(BadFile, ValueError):
-                        note = _note(limits.parsed(line))
+                        note = _note(limits.parse_json(line))
                         if note is not None:
                             found.append(note)
         except OSError:

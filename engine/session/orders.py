@@ -61,7 +61,7 @@ def load(folder: Path) -> Orders:
         BadFile: The file is damaged.
     """
     try:
-        data = limits.parsed(read_bytes(folder / FILE_NAME, 1 << 20))
+        data = limits.parse_json(read_bytes(folder / FILE_NAME, 1 << 20))
         ask, rules = data["ask"], data["breakpoints"]
         if ask not in (NEVER, ALWAYS, BREAKPOINTS) or not isinstance(rules, list) or len(rules) > MOST:
             raise BadFile("it says not when to ask")
@@ -72,7 +72,7 @@ def load(folder: Path) -> Orders:
         raise BadFile(f"the breakpoints in {folder / FILE_NAME} cannot be read; the session has none now") from None
 
 
-def kept(folder: Path) -> Orders:
+def orders_of(folder: Path) -> Orders:
     """Return the orders of the session in `folder`; none if they cannot be read, which `load` says."""
     try:
         return load(folder)

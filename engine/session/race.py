@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.disk import write_json
-from engine.errors import BadFile, UsageError, meant
+from engine.errors import BadFile, UsageError, did_you_mean
 from engine.paths import ensure_folder
 from engine.records import Decided, Event, Notice
 from engine.session import recording
@@ -104,13 +104,13 @@ def load(saves: Path, name: str) -> SavedRace:
         UsageError: There is none.
         BadFile: It is damaged, of a newer version, or one of its sessions is missing.
     """
-    there = saved(saves)
+    there = saved_races(saves)
     if name == "last" and there:
         name = there[0]
     file = saves / _FOLDER / f"{name}.json"
     if "/" in name or not file.is_file():
         known = f"there are: {', '.join(there)}" if there else "none was run"
-        raise UsageError(f"there is no race {name!r}{meant(name, there)}; {known}")
+        raise UsageError(f"there is no race {name!r}{did_you_mean(name, there)}; {known}")
     with sessions.reading(f"the race in {file}", file, _FORMAT) as data:
         listed = [(str(each["name"]), str(each["session"])) for each in data["racers"]]
         if any("/" in session or session.startswith(".") for _, session in listed):
@@ -121,7 +121,7 @@ def load(saves: Path, name: str) -> SavedRace:
     return SavedRace(name, tuple(Racer(arm, sessions.load(root / session)) for arm, session in listed))
 
 
-def saved(saves: Path) -> list[str]:
+def saved_races(saves: Path) -> list[str]:
     """Return the names of all races, newest first."""
     root = saves / _FOLDER
     return sorted((file.stem for file in root.glob("*.json")), reverse=True) if root.is_dir() else []

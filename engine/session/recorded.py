@@ -17,14 +17,14 @@ import numpy as np
 
 from engine.errors import UsageError
 from engine.memory.scope import Scope
-from engine.memory.search import CLEAR, Lens
+from engine.memory.search import EVERYTHING, MemoryFilter
 from engine.memory.view import ScopeView
 from engine.records import Decision, Event
 from engine.session import levers
 from engine.session.recorded_agent import RecordedAgent, RecordedEstimator
-from engine.session.recorded_steps import Past, SessionReader, changed_at
+from engine.session.recorded_steps import RecordedEpisode, SessionReader, changed_at
 from engine.session.replay import Replay, ReplayedDecision
-from engine.settings import Settings, known
+from engine.settings import Settings, settings_from
 from engine.values import ESTIMATORS, make_estimator
 from engine.values.base import failure
 
@@ -86,7 +86,7 @@ class RecordedRun:
         self, events: Iterable[tuple[float, Event]], scope: Scope | None = None, *, live: bool = False
     ) -> None:
         self.scope = scope
-        self.episodes: list[Past] = []
+        self.episodes: list[RecordedEpisode] = []
         self._live = live
         self._reader = SessionReader()
         self._go_on(events)
@@ -97,7 +97,7 @@ class RecordedRun:
             raise UsageError(
                 f"the agent {self.started.agent} adjusts no logits, so there are no settings of Algorithm 1 to change"
             )
-        self.settings = known(self.started.settings)
+        self.settings = settings_from(self.started.settings)
         if next(self._decisions(), None) is None:
             raise UsageError("nothing was decided in this recording")
 
@@ -178,7 +178,7 @@ class RecordedRun:
         self,
         changes: Mapping[str, Any] | None = None,
         *,
-        lens: Lens | None = None,
+        memory_filter: MemoryFilter | None = None,
         at: tuple[int, int] | None = None,
         from_memory: bool | None = None,
         check: Callable[[], None] = lambda: None,
@@ -187,22 +187,24 @@ class RecordedRun:
 
         Args:
             changes: Settings to decide with, by name. All others are those that were in force at each decision.
-            lens: Changes of memory: what it lacks, and corrections. None for memory as it was at each step.
+            memory_filter: Changes of memory: what it lacks, and corrections. None for memory as it was at each step.
             at: Episode and step of the only decision to yield; None for all.
-            from_memory: Whether memory is asked anew; None for only if the settings or the lens demand it.
+            from_memory: Whether memory is asked anew; None for only if the settings or the filter demand it.
             check: Called before each decision. What it raises ends the work.
 
         Raises:
             UsageError: Memory has to be asked and is not at hand, or a setting cannot be changed.
         """
-        for _, one in self.with_agent(changes or {}, lens=lens, at=at, from_memory=from_memory, check=check):
+        for _, one in self.with_agent(
+            changes or {}, memory_filter=memory_filter, at=at, from_memory=from_memory, check=check
+        ):
             yield one
 
     def with_agent(
         self,
         changes: Mapping[str, Any],
         *,
-        lens: Lens | None = None,
+        memory_filter: MemoryFilter | None = None,
         at: tuple[int, int] | None = None,
         from_memory: bool | None = None,
         check: Callable[[], None] = lambda: None,
@@ -211,7 +213,7 @@ class RecordedRun:
         asks = from_memory
         if asks is None:
             asks = self.needs_memory(changes) or (
-                lens is not None and not (self.scope is None and not self.plans)
+                memory_filter is not None and not (self.scope is None and not self.plans)
             )
         if asks and self.scope is None:
             raise UsageError(
@@ -222,12 +224,12 @@ class RecordedRun:
             self.scope.refresh()
         view = ScopeView(self.scope) if asks and self.scope is not None else None
         changes = self.changed(changes)
-        agent = self._agent(changes, view, lens)
+        agent = self._agent(changes, view, memory_filter)
         begun = dataclasses.replace(self.started, next_entry=self._begin())
         replay = Replay(agent, begun, view, {past.started.uid for past in self.episodes})
         whole = at is None or (asks and agent.replayed)
         # A memory that never had anything of the run has forgotten nothing of it.
-        forgotten = lens is None or all(self._first(past) is None for past in self.episodes)
+        forgotten = memory_filter is None or all(self._first(past) is None for past in self.episodes)
         for past in self.episodes:
             number = past.started.episode
             if at is not None and (number > at[0] or (not whole and number != at[0])):
@@ -239,7 +241,7 @@ class RecordedRun:
                     continue
                 check()
                 if view is not None:
-                    view.lens = self._lens(past, asked.at, lens)
+                    view.memory_filter = self._memory_filter(past, asked.at, memory_filter)
                 agent.change(self._settings_of(asked, changes))
                 now = agent.again(asked)
                 if wanted:
@@ -247,15 +249,19 @@ class RecordedRun:
                     if at is not None:
                         return
 
-    def _agent(self, changes: Mapping[str, Any], view: ScopeView | None, lens: Lens | None) -> RecordedAgent:
+    def _agent(
+        self, changes: Mapping[str, Any], view: ScopeView | None, memory_filter: MemoryFilter | None
+    ) -> RecordedAgent:
         """Return an agent that decides again; with a view, from memory as it was when the session began."""
         settings = dataclasses.replace(self.settings, **changes)
         if view is None:
-            lens = lens or CLEAR
-            anew = not self.plans and bool(changes.keys() - _POLICY or lens is not CLEAR)
-            return RecordedAgent(RecordedEstimator(settings, lens, anew), settings)
-        begin, first = self._begin(), next((at for at, _ in self._decisions()), CLEAR.until)
-        view.lens = Lens(begin, first) if lens is None else dataclasses.replace(lens, before=begin, partly=True)
+            memory_filter = memory_filter or EVERYTHING
+            anew = not self.plans and bool(changes.keys() - _POLICY or memory_filter is not EVERYTHING)
+            return RecordedAgent(RecordedEstimator(settings, memory_filter, anew), settings)
+        begin, first = self._begin(), next((at for at, _ in self._decisions()), EVERYTHING.until)
+        view.memory_filter = MemoryFilter(begin, first) if memory_filter is None else dataclasses.replace(
+            memory_filter, before=begin, partly=True
+        )
         try:
             return RecordedAgent(make_estimator(view, settings), settings)
         except Exception as error:
@@ -274,11 +280,11 @@ class RecordedRun:
         firsts = (self._first(past) for past in self.episodes)
         return next((first for first in firsts if first is not None), self.started.memory_entries)
 
-    def _first(self, past: Past) -> int | None:
+    def _first(self, past: RecordedEpisode) -> int | None:
         return self.scope.first_entry(past.started.uid) if self.scope is not None else None
 
-    def _lens(self, past: Past, at: float, changes: Lens | None) -> Lens:
-        """Return the lens for a decision of that time: memory as it was then, with changes."""
+    def _memory_filter(self, past: RecordedEpisode, at: float, changes: MemoryFilter | None) -> MemoryFilter:
+        """Return the filter for a decision of that time: memory as it was then, with changes."""
         before = self._first(past)
         if before is None and not (self._live and past is self.episodes[-1]):
             before = self._begin()
@@ -289,7 +295,7 @@ class RecordedRun:
                 ):
                     before = self.scope.kept(episode)[1] + len(episode.steps)
         if changes is None:
-            return Lens(before=before, until=at)
+            return MemoryFilter(before=before, until=at)
         return dataclasses.replace(changes, before=before)
 
 

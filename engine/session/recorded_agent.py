@@ -11,7 +11,7 @@ import numpy as np
 from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.errors import UsageError
-from engine.memory.search import Lens
+from engine.memory.search import MemoryFilter
 from engine.records import (
     ActionRequest,
     Decision,
@@ -93,14 +93,14 @@ class RecordedEstimator(Estimator):
 
     Args:
         settings: Those of the run as it would be.
-        lens: The memory as it would be.
+        memory_filter: The memory as it would be.
         anew: Whether V and Q are computed anew from the recorded neighbours.
     """
 
-    def __init__(self, settings: Settings, lens: Lens, anew: bool) -> None:
+    def __init__(self, settings: Settings, memory_filter: MemoryFilter, anew: bool) -> None:
         self._knn = KnnEstimator(_Nothing(), settings)
         self._settings = settings
-        self._lens = lens
+        self._memory_filter = memory_filter
         self._anew = anew
         self.recorded: Decision | None = None
 
@@ -123,9 +123,9 @@ class RecordedEstimator(Estimator):
         if not self._anew:
             return near
         assert self.recorded is not None
-        s, corrections = self._settings, self._lens.corrections
+        s, corrections = self._settings, self._memory_filter.corrections
         least = s.r - s.relax * min(self.recorded.step, s.relax_steps) / s.relax_steps
-        kept = [n for n in near if n.entry not in self._lens.without and n.similarity >= least]
+        kept = [n for n in near if n.entry not in self._memory_filter.without and n.similarity >= least]
         kept = kept if s.keep_above else kept[: s.k]
         return tuple(
             dataclasses.replace(n, g=one.g) if (one := corrections.get(n.entry)) and one.g is not None else n

@@ -67,13 +67,13 @@ class Take:
 
 
 @dataclass(slots=True)
-class Past:
+class RecordedEpisode:
     """An episode of a recording.
 
     Attributes:
         started: Its beginning.
         takes: One more than there are steps that were taken back, in their order.
-        told: The events that tell what it has cost.
+        events: The events that tell what it has cost.
         ended: Its end; None if the recording lacks that.
         began_at: Unix time of its beginning.
         ended_at: Unix time of its end.
@@ -82,7 +82,7 @@ class Past:
 
     started: EpisodeStarted
     takes: list[Take] = field(default_factory=lambda: [Take()])
-    told: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     ended: EpisodeEnded | None = None
     began_at: float = 0.0
     ended_at: float = 0.0
@@ -93,14 +93,14 @@ class Past:
         """Its steps, without those that were taken back."""
         return self.takes[-1].steps
 
-    def copy(self) -> Past:
+    def copy(self) -> RecordedEpisode:
         """Return an independent copy, which can go on."""
         takes = [replace(take, steps=[*take.steps]) for take in self.takes]
-        return replace(self, takes=takes, told=[*self.told], changes=[*self.changes])
+        return replace(self, takes=takes, events=[*self.events], changes=[*self.changes])
 
     def account(self) -> Account:
         """Return what it has cost, steps that were taken back included."""
-        return charged(Account(self.started.episode, self.started.uid), self.told)
+        return charge(Account(self.started.episode, self.started.uid), self.events)
 
 
 class SessionReader:
@@ -120,7 +120,7 @@ class SessionReader:
         self.first = self.last = 0.0
         self.changed: Mapping[str, Any] = {}
         self.finished = False
-        self.episode: Past | None = None
+        self.episode: RecordedEpisode | None = None
         self._changes: list[SettingsChanged] = []
         """Those since the last episode ended."""
 
@@ -130,16 +130,16 @@ class SessionReader:
         twin.episode, twin._changes = self.episode and self.episode.copy(), [*self._changes]
         return twin
 
-    def episodes(self, told: Iterable[tuple[float, Event]]) -> Iterator[Past]:
+    def episodes(self, events: Iterable[tuple[float, Event]]) -> Iterator[RecordedEpisode]:
         """Yield the episodes of events, oldest first; all but the last one have their end.
 
         Args:
-            told: (Unix time, event), as `engine.session.recording.read` gives them.
+            events: (Unix time, event), as `engine.session.recording.read` gives them.
 
         Raises:
             BadFile: One lacks its beginning.
         """
-        for at, event in told:
+        for at, event in events:
             episode = self.episode
             self.add(at, event)
             if episode is not None and episode.ended is not None:
@@ -156,7 +156,7 @@ class SessionReader:
         self.first, self.last = self.first or at, at
         episode = self.episode
         if isinstance(event, EpisodeStarted):
-            self.episode = Past(event, began_at=at, changes=self._changes)
+            self.episode = RecordedEpisode(event, began_at=at, changes=self._changes)
             self._changes = []
         elif isinstance(event, SettingsChanged):
             self.changed = event.settings
@@ -172,10 +172,10 @@ class SessionReader:
             episode.ended, episode.ended_at = event, at
             self.episode = None
         elif isinstance(event, (ModelCalled, Decided, Stepped, TakenBack)):
-            episode.told.append(event)
+            episode.events.append(event)
             self._go_on(episode, at, event)
 
-    def _go_on(self, episode: Past, at: float, event: Event) -> None:
+    def _go_on(self, episode: RecordedEpisode, at: float, event: Event) -> None:
         """Put what happened next in its place in the episode."""
         take = episode.takes[-1]
         if isinstance(event, TakenBack):
@@ -197,12 +197,12 @@ class SessionReader:
             take.decision = take.decided = None
 
 
-def episodes(told: Iterable[tuple[float, Event]]) -> Iterator[Past]:
+def episodes(events: Iterable[tuple[float, Event]]) -> Iterator[RecordedEpisode]:
     """Yield the episodes of a session's events, as `SessionReader` does."""
-    return SessionReader().episodes(told)
+    return SessionReader().episodes(events)
 
 
-def changed_at(played: Iterable[Past], at: tuple[int, int]) -> Mapping[str, Any] | None:
+def changed_at(played: Iterable[RecordedEpisode], at: tuple[int, int]) -> Mapping[str, Any] | None:
     """Return what a person had changed of the settings when a step was decided last; None if it never was.
 
     Args:
@@ -217,10 +217,10 @@ def changed_at(played: Iterable[Past], at: tuple[int, int]) -> Mapping[str, Any]
     return found
 
 
-def effective(told: Iterable[tuple[float, Event]]) -> list[tuple[float, Event]]:
+def effective(events: Iterable[tuple[float, Event]]) -> list[tuple[float, Event]]:
     """Return a session's events without steps that were taken back, and without its end."""
     kept: list[tuple[float, Event]] = []
-    for at, event in told:
+    for at, event in events:
         if isinstance(event, TakenBack):  # the last step goes, the decision for it, and any later one
             while kept and not isinstance(kept.pop()[1], Stepped):
                 pass
@@ -231,7 +231,7 @@ def effective(told: Iterable[tuple[float, Event]]) -> list[tuple[float, Event]]:
     return kept
 
 
-def charged(account: Account, events: Iterable[Event]) -> Account:
+def charge(account: Account, events: Iterable[Event]) -> Account:
     """Put on an account what the events of its episode have cost; return it.
 
     Tokens and cost are those that were told last: earlier versions recorded no calls outside decisions.

@@ -17,9 +17,9 @@ from engine.codec import event_from_line, event_to_line
 from engine.disk import (
     found,
     lines_of,
+    printable,
     private_file,
     read_bytes,
-    shown,
     take_lock,
     write_private,
 )
@@ -36,7 +36,7 @@ from engine.records import (
     Thinking,
     Waiting,
 )
-from engine.settings import known
+from engine.settings import settings_from
 
 FILE_NAME = "events.jsonl"
 PASSING = (Thinking, Waiting, Paused, Resumed)
@@ -55,7 +55,7 @@ class Recorder:
     """
 
     def __init__(self, path: Path) -> None:
-        with FailingAs(StorageError, f"cannot write the recording {shown(path)}"):
+        with FailingAs(StorageError, f"cannot write the recording {printable(path)}"):
             private_file(path)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
@@ -131,7 +131,7 @@ def set_torn_apart(path: Path) -> None:
         BadFile: The recording cannot be read.
     """
     kept, torn = 0, b""
-    with FailingAs(StorageError, f"cannot write in {shown(path.parent)}"):
+    with FailingAs(StorageError, f"cannot write in {printable(path.parent)}"):
         data = read_bytes(path, limit=os.stat(path).st_size + 1)
         at = 0
         for line in data.splitlines(keepends=True):
@@ -150,7 +150,7 @@ def below(folder: Path) -> list[Path]:
     Raises:
         UsageError: There is too much in it.
     """
-    with FailingAs(UsageError, f"cannot look for recordings in {shown(folder)}"):
+    with FailingAs(UsageError, f"cannot look for recordings in {printable(folder)}"):
         return found(folder, FILE_NAME) if folder.is_dir() else []
 
 
@@ -176,7 +176,7 @@ class EventReader:
         try:
             at, event = event_from_line(line)
             if isinstance(event, SettingsChanged):
-                known(event.settings)
+                settings_from(event.settings)
         except (BadFile, UsageError) as error:
             why = f"line {self._number}: {error}"
             raise BadFile(f"{self._name} is not a recording of jitrl, or is damaged ({why})") from None
@@ -207,6 +207,6 @@ def read(path: Path) -> Iterator[tuple[float, Event]]:
             if event is not None:
                 yield at, event
     except FileNotFoundError:
-        raise UsageError(f"there is no recording at {shown(path)}") from None
+        raise UsageError(f"there is no recording at {printable(path)}") from None
     except OSError as error:
-        raise BadFile(f"cannot read {shown(file)}: {error.strerror}") from None
+        raise BadFile(f"cannot read {printable(file)}: {error.strerror}") from None

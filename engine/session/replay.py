@@ -20,8 +20,8 @@ from engine.memory.disk.document import FORGOTTEN
 from engine.memory.view import ScopeView, corrected
 from engine.records import Decision, Episode, Observation, SessionStarted, State, Step
 from engine.session import levers
-from engine.session.live import taken
-from engine.session.recorded_steps import Past, Take, TakenStep
+from engine.session.live import step_of
+from engine.session.recorded_steps import RecordedEpisode, Take, TakenStep
 from engine.session.shared import place
 from engine.settings import Settings
 
@@ -79,7 +79,7 @@ class Replay:
         self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
         self._begin = self._since = started.next_entry or 0
 
-    def replay_episode(self, past: Past) -> None:
+    def replay_episode(self, past: RecordedEpisode) -> None:
         """Tell the agent an episode with its own decisions, if it has to know of it.
 
         What memory has lost steps of is not learnt again. What memory had when the session began was read there.
@@ -136,7 +136,7 @@ class Replay:
             if episode is not None and not _lacks(seen := self._view.seen(episode, first)):
                 self._replayed.stored_elsewhere(seen, first)
 
-    def episode(self, past: Past, *, forgotten: bool = True) -> Iterator[ReplayedDecision]:
+    def episode(self, past: RecordedEpisode, *, forgotten: bool = True) -> Iterator[ReplayedDecision]:
         """Tell the agent an episode, and yield each decision in it when it comes up.
 
         The agent is not told of decisions here. Who calls this tells it what it decided, or has it decide again.
@@ -157,14 +157,14 @@ class Replay:
         if past.ended is not None and stored is not None and self._view is not None:
             self._agent.end_episode(self._view.seen(stored, first), first)
 
-    def _stored(self, past: Past) -> tuple[Episode | None, int]:
+    def _stored(self, past: RecordedEpisode) -> tuple[Episode | None, int]:
         """Return an episode as it is stored, and the entry number of its step 0; None and -1 if it is not."""
         scope = self._view.scope if self._view is not None else None
         stored = scope.episode(past.started.uid) if scope is not None and past.started.uid else None
         return scope.kept(stored) if scope is not None and stored is not None else (None, -1)
 
     def _take(
-        self, past: Past, take: Take, first: int, final: State | None, stand: int | None
+        self, past: RecordedEpisode, take: Take, first: int, final: State | None, stand: int | None
     ) -> Iterator[ReplayedDecision]:
         """Tell the agent the steps of an episode, with the points that a person gave them in place of the game's.
 
@@ -180,7 +180,8 @@ class Replay:
         if not states:
             return
         self.begun(states[0])
-        corrections = self._view.scope.corrections(self._view.lens) if self._view is not None and first >= 0 else {}
+        view = self._view if first >= 0 else None
+        corrections = view.scope.corrections(view.memory_filter) if view is not None else {}
         for n, step in enumerate(take.steps):
             if step.decided is not None:
                 stands = stand is None or n < stand
@@ -188,8 +189,8 @@ class Replay:
                     number, step.decided, step.before, stands=stands, at=step.at, changed=step.changed
                 )
             if n + 1 < len(states):
-                lived = taken(step.decision, step.decision.state, step.before, step.after)
-                self.stepped(corrected(lived, corrections.get(first + n)), states[n + 1], step.after)
+                played = step_of(step.decision, step.decision.state, step.before, step.after)
+                self.stepped(corrected(played, corrections.get(first + n)), states[n + 1], step.after)
         if take.decided is not None:
             seen = take.steps[-1].after if take.steps else past.started.observation
             yield self._asked(

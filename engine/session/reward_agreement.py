@@ -14,8 +14,8 @@ from engine.errors import UsageError
 from engine.llm.model import Model
 from engine.records import Trajectory
 from engine.session import recording
-from engine.session.live import taken
-from engine.session.recorded_steps import Past, SessionReader
+from engine.session.live import step_of
+from engine.session.recorded_steps import RecordedEpisode, SessionReader
 from engine.settings import Settings
 
 
@@ -104,17 +104,17 @@ def trajectories(path: Path) -> Iterator[tuple[int, Trajectory]]:
             yield past.started.episode, _trajectory(past)
 
 
-def _trajectory(past: Past) -> Trajectory:
-    lived = past.steps
-    steps = tuple(taken(one.decision, one.decision.state, one.before, one.after) for one in lived)
-    last = lived[-1].after
+def _trajectory(past: RecordedEpisode) -> Trajectory:
+    taken_steps = past.steps
+    steps = tuple(step_of(one.decision, one.decision.state, one.before, one.after) for one in taken_steps)
+    last = taken_steps[-1].after
     return Trajectory(
-        steps, lived[-1].decision.state, (*(one.before.text for one in lived), last.text),
+        steps, taken_steps[-1].decision.state, (*(one.before.text for one in taken_steps), last.text),
         terminated=last.terminated, truncated=not last.terminated, outcome=last.outcome,
     )  # fmt: skip
 
 
-def judged(
+def judge_episodes(
     model: Model, chosen: Sequence[tuple[str, int, Trajectory]], settings: Settings
 ) -> Iterator[JudgedEpisode]:
     """Let the evaluator of `rewards=llm` judge episodes, and yield each.

@@ -146,7 +146,7 @@ def risk(decision: Decision) -> float:
     update = decision.update
     if update is None or decision.chosen < 0:
         return 0.0
-    terms = explain.shown(update).terms.get("risk", ())
+    terms = explain.shown_values(update).terms.get("risk", ())
     return max(0.0, -terms[decision.chosen]) if terms else 0.0
 
 

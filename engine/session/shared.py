@@ -42,7 +42,7 @@ def experience(workers: int, others: int) -> str:
     return "asynchronous, workers as they come" if others else SEQUENTIAL
 
 
-def said(started: SessionStarted, others: int) -> dict[str, object]:
+def manifest_of_shared(started: SessionStarted, others: int) -> dict[str, object]:
     """Return what a manifest says of the experience of a session.
 
     Args:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from engine.disk import replace_file, shown
+from engine.disk import printable, replace_file
 from engine.errors import UsageError
 from engine.records import (
     Decided,
@@ -36,7 +36,7 @@ def save(source: Path, target: Path) -> int:
     """
     spans = list(_spans(source))
     if not spans:
-        raise UsageError(f"no episode of {shown(source)} has begun, so there is nothing to write")
+        raise UsageError(f"no episode of {printable(source)} has begun, so there is nothing to write")
     resource = {"attributes": _attributes({"service.name": "jitrl"})}
     content = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "jitrl"}, "spans": spans}]}]}
     replace_file(target, json.dumps(content, indent=1).encode())

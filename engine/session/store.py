@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
-from engine.disk import open_binary, read_bytes, shown, write_json
-from engine.errors import BadFile, UsageError, meant
+from engine.disk import open_binary, printable, read_bytes, write_json
+from engine.errors import BadFile, UsageError, did_you_mean
 from engine.paths import ensure_folder
 from engine.session import recording
 from engine.settings import SessionConfig
@@ -105,7 +105,7 @@ def create_in(
         StorageError: It cannot be written.
     """
     ensure_folder(folder)
-    trust.trust_new(*places(config))
+    trust.trust_new(*named_places(config))
     data = {"format": _FORMAT, "kind": kind, "config": to_plain(config)}
     if origin is not None:
         data["origin"] = to_plain(origin)
@@ -113,7 +113,7 @@ def create_in(
     return SavedSession(folder.name, folder, config, kind, origin)
 
 
-def places(config: SessionConfig) -> list[str]:
+def named_places(config: SessionConfig) -> list[str]:
     """Return the servers, files, folders and packages that a configuration names; see `engine.trust`."""
     named = trust.places_in([config.game], [config.model])
     return [place for place in (database(config.memory), *named, config.games, config.settings.replayed) if place]
@@ -128,7 +128,7 @@ def memory_folder(saves: Path, session: SavedSession) -> Path:
     return (session.folder.parent / owner if ":" in which else session.folder) / "memory"
 
 
-def sharing(config: SessionConfig) -> str:
+def memory_sharing(config: SessionConfig) -> str:
     """Return who may use a session's memory, as `SessionStarted.memory` says it."""
     if is_address(config.memory):
         return "server"
@@ -175,7 +175,7 @@ def load(folder: Path) -> SavedSession:
         kind, config = data["kind"], from_plain(SessionConfig, data["config"])
         if not limits.is_text(kind):
             raise BadFile("it says no kind")
-        trust.named_by(f"the session {folder.name}", *places(config))
+        trust.named_by(f"the session {folder.name}", *named_places(config))
         origin = from_plain(Origin, data["origin"]) if "origin" in data else None
         return SavedSession(folder.name, folder, config, kind, origin)
 
@@ -192,7 +192,7 @@ def reading(what: str, file: Path, newest: int) -> Iterator[Any]:
         BadFile: It cannot be read, is of a newer format, or what is made of it in the block fails.
     """
     try:
-        data = limits.parsed(read_bytes(file))
+        data = limits.parse_json(read_bytes(file))
         number = data["format"]
         if not limits.is_count(number):
             raise BadFile("it says no format")
@@ -213,16 +213,18 @@ def find(saves: Path, name: str) -> SavedSession:
     """
     folder = saves / "sessions" / name
     if name == "last" and not folder.is_dir():
-        newest = next(saved(saves), None)
+        newest = next(saved_sessions(saves), None)
         if newest is None:
             raise UsageError("there is no session yet; jitrl watch and jitrl run make one")
         return newest
     if not name or "/" in name or not folder.is_dir():
-        raise UsageError(f"there is no session {name!r}{meant(name, _names(saves))}; `jitrl sessions` lists them")
+        raise UsageError(
+            f"there is no session {name!r}{did_you_mean(name, _names(saves))}; `jitrl sessions` lists them"
+        )
     return load(folder)
 
 
-def recorded(saves: Path, name: str) -> Path:
+def recording_path(saves: Path, name: str) -> Path:
     """Return the place of a recording that a person names: a path, or a session by its name or as "last".
 
     Raises:
@@ -235,8 +237,8 @@ def recorded(saves: Path, name: str) -> Path:
         return find(saves, name).folder
     if name and path.name == name and folder.is_dir():
         return folder
-    near = meant(name, _names(saves))
-    raise UsageError(f"there is no recording at {shown(path)} and no session of that name{near}")
+    near = did_you_mean(name, _names(saves))
+    raise UsageError(f"there is no recording at {printable(path)} and no session of that name{near}")
 
 
 def _names(saves: Path) -> list[str]:
@@ -244,7 +246,7 @@ def _names(saves: Path) -> list[str]:
     return [folder.name for folder in root.iterdir()] if root.is_dir() else []
 
 
-def saved(saves: Path) -> Iterator[SavedSession]:
+def saved_sessions(saves: Path) -> Iterator[SavedSession]:
     """Yield the readable sessions, the one that was played last first."""
     root = saves / "sessions"
     if not root.is_dir():

@@ -67,7 +67,7 @@ def load(saves: Path, name: str) -> SavedSuite:
         raise UsageError(f"there is no suite {name!r}")
     with sessions.reading(f"the suite in {file}", file, _FORMAT) as data:
         config = from_plain(SessionConfig, data["config"])
-        trust.named_by("the sessions of this suite", *sessions.places(config))
+        trust.named_by("the sessions of this suite", *sessions.named_places(config))
         return SavedSuite(name, config, tuple(map(str, data["tasks"])), tuple(map(str, data["sessions"])))
 
 
@@ -108,7 +108,7 @@ def play(saves: Path, suite: SavedSuite) -> Iterator[tuple[str, SavedSession]]:
         yield task, saved
 
 
-def played(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
+def finished_episodes(saved: SavedSession) -> tuple[EpisodeEnded, ...]:
     """Return the finished episodes of a session from its recording.
 
     Raises:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from engine import extras
-from engine.disk import replacing, shown
+from engine.disk import new_version_of, printable
 from engine.errors import FailingAs, StorageError, UsageError
 from engine.session.candidates import CandidateRow
 from engine.texts import cell
@@ -35,7 +35,7 @@ def save(rows: Iterable[CandidateRow], form: str, path: Path) -> int:
         MissingError: Parquet was asked for, and pyarrow is not installed.
         StorageError: The file cannot be written; an existing file is unchanged.
     """
-    with replacing(path) as partial:
+    with new_version_of(path) as partial:
         if form == "parquet":
             with partial.open("xb") as data:
                 count = _parquet(rows, data)
@@ -128,18 +128,18 @@ def save_dataset(rows: Iterable[CandidateRow], folder: Path, title: str) -> int:
         StorageError: It cannot be written; nothing is left of it.
     """
     if folder.exists():
-        raise UsageError(f"{shown(folder)} is there already; name a new folder")
+        raise UsageError(f"{printable(folder)} is there already; name a new folder")
     form = "jsonl" if find_spec("pyarrow") is None else "parquet"
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     path = f"data/train.{form}"
     types = {spec.name: _TYPES[str(spec.type).removesuffix(" | None")] for spec in dataclasses.fields(CandidateRow)}
     card = _CARD.format(
-        title=shown(title), quoted=json.dumps(title), path=path,
+        title=printable(title), quoted=json.dumps(title), path=path,
         features="\n".join(f"  - name: {name}\n    dtype: {kind}" for name, kind in types.items()),
         columns="\n".join(f"| `{name}` | {kind} |" for name, kind in types.items()),
     )  # fmt: skip
     try:
-        with FailingAs(StorageError, f"cannot write {shown(folder)}"):
+        with FailingAs(StorageError, f"cannot write {printable(folder)}"):
             partial.mkdir()
             (partial / "data").mkdir()
             (partial / "README.md").write_text(card, encoding="utf-8")

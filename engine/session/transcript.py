@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from engine.disk import replacing, shown
+from engine.disk import new_version_of, printable
 from engine.errors import UsageError
 from engine.records import (
     Decided,
@@ -142,7 +142,7 @@ def transcript(events: Iterable[Event], notes: Sequence[Note] = ()) -> Transcrip
     return made
 
 
-def written(made: Transcript, form: str, *, thoughts: bool = False) -> str:
+def transcript_text(made: Transcript, form: str, *, thoughts: bool = False) -> str:
     """Return a transcript as text of a format.
 
     Args:
@@ -171,7 +171,7 @@ def format_of(path: str | Path, wanted: str | None = None) -> str:
     """
     ending = wanted or Path(path).suffix.lstrip(".").lower()
     if ending not in FORMATS:
-        raise UsageError(f"{shown(path)!r} ends with no format of a transcript; it is .txt, .md, .html or .json")
+        raise UsageError(f"{printable(path)!r} ends with no format of a transcript; it is .txt, .md, .html or .json")
     return ending
 
 
@@ -181,7 +181,7 @@ def save(text: str, path: Path) -> None:
     Raises:
         StorageError: It cannot be written; an existing file is unchanged.
     """
-    with replacing(path) as partial, partial.open("x", encoding="utf-8", errors="backslashreplace") as file:
+    with new_version_of(path) as partial, partial.open("x", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
 
 

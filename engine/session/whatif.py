@@ -12,11 +12,11 @@ from typing import Any
 
 from engine import explain
 from engine.agents.jitrl import JitrlAgent
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import BadFile, JitrlError, MissingError, UsageError
 from engine.memory import Memory, upkeep
 from engine.memory.scope import Scope
-from engine.memory.search import CLEAR, Lens
+from engine.memory.search import EVERYTHING, MemoryFilter
 from engine.memory.table import UseCounts
 from engine.memory.upkeep import correct
 from engine.records import Decided, Decision, Event, Neighbour, SessionStarted
@@ -179,8 +179,8 @@ def by_value(
     return [(value, one) for value, one in made if one is not None]
 
 
-def keep(scope: Scope, memory: Memory, lens: Lens, *, session: str = "") -> str:
-    """Make the changes of a lens in memory: store its corrections, then forget what it lacks.
+def keep(scope: Scope, memory: Memory, memory_filter: MemoryFilter, *, session: str = "") -> str:
+    """Make the changes of a filter in memory: store its corrections, then forget what it lacks.
 
     Forgetting can be undone (`upkeep.undo_last`), a correction can be corrected.
 
@@ -194,9 +194,9 @@ def keep(scope: Scope, memory: Memory, lens: Lens, *, session: str = "") -> str:
         UsageError: A step is no longer there. Nothing is changed.
         StorageError: It could not be written. What was stored before is intact.
     """
-    changed = {entry: one for entry, one in lens.corrections.items() if entry not in lens.without}
-    plan = upkeep.plan_forget(scope, entries=lens.without)
-    if missing := lens.without - set(plan.entries):
+    changed = {entry: one for entry, one in memory_filter.corrections.items() if entry not in memory_filter.without}
+    plan = upkeep.plan_forget(scope, entries=memory_filter.without)
+    if missing := memory_filter.without - set(plan.entries):
         raise UsageError(f"entry {min(missing)} is no longer in memory; nothing was changed")
     if changed:
         correct(scope, changed, session=session)
@@ -210,7 +210,7 @@ def trial(
     at: tuple[int, int],
     *,
     changes: Mapping[str, Any] | None = None,
-    lens: Lens | None = None,
+    memory_filter: MemoryFilter | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Again | None:
     """Make one decision again, with other settings or with a changed memory; None if it is not in the recording.
@@ -218,39 +218,47 @@ def trial(
     Args:
         at: Number of its episode, and its step.
         changes: Settings to make it with, by name. All others are those that were in force.
-        lens: Changes of memory; None for memory as it was then.
+        memory_filter: Changes of memory; None for memory as it was then.
     """
-    return next(run.again(changes, lens=lens, at=at, check=check), None)
+    return next(run.again(changes, memory_filter=memory_filter, at=at, check=check), None)
 
 
 def nearest(
-    run: RecordedRun, at: tuple[int, int], *, lens: Lens | None = None, check: Callable[[], None] = lambda: None
+    run: RecordedRun,
+    at: tuple[int, int],
+    *,
+    memory_filter: MemoryFilter | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Nearest:
     """Return the remembered step that is the most similar to the state of a decision, and what a neighbour needs."""
     settings = run.settings_at(at)
     alone: dict[str, Any] = {"k": 1, "r": 0.0, "relax": 0.0}
     if settings.retrieval == "hybrid":  # there, r is the least Jaccard similarity of the states, whatever ranks them
         alone |= {"retrieval": "jaccard", "history_weight": 0.0}
-    made = trial(run, at, changes=alone, lens=lens, check=check)
+    made = trial(run, at, changes=alone, memory_filter=memory_filter, check=check)
     found = made.now.update.neighbours if made is not None and made.now.update is not None else ()
     return Nearest(found[0] if found else None, least_similarity(settings, at[1]))
 
 
 def influence(
-    run: RecordedRun, at: tuple[int, int], *, lens: Lens | None = None, check: Callable[[], None] = lambda: None
+    run: RecordedRun,
+    at: tuple[int, int],
+    *,
+    memory_filter: MemoryFilter | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Influence]:
     """Return what each remembered step behind a decision does to it, the most decisive first.
 
     The decision is made again without each of them in turn; a step that was less similar then takes its place.
     """
-    lens = Lens() if lens is None else lens
-    base = trial(run, at, lens=lens, check=check)
+    memory_filter = MemoryFilter() if memory_filter is None else memory_filter
+    base = trial(run, at, memory_filter=memory_filter, check=check)
     if base is None or base.now.update is None:
         return []
     found = []
     for hit in dict.fromkeys(one.entry for one in base.now.update.neighbours if one.entry >= 0):
-        without = dataclasses.replace(lens, without=lens.without | {hit})
-        other = trial(run, at, lens=without, check=check)
+        without = dataclasses.replace(memory_filter, without=memory_filter.without | {hit})
+        other = trial(run, at, memory_filter=without, check=check)
         if other is not None:
             found.append(_influence(hit, base, other))
     return sorted(found, key=lambda one: (not one.decides, -abs(one.p), -abs(one.q), -abs(one.v)))
@@ -261,7 +269,7 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
     assert one.update is not None
     assert two.update is not None
     index = next((i for i, candidate in enumerate(two.candidates) if candidate.action == one.action), -1)
-    seen, without = explain.shown(one.update), explain.shown(two.update)
+    seen, without = explain.shown_values(one.update), explain.shown_values(two.update)
     return Influence(
         entry,
         seen.v - without.v,
@@ -292,8 +300,8 @@ def decide_again(
     try:
         run = recorded.run()
         asks = changed == "memory" or not run.plans
-        lens = CLEAR if asks else None
-        found = next(run.with_agent({}, lens=lens, at=at, from_memory=asks, check=check), None)
+        memory_filter = EVERYTHING if asks else None
+        found = next(run.with_agent({}, memory_filter=memory_filter, at=at, from_memory=asks, check=check), None)
     except JitrlError as error:
         warn(f"the decision could not be made again with the changed {changed}: {error}; {error.remedy}")
         return decision
@@ -338,7 +346,7 @@ class OpenRun:
             self._begin()
             raise
         if self._run is None and not self._unread:
-            raise UsageError(f"there is no recording at {shown(self._path)}")
+            raise UsageError(f"there is no recording at {printable(self._path)}")
         if self._run is None:
             self._run = RecordedRun(self._unread, self._scope(self._unread[0][1]), live=self._live)
         elif self._unread:
@@ -374,7 +382,7 @@ class OpenRun:
 
 
 @contextlib.contextmanager
-def opened(path: Path, saves: Path) -> Iterator[RecordedRun]:
+def open_recording(path: Path, saves: Path) -> Iterator[RecordedRun]:
     """Open a recording with the memory that it was played with, as `OpenRun` does."""
     found = OpenRun(path, saves)
     try:
@@ -394,7 +402,7 @@ def hit_counts(
         scope: Name of the scope.
         progress: Called with the number of sessions that were read, and of all. It may raise to end the work.
     """
-    found = [one for one in sessions.saved(saves) if sessions.uses(saves, one, memory)]
+    found = [one for one in sessions.saved_sessions(saves) if sessions.uses(saves, one, memory)]
     hits: Counter[int] = Counter()
     decided: Counter[int] = Counter()
     for number, session in enumerate(found):

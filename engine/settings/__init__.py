@@ -15,7 +15,7 @@ from engine.settings.groups import (
     Settings,
     StateSettings,
     ValueSettings,
-    known,
+    settings_from,
 )
 from engine.settings.profiles import PROFILES, differences, make_settings
 from engine.settings.session import SessionConfig
@@ -34,6 +34,6 @@ __all__ = [
     "StateSettings",
     "ValueSettings",
     "differences",
-    "known",
     "make_settings",
+    "settings_from",
 ]

@@ -459,7 +459,7 @@ class Settings(
     """
 
 
-def known(values: Mapping[str, Any]) -> Settings:
+def settings_from(values: Mapping[str, Any]) -> Settings:
     """Return settings with these values. Names of other versions are passed over; what is not named has its default.
 
     Raises:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from engine.errors import UsageError, meant
+from engine.errors import UsageError, did_you_mean
 from engine.settings.groups import Settings
 
 _PAPER: Mapping[str, Any] = {
@@ -51,11 +51,13 @@ def make_settings(name: str, special: Mapping[str, Any], changes: Mapping[str, A
         UsageError: No such profile or setting, or a value out of range.
     """
     if name not in PROFILES:
-        raise UsageError(f"there is no profile {name!r}{meant(name, PROFILES)}; choose one of: {', '.join(PROFILES)}")
+        raise UsageError(
+            f"there is no profile {name!r}{did_you_mean(name, PROFILES)}; choose one of: {', '.join(PROFILES)}"
+        )
     known = {spec.name for spec in dataclasses.fields(Settings)}
     for key in changes:
         if key not in known:
-            near = meant(key, known) or f"; the settings are: {', '.join(sorted(known))}"
+            near = did_you_mean(key, known) or f"; the settings are: {', '.join(sorted(known))}"
             raise UsageError(f"there is no setting {key!r}{near}")
     return Settings(**{**PROFILES[name], **special, **changes})
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from engine import trust
 from engine.environments import kind_of
 from engine.errors import BadFile, MissingError, UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.llm.prompts import TRANSCRIPT
 from engine.llm.questions import Asking
 from engine.settings.train import GrpoSettings, SftSettings, TrainingSettings
 from engine.train.run_files import TrainingJob
-from engine.train.runs import places
+from engine.train.runs import named_places
 from engine.train.sources import ModelSource, find
 
 NO_TEMPLATE = (
@@ -33,7 +33,7 @@ def check(job: TrainingJob) -> None:
         NotConfirmed: It names a place that the user has not confirmed.
         JitrlError: The reason.
     """
-    trust.require(*places(job))
+    trust.require(*named_places(job))
     settings = GrpoSettings(**job.settings) if job.kind == "grpo" else SftSettings(**job.settings)
     source = find(job.model, Path(job.cache))
     if not source.template and is_chat(kind_of(job.session.game).asking(), settings.prompt):
@@ -50,7 +50,7 @@ def check(job: TrainingJob) -> None:
                 f"rewards={job.session.settings.rewards} needs a model that judges steps: name it with --judge MODEL"
             )
         for task in job.tasks:
-            _repeatable(task, Places(Path(job.saves), job.session.games))
+            _repeatable(task, EnvironmentContext(Path(job.saves), job.session.games))
 
 
 def is_chat(asking: Asking, name: str) -> bool:
@@ -61,7 +61,7 @@ def is_chat(asking: Asking, name: str) -> bool:
     return [role for role, _ in prompt.messages] != [TRANSCRIPT]
 
 
-def _repeatable(task: str, places: Places) -> None:
+def _repeatable(task: str, places: EnvironmentContext) -> None:
     """Refuse an environment whose episodes do not begin alike.
 
     Raises:

@@ -9,10 +9,10 @@ from pathlib import Path
 from engine.environment import Abstractor, Environment
 from engine.environments import kind_of
 from engine.errors import UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.records import ActionRequest, Decided, Event, ModelCall, ModelCalled, SessionStarted
 from engine.session import recording
-from engine.session.recorded_steps import Past, episodes
+from engine.session.recorded_steps import RecordedEpisode, episodes
 from engine.settings.train import SftSettings
 
 
@@ -70,28 +70,28 @@ def recordings(folder: Path) -> list[Path]:
     return found
 
 
-def demonstrations(path: Path, game: str, places: Places, recent: int) -> list[Demonstration]:
+def demonstrations(path: Path, game: str, context: EnvironmentContext, recent: int) -> list[Demonstration]:
     """Return the finished episodes of a recording.
 
     Args:
         path: The recording.
         game: What is trained for; a recording of another environment is refused.
-        places: Where environments are found.
+        context: Where environments are found.
         recent: Number of last steps in a prompt.
 
     Raises:
         UsageError: It was played in another environment.
         BadFile: It is damaged.
     """
-    told = list(recording.read(path))
-    started = told[0][1]
+    events = list(recording.read(path))
+    started = events[0][1]
     assert isinstance(started, SessionStarted)
-    environment = kind_of(game).open(game, places)
+    environment = kind_of(game).open(game, context)
     try:
         if started.environment.scope != environment.info.scope:
             raise UsageError(f"{path.parent} was played in {started.environment.name}, not in {game}")
         found: list[Demonstration] = []
-        for past in episodes(told):
+        for past in episodes(events):
             if (end := past.ended) is not None:
                 examples = tuple(_examples(past, environment.abstractor(), recent))
                 tokens = _tokens(past)
@@ -102,7 +102,7 @@ def demonstrations(path: Path, game: str, places: Places, recent: int) -> list[D
         environment.close()
 
 
-def _examples(past: Past, abstractor: Abstractor, recent: int) -> Iterator[Example]:
+def _examples(past: RecordedEpisode, abstractor: Abstractor, recent: int) -> Iterator[Example]:
     state = abstractor.begin(past.started.observation)
     for step in past.steps:
         valid = step.decision.valid_actions
@@ -119,9 +119,9 @@ def _examples(past: Past, abstractor: Abstractor, recent: int) -> Iterator[Examp
         state = abstractor.advance(step.decision.action, step.after)
 
 
-def _tokens(past: Past) -> tuple[int, int]:
+def _tokens(past: RecordedEpisode) -> tuple[int, int]:
     """Return the tokens of prompts and of answers that an episode took."""
-    calls = [call for event in past.told for call in _calls(event)]
+    calls = [call for event in past.events for call in _calls(event)]
     return sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)
 
 
@@ -131,7 +131,7 @@ def _calls(event: Event) -> Iterable[ModelCall]:
     return (event.call,) if isinstance(event, ModelCalled) else ()
 
 
-def chosen(found: Sequence[Demonstration], settings: SftSettings) -> list[Demonstration]:
+def best_demonstrations(found: Sequence[Demonstration], settings: SftSettings) -> list[Demonstration]:
     """Return the episodes to learn from: the best share of them, the earliest of equal ones first.
 
     Raises:
@@ -149,7 +149,7 @@ def chosen(found: Sequence[Demonstration], settings: SftSettings) -> list[Demons
     return good[:count]
 
 
-def walkthrough(game: str, places: Places, recent: int) -> Demonstration:
+def walkthrough(game: str, context: EnvironmentContext, recent: int) -> Demonstration:
     """Return a game's known solution as an episode. It is played to see what is seen.
 
     Raises:
@@ -160,10 +160,10 @@ def walkthrough(game: str, places: Places, recent: int) -> Demonstration:
     kind = kind_of(game)
     if kind.name != "game":
         raise UsageError(f"no solution of {game} is known: only games have one")
-    solution = known_solution(find_game(game, games=places.games, saves=places.saves))
+    solution = known_solution(find_game(game, games=context.games, saves=context.saves))
     if solution is None:
         raise UsageError(f"no solution of {game} is known")
-    environment = kind.open(game, places)
+    environment = kind.open(game, context)
     try:
         return _played(environment, *solution, recent)
     finally:

@@ -138,12 +138,12 @@ def _tensors(
             continue  # such as an output layer that is tied to the embeddings
         layer = name.split(".")[-2]
         if architecture in PERMUTED and layer in heads:
-            yield there, permuted(tensor, heads[layer])
+            yield there, permute(tensor, heads[layer])
         else:
             yield there, tensor
 
 
-def permuted(tensor: Any, heads: int) -> Any:
+def permute(tensor: Any, heads: int) -> Any:
     """Return the rows of queries or keys in the order of model files: halves of a head's rotation are interleaved."""
     rows = tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:])
     return rows.swapaxes(1, 2).reshape(tensor.shape)

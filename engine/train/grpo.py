@@ -39,7 +39,7 @@ def config(
         UsageError: The rows cannot be divided among processes and micro-batches.
     """
     rows = settings.group * settings.batch * steps
-    per_device = fitting(settings.micro_batch, rows, world)
+    per_device = fitting_batch(settings.micro_batch, rows, world)
     return GRPOConfig(
         per_device_train_batch_size=per_device,
         gradient_accumulation_steps=rows // (per_device * world),
@@ -57,7 +57,7 @@ def config(
     )
 
 
-def fitting(wanted: int, rows: int, world: int) -> int:
+def fitting_batch(wanted: int, rows: int, world: int) -> int:
     """Return the largest micro-batch up to `wanted` that divides the rows of each process.
 
     Raises:

@@ -36,9 +36,9 @@ class Following(TrainerCallback):  # type: ignore[misc]
     """
 
     def __init__(
-        self, told: Callable[[int, Mapping[str, float]], None], stopped: Callable[[], bool], minutes: float
+        self, report: Callable[[int, Mapping[str, float]], None], stopped: Callable[[], bool], minutes: float
     ) -> None:
-        self._told, self._stopped = told, stopped
+        self._report, self._stopped = report, stopped
         self._until = time.monotonic() + 60 * minutes if minutes else None
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
@@ -49,7 +49,7 @@ class Following(TrainerCallback):  # type: ignore[misc]
         """
         if logs and "grad_norm" in logs:
             check_finite(int(state.global_step), logs)
-            self._told(int(state.global_step), logs)
+            self._report(int(state.global_step), logs)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         """End training, with a checkpoint, in all processes after the same update."""

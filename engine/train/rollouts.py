@@ -29,7 +29,7 @@ from engine.records import (
 )
 from engine.session import store as sessions
 from engine.session.control import Control
-from engine.session.live import taken
+from engine.session.live import step_of
 from engine.session.loop import Session
 from engine.settings import SessionConfig
 from engine.train.checks import UNLIKE
@@ -83,7 +83,7 @@ class RolloutStory:
     def step(self, after: Observation) -> None:
         """Add the step that led to an observation."""
         if self._seen is not None and self.decision is not None:
-            self._steps.append(taken(self.decision, self.decision.state, self._seen, after))
+            self._steps.append(step_of(self.decision, self.decision.state, self._seen, after))
             self._texts.append(self._seen.text)
         self._seen = after
 
@@ -125,7 +125,7 @@ class RolloutPlayer:
         self._known = trained
         if (folder / sessions.CONFIG).is_file():
             saved = sessions.load(folder)
-            cut(saved.recording, trained)
+            keep_episodes(saved.recording, trained)
         else:
             saved = sessions.create_in(folder, config, "run")
         self._control = Control()
@@ -225,7 +225,7 @@ class RolloutPlayer:
         self._beginning = event.observation.text
 
 
-def cut(path: Path, episodes: int) -> None:
+def keep_episodes(path: Path, episodes: int) -> None:
     """Remove from a recording all that comes after its first finished episodes.
 
     Args:

@@ -132,7 +132,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        found = limits.parsed(read_bytes(path)) if path.is_file() else {}
+        found = limits.parse_json(read_bytes(path)) if path.is_file() else {}
     except (OSError, ValueError) as error:
         raise BadFile(f"the manifest {path} is damaged: {error}") from None
     return dict(found) if isinstance(found, Mapping) else {}
@@ -168,7 +168,7 @@ def read_curve(folder: Path) -> list[WeightUpdate]:
         if not line.endswith("\n"):
             break
         try:
-            found.append(from_plain(WeightUpdate, limits.parsed(line.encode())))
+            found.append(from_plain(WeightUpdate, limits.parse_json(line.encode())))
         except (BadFile, TypeError, ValueError, LookupError) as error:
             raise BadFile(f"the curve {path} is damaged: {error}") from None
     return found

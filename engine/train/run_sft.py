@@ -14,11 +14,11 @@ from trl import SFTConfig, SFTTrainer
 from engine.codec import to_plain
 from engine.environments import kind_of
 from engine.errors import UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.llm.prompts import tail
 from engine.settings.train import SftSettings
 from engine.train import models
-from engine.train.data import Demonstration, chosen, demonstrations, recordings, walkthrough
+from engine.train.data import Demonstration, best_demonstrations, demonstrations, recordings, walkthrough
 from engine.train.monitor import Following, finish, write
 from engine.train.prompts import Prompts
 from engine.train.run_files import (
@@ -47,7 +47,7 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
     models.use_threads(settings.train_threads)
     tell("say", "reading the recordings")
     found = _found(job)
-    used = chosen(found, settings) if not job.walkthroughs else list(found)
+    used = best_demonstrations(found, settings) if not job.walkthroughs else list(found)
     source = find(job.model, cache)
     base = models.folder_of(source, cache, lambda text: tell("say", text))
     asking = kind_of(job.session.game).asking()
@@ -75,8 +75,8 @@ def run(job: TrainingJob, tell: Tell, stopped: Callable[[], bool]) -> None:
     if job.write:
         write(trainer, checkpoint, tokenizer, source, job, settings, tell)
         return
-    told = CurveWriter(folder, found, checkpoint, tell)
-    trainer.add_callback(Following(told, stopped, 0.0))
+    curve = CurveWriter(folder, found, checkpoint, tell)
+    trainer.add_callback(Following(curve, stopped, 0.0))
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finish(trainer, tokenizer, source, job, settings, tell, stopped())
 
@@ -124,7 +124,7 @@ def _found(job: TrainingJob) -> list[Demonstration]:
     Raises:
         UsageError: There is none.
     """
-    places = Places(Path(job.saves), job.session.games)
+    places = EnvironmentContext(Path(job.saves), job.session.games)
     recent = job.session.settings.recent_steps
     if job.walkthroughs:
         return [walkthrough(task, places, recent) for task in job.tasks]

@@ -13,7 +13,7 @@ from typing import Any
 from engine import limits, trust
 from engine.codec import from_plain, to_plain
 from engine.disk import read_bytes, write_json
-from engine.errors import BadFile, UsageError, meant
+from engine.errors import BadFile, UsageError, did_you_mean
 from engine.paths import ensure_folder
 from engine.session import store as sessions
 from engine.texts import clipped
@@ -60,20 +60,20 @@ def load(saves: Path, name: str) -> TrainingRun:
         name = names[0]
     folder = runs_folder(saves) / name
     if "/" in name or not (folder / JOB).is_file():
-        raise UsageError(f"there is no training run {name!r}{meant(name, names)}; `jitrl train ls` lists them")
+        raise UsageError(f"there is no training run {name!r}{did_you_mean(name, names)}; `jitrl train ls` lists them")
     try:
-        job = from_plain(TrainingJob, limits.parsed(read_bytes(folder / JOB)))
+        job = from_plain(TrainingJob, limits.parse_json(read_bytes(folder / JOB)))
     except (OSError, TypeError, LookupError, ValueError, BadFile, UsageError) as error:
         raise BadFile(f"the training run in {folder} cannot be read ({clipped(str(error), 300)})") from None
     job = replace(job, folder=str(folder), saves=str(saves))
-    trust.named_by(f"the training run {name}", *places(job))
+    trust.named_by(f"the training run {name}", *named_places(job))
     return TrainingRun(job, read_curve(folder), "updates" in read_manifest(folder))
 
 
-def places(job: TrainingJob) -> list[str]:
+def named_places(job: TrainingJob) -> list[str]:
     """Return the servers, files, folders and packages that a job names; see `engine.trust`."""
     named = trust.places_in(job.tasks, [job.model, str(job.settings.get("judge", ""))])
-    return [*sessions.places(job.session), *named, *job.recordings]
+    return [*sessions.named_places(job.session), *named, *job.recordings]
 
 
 def runs(saves: Path) -> Iterator[TrainingRun]:
@@ -93,13 +93,13 @@ def _names(saves: Path) -> list[str]:
 
 
 def begin(job: TrainingJob) -> TrainingJob:
-    """Write the job of a run, or take up the run of the same name if it has the same job; return the job.
+    """Write the job of a run, or resume the run of the same name if it has the same job; return the job.
 
     Raises:
         UsageError: A run of this name has another job.
         StorageError: It cannot be written.
     """
-    trust.trust_new(*places(job))
+    trust.trust_new(*named_places(job))
     folder = Path(job.folder)
     if (folder / JOB).is_file():
         known = load(Path(job.saves), job.name).job
@@ -126,13 +126,13 @@ def write(job: TrainingJob) -> None:
     write_json(Path(job.folder) / JOB, to_plain(job))
 
 
-def update_of(told: Mapping[str, Any]) -> WeightUpdate:
+def update_of(fields: Mapping[str, Any]) -> WeightUpdate:
     """Return the update that a training process told.
 
     Raises:
         BadFile: It is none.
     """
-    return from_plain(WeightUpdate, told)
+    return from_plain(WeightUpdate, fields)
 
 
 PLAYED = {"selection": "sample", "candidates": 1000}

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.disk import open_binary, read_bytes, shown
+from engine.disk import open_binary, printable, read_bytes
 from engine.errors import BadFile, MissingError, UsageError
 from engine.llm.local import metadata, weights
 from engine.paths import slug
@@ -61,7 +61,7 @@ def find(name: str, cache: Path) -> ModelSource:
         path = weights.find(name, cache)
     elif not path.exists():
         if name.startswith(("local:", ".", "/", "~")):
-            raise MissingError(f"there is no model at {shown(path)}")
+            raise MissingError(f"there is no model at {printable(path)}")
         raise UsageError(
             f"{name} cannot be trained here; choose local/smollm2, local:/path/to/file.gguf, or a folder of "
             "transformers"
@@ -76,11 +76,11 @@ def _of_folder(name: str, folder: Path) -> ModelSource:
         vocabulary = int(config["vocab_size"])
     except (OSError, ValueError, KeyError, TypeError):
         raise BadFile(
-            f"{shown(folder)} is no folder of a language model: it has no usable config.json"
+            f"{printable(folder)} is no folder of a language model: it has no usable config.json"
         ) from None
     files = sorted(folder.glob("*.safetensors"))
     if not files:
-        raise BadFile(f"{shown(folder)} has no weights (*.safetensors)")
+        raise BadFile(f"{printable(folder)} has no weights (*.safetensors)")
     count = sum(_weights_of(file) for file in files)
     return ModelSource(
         name, slug(folder.name), folder, folder, count, hidden, layers, vocabulary, _template(folder)
@@ -104,7 +104,7 @@ def _weights_of(file: Path) -> int:
             size = int.from_bytes(data.read(8), "little")
             header = json.loads(data.read(size)) if size < 1 << 27 else {}
     except (OSError, ValueError):
-        raise BadFile(f"{shown(file)} is damaged: its header cannot be read") from None
+        raise BadFile(f"{printable(file)} is damaged: its header cannot be read") from None
     total = 0
     for key, tensor in header.items():
         if key != "__metadata__":
@@ -121,7 +121,7 @@ def _of_file(name: str, path: Path) -> ModelSource:
     key = f"{slug(path.stem)}-{weights.fingerprint(path)[:8]}"
     hidden, layers = about.number("embedding_length"), about.number("block_count")
     if not hidden or not layers:
-        raise BadFile(f"{shown(path)} does not say how large its layers are")
+        raise BadFile(f"{printable(path)} does not say how large its layers are")
     vocabulary = about.lengths.get("tokenizer.ggml.tokens", 0)
     template = bool(about.values.get("tokenizer.chat_template"))
     return ModelSource(name, key, path, None, about.parameters, hidden, layers, vocabulary, template)

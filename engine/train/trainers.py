@@ -197,8 +197,8 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, Any]]:
             continue  # not one of ours
 
 
-def _error(told: Mapping[str, Any]) -> JitrlError:
-    return _ERRORS.get(str(told.get("kind")), ModelError)(str(told.get("message")))
+def _error(fields: Mapping[str, Any]) -> JitrlError:
+    return _ERRORS.get(str(fields.get("kind")), ModelError)(str(fields.get("message")))
 
 
 def _death(code: int, log: Path) -> str:

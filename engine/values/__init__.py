@@ -14,7 +14,7 @@ each file uses only those above it:
     histories.py      all that was done from the beginning of episodes on, and how each went on
     trails.py         replay: remembered episodes, without what was done in vain, to be followed again
     plans.py          what a plan consists of: a route, and detours from it; the four terms of Q for each candidate
-    offers.py         what could be tried where, what it promises and what it risks; what is worth fetching
+    promises.py       what could be tried where, what it promises and what it risks; what is worth fetching
     detours.py        finds what is tried on the way along a route
     planner.py        finds routes to known gains, and makes the plan
     looking_on.py     plays episodes otherwise than earlier ones while there is more to gain
@@ -71,9 +71,9 @@ def _knn(memory: Scope | ScopeView, settings: Settings) -> Estimator:
 
 def _graph(memory: Scope | ScopeView, settings: Settings) -> Estimator:
     from engine.values.graph import GraphEstimator
-    from engine.values.learnt import opened
+    from engine.values.learnt import open_estimator
 
-    return opened(GraphEstimator, memory, settings)
+    return open_estimator(GraphEstimator, memory, settings)
 
 
 BUILT_IN = (

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from engine.settings.plan import PlanNumbers
 from engine.values.model import WorldModel
-from engine.values.offers import Offers, PlacePromise
 from engine.values.paths import Imagined, Paths, Way, Ways
 from engine.values.plans import Detour, Route
+from engine.values.promises import PlacePromise, Promises
 from engine.values.text import EMPTY, Key, Situation, Tokens, objects
 
 
@@ -66,12 +66,12 @@ class Explorer:
     """Finds what is worth trying on the way along a route."""
 
     def __init__(
-        self, model: WorldModel, numbers: PlanNumbers, paths: Paths, offers: Offers, ways: Ways, route: Route
+        self, model: WorldModel, numbers: PlanNumbers, paths: Paths, promises: Promises, ways: Ways, route: Route
     ) -> None:
         self._m = model
         self._n = numbers
         self._paths = paths
-        self._offers = offers
+        self._promises = promises
         self._ways = ways
         self._route = route
         self._anchors = self._find_anchors()
@@ -80,7 +80,7 @@ class Explorer:
         """Return the detours that the steps left free by the route are spent on, the best rate first."""
         queue: list[tuple[float, bool, Key, _Visit, Detour | None]] = []
         """By the highest rate possible: what is not worked out yet before what is, the places and goals all differ."""
-        for promised in self._offers.promises:
+        for promised in self._promises.promises:
             visit = self._visit(promised)
             if visit is not None:
                 heapq.heappush(queue, (-visit.bound, False, (promised.place, ""), visit, None))
@@ -168,22 +168,22 @@ class Explorer:
         total += sum(map(m.cost, (*visit.way, *visit.back)))
         first: tuple[str, ...] = ()
         best: tuple[float, float, int, tuple[str, ...]] | None = None
-        for most, action, sought in self._offers.stay(visit.promised, have):
+        for most, action, sought in self._promises.stay(visit.promised, have):
             if count >= self._n.breadth or (best is not None and not sought and visit.arrives * most <= best[0]):
                 break  # nothing that follows makes the rate any better
-            offer = self._offers.of(at, action, most, sought=sought)
-            if offer is None:
+            to_try = self._promises.of(at, action, most, sought=sought)
+            if to_try is None:
                 continue
             # Trying it may cost something in hand, and that a share of what is at stake.
-            moves, loss = action in m.moves, m.loss_rate(action) / len(have) if have and offer.names else 0.0
-            if not anchor.later.isdisjoint(offer.handles):
+            moves, loss = action in m.moves, m.loss_rate(action) / len(have) if have and to_try.names else 0.0
+            if not anchor.later.isdisjoint(to_try.handles):
                 loss = m.loss_rate(action)  # what is needed later on the route
-            risk = max(leaving if moves else staying, offer.death) * price
-            promise = visit.arrives * offer.promise - anchor.stake * loss - risk
+            risk = max(leaving if moves else staying, to_try.death) * price
+            promise = visit.arrives * to_try.promise - anchor.stake * loss - risk
             if promise < self._n.spare:
                 continue
-            first, count, total = first or offer.actions, count + 1, total + promise
-            cost += len(offer.actions)
+            first, count, total = first or to_try.actions, count + 1, total + promise
+            cost += len(to_try.actions)
             if moves:
                 cost += self._n.look_around + anchor.returns  # a move has to be taken back
             if cost > slack:

@@ -69,7 +69,7 @@ class Sources:
 
     def __init__(self, gamma: float) -> None:
         self._gamma = gamma
-        self._lived: dict[Key, list[RememberedStep]] = {}
+        self._steps: dict[Key, list[RememberedStep]] = {}
         self._texts: dict[str, str] = {}
         self._passed: list[Situation] = []
         self._running: dict[Key, RememberedStep] = {}
@@ -99,9 +99,9 @@ class Sources:
         Args:
             first: The entry number of its step 0.
         """
-        lived = [step for step in episode.steps if step.state.tokens]  # no others were read
-        if len(self._passed) != len(lived):
-            self._passed = [situation(step.state) for step in lived]
+        steps = [step for step in episode.steps if step.state.tokens]  # no others were read
+        if len(self._passed) != len(steps):
+            self._passed = [situation(step.state) for step in steps]
         returns = jitrl.discounted_returns([step.reward for step in episode.steps], self._gamma).tolist()
         passed = iter(self._passed)
         for number, (step, g) in enumerate(zip(episode.steps, returns, strict=True)):
@@ -109,7 +109,7 @@ class Sources:
                 now = next(passed)
                 hit = self._hit(step, first + number, episode.number, number, g)
                 self._keep((now.place, step.action), RememberedStep(now, digest(step.state.tokens), hit))
-        self.remembered += len(lived)
+        self.remembered += len(steps)
 
     def _hit(self, step: Step, entry: int, episode: int, number: int, g: float) -> Neighbour:
         text = step.state.text
@@ -127,12 +127,12 @@ class Sources:
             gain=step.env_reward,
         )
 
-    def _keep(self, key: Key, lived: RememberedStep) -> None:
+    def _keep(self, key: Key, step: RememberedStep) -> None:
         """Keep a step in place of an earlier one in the same situation, but never of one that gained more."""
-        known = self._lived.setdefault(key, [])
-        gain = lived.hit.gain
-        known[:] = [other for other in known if other.now != lived.now or other.hit.gain > max(0.0, gain)]
-        known.append(lived)
+        known = self._steps.setdefault(key, [])
+        gain = step.hit.gain
+        known[:] = [other for other in known if other.now != step.now or other.hit.gain > max(0.0, gain)]
+        known.append(step)
         if len(known) > _SHOWN:
             del known[next((n for n, other in enumerate(known[:-1]) if other.hit.gain <= 0), 0)]
 
@@ -144,28 +144,28 @@ class Sources:
         Args:
             gains: Whether points are expected of it, so that a step that gained any shows it better.
         """
-        known = self._lived.get(key)
+        known = self._steps.get(key)
         if not known:
             return self._running.get(key)
         if gains:
-            known = [lived for lived in known if lived.hit.gain > 0] or known
-        for lived in reversed(known):
-            if lived.state_digest == at.state_digest or (lived.now.have == at.have and at.see in (None, lived.now.see)):
-                return lived
-        return next((lived for lived in reversed(known) if lived.now.have == at.have), known[-1])
+            known = [step for step in known if step.hit.gain > 0] or known
+        for step in reversed(known):
+            if step.state_digest == at.state_digest or (step.now.have == at.have and at.see in (None, step.now.see)):
+                return step
+        return next((step for step in reversed(known) if step.now.have == at.have), known[-1])
 
 
-def alike(lived: RememberedStep, at: Expected) -> float:
+def alike(step: RememberedStep, at: Expected) -> float:
     """Return how similar a step's situation is to another, 0 to 1; what is not known of it is taken to be alike."""
-    if lived.state_digest == at.state_digest:
+    if step.state_digest == at.state_digest:
         return 1.0
-    seen = lived.now.see if at.see is None else at.see
-    return jaccard(lived.now.context, union(at.have, seen))
+    seen = step.now.see if at.see is None else at.see
+    return jaccard(step.now.context, union(at.have, seen))
 
 
-def _shown(lived: RememberedStep, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
+def _shown(step: RememberedStep, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
     """Return a step as it is shown where a plan repeats it after so many steps, and expects so many points of it."""
-    return replace(lived.hit, similarity=alike(lived, at), ahead=ahead, expected=expected)
+    return replace(step.hit, similarity=alike(step, at), ahead=ahead, expected=expected)
 
 
 class _PlanStep(NamedTuple):
@@ -217,15 +217,15 @@ class PlanBasis:
         for number, (key, at, gains, points) in enumerate(self._steps[begin:], begin):
             if (number < begin + _NEAR or gains or points) and len(found) < _MOST:
                 if number == begin:
-                    at, lived = here, self._sources.best(key, here, gains=gains)
+                    at, step = here, self._sources.best(key, here, gains=gains)
                 else:
                     if number not in self._found:
                         self._found[number] = self._sources.best(key, at, gains=gains)
-                    lived = self._found[number]
-                if lived is not None:
-                    found.append(_shown(lived, at, number - begin, points))
+                    step = self._found[number]
+                if step is not None:
+                    found.append(_shown(step, at, number - begin, points))
         also = (self._sources.best((now.place, action), here) for action in others)
-        return (*found, *(_shown(lived, here) for lived in also if lived is not None))
+        return (*found, *(_shown(step, here) for step in also if step is not None))
 
     def account(self, plan: Plan, place: str, left: float | None, now: Iterable[int]) -> PlanAccount:
         """Return what the value of the plan in force rests on besides the hits.

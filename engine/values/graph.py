@@ -176,14 +176,14 @@ class GraphEstimator(Estimator):
         progress.new_points += max(0.0, reward) * (key not in self._model.scored)
         progress.place_found |= not terminated and after.place not in self._model.places
         self._model.learn(now, step.action, reward, after, terminated=terminated, died=died, fresh=fresh, given=given)
-        lived = TrailStep(now, step.action, reward, after, died, terminated, given)
-        self._trails.add(lived, digest(then.tokens), fresh=fresh, possible=step.valid_actions)
-        points = self._model.points(key, reward) if fresh and key not in progress.told else reward
+        trail_step = TrailStep(now, step.action, reward, after, died, terminated, given)
+        self._trails.add(trail_step, digest(then.tokens), fresh=fresh, possible=step.valid_actions)
+        points = self._model.points(key, reward) if fresh and key not in progress.corrected else reward
         progress.tried[key] += 1
         if reward > 0:
             progress.gained.add(key)
         if points > 0:
-            progress.told.add(key)
+            progress.corrected.add(key)
         progress.world[now.place] = now.see
         if not terminated:  # an episode's last step may lead to a new place, too
             self._arrive(after)
@@ -311,7 +311,7 @@ class GraphEstimator(Estimator):
         if self._model.edits:
             with self._model.edits.ignored():
                 unedited = self._trails.from_here(now, steps, task.valid, gained)
-            gained = gained | task.progress.told
+            gained = gained | task.progress.corrected
         trails = self._trails.from_here(now, steps, task.valid, gained)
         plan = self._planner.plan(task, trails, unedited)
         if task.reserve and plan.detour is None and not self._looking_on.aimless:  # nothing is left to discover

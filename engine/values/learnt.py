@@ -36,7 +36,7 @@ from engine.disk import open_descriptor
 from engine.errors import BadFile
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT, Scope
-from engine.memory.search import CLEAR
+from engine.memory.search import EVERYTHING
 from engine.memory.view import ScopeView
 from engine.paths import code_digest
 from engine.settings import Settings
@@ -78,11 +78,11 @@ class LearntMark:
     digest: str
 
 
-def marked(view: ScopeView, entry: int | None = None) -> LearntMark:
+def mark_of(view: ScopeView, entry: int | None = None) -> LearntMark:
     """Return the mark of the episodes below an entry number as they are stored and corrected now; None for all."""
     entry = view.scope.next_entry if entry is None else entry
     corrections = sorted(
-        (number, one.gain) for number, one in view.scope.corrections(view.lens).items()
+        (number, one.gain) for number, one in view.scope.corrections(view.memory_filter).items()
         if one.gain is not None and number < entry
     )  # fmt: skip
     known = json.dumps([view.scope.fingerprint(entry), corrections])
@@ -104,21 +104,23 @@ def load(view: ScopeView, by: str, admitted: Collection[str]) -> tuple[int, Any]
         return None
     with os.fdopen(fd, "rb") as file:
         try:
-            head = frame.parsed(file.readline(_HEAD))
+            head = frame.parse_line(file.readline(_HEAD))
             if head["format"] != FORMAT or head["version"] != VERSION or head["by"] != by or not by:
                 return None
             entry, length = head["entry"], head["length"]
             if not (limits.is_count(entry) and limits.is_count(length)) or length > _LARGEST:
                 raise BadFile("it has no length")
-            most = view.scope.next_entry if view.lens.before is None else min(view.lens.before, view.scope.next_entry)
-            if view.lens.without or entry > most:
+            most = view.scope.next_entry if view.memory_filter.before is None else min(
+                view.memory_filter.before, view.scope.next_entry
+            )
+            if view.memory_filter.without or entry > most:
                 return None
-            if marked(view, entry) != LearntMark(entry, head["learnt"]):
+            if mark_of(view, entry) != LearntMark(entry, head["learnt"]):
                 return None
             body = file.read(length + 1)
             if len(body) != length or hashlib.sha256(body).hexdigest() != head["sha256"]:
                 raise BadFile("its checksum is wrong")
-            with uncollected():
+            with without_collector():
                 return entry, _Unpickler(io.BytesIO(body), admitted).load()
         except Exception as error:  # a pickle that was tampered with may raise anything
             refuse(view, f"{type(error).__name__}: {error}")
@@ -134,7 +136,7 @@ def save(view: ScopeView, mark: LearntMark, by: str, learnt: Any) -> None:
         learnt: Plain collections, and objects of classes that `load` will admit.
     """
     path = view.scope.folder / LEARNT
-    if not by or not view.scope.journal.exists or marked(view) != mark:
+    if not by or not view.scope.journal.exists or mark_of(view) != mark:
         return
     body = pickle.dumps(learnt, protocol=5)
     head = {"format": FORMAT, "version": VERSION, "by": by, "entry": mark.entry, "learnt": mark.digest,
@@ -152,7 +154,7 @@ def refuse(view: ScopeView, why: str) -> None:
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Make many objects without the garbage collector, which would look at all of them again and again."""
     if not gc.isenabled():
         yield
@@ -189,7 +191,7 @@ class _Unpickler(pickle.Unpickler):
         found = vars(sys.modules[module]).get(name) if module in sys.modules else None
         known = module != __name__ and any(module == one or module.startswith(f"{one}.") for one in self._admitted)
         if not known or not isinstance(found, type) or found.__module__ != module:
-            raise pickle.UnpicklingError(f"{limits.shown(f'{module}.{name}')} is not admitted")
+            raise pickle.UnpicklingError(f"{limits.short_text(f'{module}.{name}')} is not admitted")
         return found
 
 
@@ -198,7 +200,7 @@ _LEARNS = ("jitrl.py", "memory", "records", "settings/plan.py", "values")
 _ADMITTED = ("engine.records", "engine.settings.plan", "engine.values")
 
 
-def opened(
+def open_estimator(
     kind: type[GraphEstimator],
     memory: Scope | ScopeView,
     settings: Settings,
@@ -214,8 +216,8 @@ def opened(
     numbers, opening = numbers or PlanNumbers(), opening or OpeningNumbers()
     view = memory if isinstance(memory, ScopeView) else ScopeView(memory)
     by = _by(settings, numbers)
-    mark = marked(view) if view.lens == CLEAR else None
-    with uncollected():
+    mark = mark_of(view) if view.memory_filter == EVERYTHING else None
+    with without_collector():
         found = load(view, by, _ADMITTED)
         if found is not None and not kind.takes(found[1]):
             refuse(view, "it is of something else")

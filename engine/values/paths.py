@@ -41,7 +41,7 @@ class EpisodeProgress:
     Attributes:
         world: What was last seen at each place visited.
         gained: Where points were gained already.
-        told: Where nothing was gained, but persons say that there were points; they are gained once, too.
+        corrected: Where nothing was gained, but persons say that there were points; they are gained once, too.
         tried: How often each action was taken at each place.
         score: Points gained and lost in all.
         new_points: Points of what was gained that never was before.
@@ -53,7 +53,7 @@ class EpisodeProgress:
 
     world: dict[str, Tokens] = field(default_factory=dict)
     gained: set[Key] = field(default_factory=set)
-    told: set[Key] = field(default_factory=set)
+    corrected: set[Key] = field(default_factory=set)
     tried: Counter[Key] = field(default_factory=Counter)
     failed: set[Key] = field(default_factory=set)
     idle: Counter[Key] = field(default_factory=Counter)
@@ -162,7 +162,7 @@ class Paths:
     def gained(self) -> Set[Key]:
         """Where points were gained already in this episode."""
         progress = self.task.progress
-        return progress.gained | progress.told if self._m.edits else progress.gained
+        return progress.gained | progress.corrected if self._m.edits else progress.gained
 
     @property
     def death_cost(self) -> float:

@@ -18,9 +18,9 @@ from engine.settings.plan import PlanNumbers
 from engine.values.counts import Memo, TryCount
 from engine.values.detours import Explorer
 from engine.values.model import WorldModel
-from engine.values.offers import Offers
 from engine.values.paths import Answers, Imagined, Paths, PlanTask, Ways
-from engine.values.plans import NOTHING, Plan, Route, held, without_edits
+from engine.values.plans import NOTHING, Plan, Route, hold_back, without_edits
+from engine.values.promises import Promises
 from engine.values.text import Key
 from engine.values.trails import Trail
 
@@ -54,9 +54,9 @@ class Planner:
             known, complete = self._plan(paths, unedited)
         level, gained = _unless_vain(known, complete).value, paths.gained
         bare = without_edits(known, self._m, gained)
-        stay = _unless_vain(held(bare, level, self._m, gained), complete)
+        stay = _unless_vain(hold_back(bare, level, self._m, gained), complete)
         other, _ = self._plan(paths, trails, complete)
-        plan = _unless_vain(held(other, level, self._m, gained), complete)
+        plan = _unless_vain(hold_back(other, level, self._m, gained), complete)
         return plan if plan.value > stay.value + self._n.least_regret * (abs(stay.value) + 1.0) else stay
 
     def following(self, trail: Trail, task: PlanTask) -> Plan:
@@ -82,7 +82,7 @@ class Planner:
             best = dataclasses.replace(best, left=best.left + task.steps - router.nowhere.left)
         if self._is_complete(best, task) if is_complete is None else is_complete:
             return Plan(best.value, best.value, best.actions, best.goal, best), True
-        return self._with_detours(best, paths, Offers(self._m, self._n, paths)), False
+        return self._with_detours(best, paths, Promises(self._m, self._n, paths)), False
 
     def paths(self, task: PlanTask) -> Paths:
         """Return what answers questions about where a task stands."""
@@ -96,9 +96,9 @@ class Planner:
         likely = sum(points for _, points in route.earned)
         return points >= task.to_gain and 2.0 * likely >= task.to_gain and 2.0 * route.success >= 1.0
 
-    def _with_detours(self, route: Route, paths: Paths, offers: Offers) -> Plan:
+    def _with_detours(self, route: Route, paths: Paths, promises: Promises) -> Plan:
         """Return the plan that spends what a route leaves free on detours."""
-        taken = Explorer(self._m, self._n, paths, offers, self._ways, route).detours()
+        taken = Explorer(self._m, self._n, paths, promises, self._ways, route).detours()
         actions, goal, first = route.actions, route.goal, None
         if taken:
             # Of those that start together the best is made first: all is thought over again after it.

@@ -185,7 +185,7 @@ def without_edits(plan: Plan, model: WorldModel, gained: Container[Key]) -> Plan
     return dataclasses.replace(plan, value=plan.value + known + beside, known=plan.known + known, route=route)
 
 
-def held(plan: Plan, level: float, model: WorldModel, gained: Container[Key]) -> Plan:
+def hold_back(plan: Plan, level: float, model: WorldModel, gained: Container[Key]) -> Plan:
     """Return a plan that is worth more than the one without edits by no more than persons say that it gains.
 
     Args:

@@ -130,21 +130,21 @@ class Trails:
         """End the episode: its steps up to the last gain can be followed now, with and without those in vain."""
         said, self._current = self._current, []
         own = [step._replace(given=None) if step.given is not None else step for step in said]
-        lived = _up_to_gain(own)
-        self.histories.close([step.reward for step in lived], len(self._episodes))
-        self._keep(lived, self._at)
+        gaining = _up_to_gain(own)
+        self.histories.close([step.reward for step in gaining], len(self._episodes))
+        self._keep(gaining, self._at)
         if said != own:
             self._keep(_up_to_gain(said), self._said_at)
 
-    def _keep(self, lived: list[TrailStep], at: _Begun) -> None:
+    def _keep(self, gaining: list[TrailStep], at: _Begun) -> None:
         """Keep an episode up to its last gain.
 
         Args:
             at: Where it can be found.
         """
-        if lived:
-            self._episodes.append(lived)
-        if steps := without_loops(lived):
+        if gaining:
+            self._episodes.append(gaining)
+        if steps := without_loops(gaining):
             number, best = len(self._episodes), 0.0
             self._episodes.append(steps)
             for index in range(len(steps) - 1, -1, -1):
@@ -192,7 +192,7 @@ class Trails:
     def without_a_block(self) -> Trail | None:
         """Return the best episode from its beginning without steps that led back to a place and gained nothing.
 
-        Whether the rest needs them shows when it is lived. What was lived is not returned again. None if nothing is
+        Whether the rest needs them shows when it is followed. What was followed is not returned again. None if nothing is
         left to leave out, or this episode has begun.
         """
         number, index = next(self.histories.continued(), (0, -1))

@@ -9,10 +9,10 @@ from urllib.parse import urljoin, urlsplit
 
 from engine.web.actions import Call, Target
 from engine.web.browser.snapshot import PLAIN, Page, PageNode, plain_name
-from engine.web.dates import fits, shape, typed
+from engine.web.dates import dates_in, fits, shape
 from engine.web.drawing.lines import lines_of
 from engine.web.states.words import STOP, label_stems, stems, tokens, topics
-from engine.web.tasks.answers import ranked
+from engine.web.tasks.answers import rank_answers
 
 CLICKED = frozenset({
     "button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "switch",
@@ -62,7 +62,7 @@ def values_of(intent: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value for _, value in found))[:MOST_VALUES]
 
 
-def labelled(intent: str, field: str) -> tuple[str, ...]:
+def labelled_texts(intent: str, field: str) -> tuple[str, ...]:
     """Return the texts that a task has right after a word of a field's name, as in "the tag tested" for "Tag"."""
     wanted, words, found = label_stems(field), intent.split(), []
     for number, word in enumerate(words[:-1]):
@@ -134,7 +134,7 @@ def leads_out(page: Page, node: PageNode, allows: Callable[[str], bool]) -> bool
         return False
 
 
-def offered(
+def possible_actions(
     page: Page,
     intent: str,
     *,
@@ -167,7 +167,7 @@ def offered(
     if back:
         actions.append(Call("go_back").text)
     if answers:
-        said = [answer.text for answer in ranked(lines_of(page, is_secret), intent, page.title)]
+        said = [answer.text for answer in rank_answers(lines_of(page, is_secret), intent, page.title)]
         actions += [Call("send_msg_to_user", None, (answer,)).text for answer in (*said, DONE)]
     return tuple(dict.fromkeys(actions))
 
@@ -185,13 +185,13 @@ def _of(
     if node.role in TYPED:
         secret = is_secret(node)
         called = node.name or _before(page, index)
-        more = searched if is_search(node.role, called) else labelled(intent, called)
+        more = searched if is_search(node.role, called) else labelled_texts(intent, called)
         texts = tuple(dict.fromkeys((*values, *_parts(called, values), *more)))
         if node.role == "spinbutton":
             texts = tuple(text for text in texts if _NUMBER.fullmatch(text))
         if form := node.state("format") or shape(node.value):
             others = (text for text in texts if not node.state("format") or fits(text, form))
-            texts = tuple(dict.fromkeys((*typed(intent, form), *others)))
+            texts = tuple(dict.fromkeys((*dates_in(intent, form), *others)))
         if secret:
             texts = tuple(SECRET_VALUE.format(i + 1) for i in range(len(values)))
         found = [Call("fill", target, (text,)).text for text in texts if secret or text != node.value]

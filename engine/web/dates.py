@@ -135,7 +135,7 @@ def _read(match: re.Match[str]) -> Iterator[Moment]:
             continue
 
 
-def fitted(text: str, form: str) -> str:
+def fit_date(text: str, form: str) -> str:
     """Return a text that names one date or time, in a format ("" for none); any other text as it is."""
     found = moments(text.strip()) if form and not fits(text, form) else ()
     if len(found) != 1:
@@ -143,7 +143,7 @@ def fitted(text: str, form: str) -> str:
     return found[0].written(form) or text
 
 
-def typed(intent: str, form: str) -> tuple[str, ...]:
+def dates_in(intent: str, form: str) -> tuple[str, ...]:
     """Return the dates and times of a task as a field with this format takes them."""
     found = (moment.written(form) for moment in moments(intent))
     return tuple(dict.fromkeys(each for each in found if each))

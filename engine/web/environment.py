@@ -12,17 +12,25 @@ from typing import TYPE_CHECKING, Any
 from engine.environment import Abstractor, Environment, Sight
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
-from engine.redaction import REDACTED, cleaned, hidden, without_credentials
+from engine.redaction import REDACTED, clean, hide, without_credentials
 from engine.web.actions import ENDING, Call, normalise, parse, resolve
 from engine.web.browser.driver import Driver
 from engine.web.browser.driver_base import BrowserDriver, PageRules
 from engine.web.browser.limits import BrowserLimits
 from engine.web.browser.network import gate_for
-from engine.web.browser.pages import secret_handles, written
+from engine.web.browser.pages import secret_handles, snapshot_text
 from engine.web.browser.signing_in import sign_in
 from engine.web.browser.snapshot import Page, PageNode, Seen
 from engine.web.browser.url import pattern, query_values
-from engine.web.choices import SECRET, SECRET_LIKE, SECRET_VALUE, is_secret, labelled, offered, values_of
+from engine.web.choices import (
+    SECRET,
+    SECRET_LIKE,
+    SECRET_VALUE,
+    is_secret,
+    labelled_texts,
+    possible_actions,
+    values_of,
+)
 from engine.web.drawing import text as texts
 from engine.web.records import Assignment
 from engine.web.states.state import WebAbstractor
@@ -212,13 +220,13 @@ class WebEnvironment(Environment):
         if self._last is None or self._last.over:
             return ()
         back = self._answers and self._moved
-        found = offered(
+        found = possible_actions(
             self._seen.page, self._intent, answers=self._answers, back=back, allows=self._driver.gate.allows
         )
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
         ]
-        return tuple(hidden(action, self._secrets) for action in (*found, *tabs))
+        return tuple(hide(action, self._secrets) for action in (*found, *tabs))
 
     def normalised(self, action: str) -> str:
         """Return an action in the form stored in memory, with its element by role and name.
@@ -272,16 +280,16 @@ class WebEnvironment(Environment):
 
     def _hide(self, typed: str, box: PageNode) -> None:
         """Keep a text secret from now on. A word of the task is none, unless the task says it is for this box."""
-        if not self._is_in_task(typed) or any(typed in given for given in labelled(self._intent, box.name)):
+        if not self._is_in_task(typed) or any(typed in given for given in labelled_texts(self._intent, box.name)):
             self._secrets.add(typed)
 
     def _is_in_task(self, text: str) -> bool:
         """Return whether the task shows a text."""
-        return hidden(self._intent, (text,)) != self._intent
+        return hide(self._intent, (text,)) != self._intent
 
     def _has_secret(self, call: Call) -> bool:
         """Return whether a call has a secret among its texts."""
-        return any(hidden(str(given), self._secrets) != str(given) for given in call.arguments)
+        return any(hide(str(given), self._secrets) != str(given) for given in call.arguments)
 
     def _reachable(self, call: Call) -> bool:
         if call.name == "goto":
@@ -314,8 +322,8 @@ class WebEnvironment(Environment):
     def abstractor(self) -> Abstractor:
         """Return a new abstractor for pages."""
         return WebAbstractor(
-            lambda: hidden(self._intent, self._secrets),
-            lambda: tuple(hidden(value, self._secrets) for value in query_values(self._seen.page.url)),
+            lambda: hide(self._intent, self._secrets),
+            lambda: tuple(hide(value, self._secrets) for value in query_values(self._seen.page.url)),
             self.screenshot,
         )
 
@@ -334,7 +342,7 @@ class WebEnvironment(Environment):
 
     def snapshot(self) -> str:
         """Return the page's elements as text, without secrets. Never raises."""
-        return written(self._seen.page, self._secrets)
+        return snapshot_text(self._seen.page, self._secrets)
 
     def sight(self) -> Sight:
         """Return the visible page without secrets. Never raises."""
@@ -342,14 +350,14 @@ class WebEnvironment(Environment):
         new = self._driver.traffic.entries[self._looked :]
         self._looked += len(new)
         return Sight(
-            hidden(texts.clean(page.url), secrets),
-            hidden(texts.clean(page.title), secrets),
-            hidden(texts.clean(self._intent), secrets),
+            hide(texts.clean(page.url), secrets),
+            hide(texts.clean(page.title), secrets),
+            hide(texts.clean(self._intent), secrets),
             self.snapshot(),
             self._driver.limits.width,
             self._driver.limits.height,
             self.screenshot(),
-            cleaned(tuple(new), secrets),
+            clean(tuple(new), secrets),
         )
 
     def judge_with(self, model: Model) -> None:
@@ -410,13 +418,13 @@ class WebEnvironment(Environment):
         head = [f"URL: {texts.clean(page.url)}", f"Title: {texts.clean(page.title)}"]
         if len(self._seen.tabs) > 1:
             head.append(f"Tabs: {len(self._seen.tabs)}, shown: {self._seen.active}")
-        shown = texts.fenced("\n".join([*head, texts.outline(page, secrets=self._secrets)]))
+        shown = texts.fence("\n".join([*head, texts.outline(page, secrets=self._secrets)]))
         description = f"Task: {texts.clean(self._intent)}\n{shown}"
         return Observation(
-            text=hidden(
+            text=hide(
                 said or f"{texts.clean(page.title)} {texts.clean(page.url)}".strip(), self._secrets
             ),
-            description=hidden(description, self._secrets),
+            description=hide(description, self._secrets),
             place=pattern(page.url, {**self._assignment.sites, **self._assignment.neighbours}),
             score=score,
             max_score=1.0,

@@ -23,7 +23,7 @@ from engine.llm.reading import parse
 from engine.records import Step, Trajectory
 from engine.settings import Settings
 from engine.web.actions import parse as parse_action
-from engine.web.drawing.text import fenced
+from engine.web.drawing.text import fence
 from engine.web.prompts import PAGES
 from engine.web.states.words import stems
 
@@ -55,14 +55,14 @@ class WebEvaluator:
         steps, outcome = trajectory.steps, trajectory.outcome
         if self._model is None or not steps:
             return Judgement(_by_rules(steps, self._gamma, outcome))
-        told = "" if self._how == "llm" else outcome
-        by_rule = _by_rules(steps, self._gamma, told)
+        known = "" if self._how == "llm" else outcome
+        by_rule = _by_rules(steps, self._gamma, known)
         verdict = {"won": "the task was DONE", "lost": "the task was NOT done"}.get(
-            told, "nobody said whether the task was done"
+            known, "nobody said whether the task was done"
         )
         prompt = PAGES.render(
             "rewards",
-            trajectory=fenced("\n\n".join([*_lines(trajectory, last=self._how != "llm"), _ending(trajectory)])),
+            trajectory=fence("\n\n".join([*_lines(trajectory, last=self._how != "llm"), _ending(trajectory)])),
             total=str(len(steps)),
             verdict=verdict,
             steps=", ".join(map(str, range(len(steps)))),
@@ -149,10 +149,10 @@ def _lines(trajectory: Trajectory, *, last: bool) -> Iterator[str]:
     """
     for t, step in enumerate(trajectory.steps):
         changed = "" if step.changed else " (nothing changed)"
-        told = f"Step {t}: {step.state.text}\n-> Action: {step.action}{changed}"
+        text = f"Step {t}: {step.state.text}\n-> Action: {step.action}{changed}"
         if last or t + 1 < len(trajectory.steps):
-            told += f"\n-> Result: {texts.clipped(' '.join(trajectory.texts[t + 1].split()), RESULT)}"
-        yield told
+            text += f"\n-> Result: {texts.clipped(' '.join(trajectory.texts[t + 1].split()), RESULT)}"
+        yield text
 
 
 def _ending(trajectory: Trajectory) -> str:

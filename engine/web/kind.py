@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.kinds import Kind, Places
+from engine.kinds import EnvironmentContext, Kind
 from engine.memory.search import Retriever, ScopeRules
 
 if TYPE_CHECKING:
@@ -23,28 +23,28 @@ _TABLE: Mapping[str, Any] = {
 """The paper's hyperparameters for WebArena."""
 
 
-def _open(name: str, places: Places) -> Environment:
+def _open(name: str, context: EnvironmentContext) -> Environment:
     from engine.web.environment_factory import open_web
 
-    return open_web(name, places.saves, places.variables)
+    return open_web(name, context.saves, context.variables)
 
 
-def _ready(name: str, places: Places) -> tuple[str, ...]:
+def _ready(name: str, context: EnvironmentContext) -> tuple[str, ...]:
     from engine.web.environment_factory import ready
 
-    return ready(name, places.saves, places.variables)
+    return ready(name, context.saves, context.variables)
 
 
-def _group(name: str, places: Places) -> str:
+def _group(name: str, context: EnvironmentContext) -> str:
     from engine.web.environment_factory import group
 
-    return group(name, places.saves)
+    return group(name, context.saves)
 
 
-def _original(name: str, places: Places) -> str:
+def _original(name: str, context: EnvironmentContext) -> str:
     from engine.web.environment_factory import original
 
-    return original(name, places.saves)
+    return original(name, context.saves)
 
 
 def _asking() -> Asking:

@@ -20,7 +20,7 @@ from engine.web.choices import DONE, SECRET, SECRET_LIKE, TYPED, is_search, valu
 from engine.web.drawing.lines import read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
 from engine.web.states.words import asks, label_stems, stems, tokens
-from engine.web.tasks.answers import ranked
+from engine.web.tasks.answers import rank_answers
 
 SUBMITS = frozenset({
     "go", "done", "ok",
@@ -143,7 +143,7 @@ class _Page:
 
     def scores(self, actions: Iterable[str]) -> list[float]:
         """Return the score of each action."""
-        fits = {a.text: a.fit for a in ranked(self._lines, self._goal, self._title)}
+        fits = {a.text: a.fit for a in rank_answers(self._lines, self._goal, self._title)}
         repeated = Counter(call.text for call, _ in self._past)
         found, entries, buttons = [], [0.0], []
         for number, action in enumerate(actions):

@@ -10,7 +10,7 @@ import sys
 import textwrap
 from typing import Any
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import UsageError
 from engine.settings import GROUPS, Settings, differences
 from jitrl_tui.system.output import note
@@ -123,11 +123,11 @@ def _show_set(args: argparse.Namespace, *, changed: bool) -> int:
                 print(f"\n{group}.")
             mark = "*" if one.value != option.default else " "
             _row(f"{mark} {option.name:<19} {_text(one.value) or '-':<14} {one.source:<11} ", option.meaning)
-        print(f"\nconfig file: {shown(made.config.file)}")
+        print(f"\nconfig file: {printable(made.config.file)}")
         for name, keys in made.config.keys.items():
-            print(shown(f"  key of {name}: {keys}"))
+            print(printable(f"  key of {name}: {keys}"))
     for problem in made.problems:
-        print(f"jitrl: {shown(problem)}", file=sys.stderr)
+        print(f"jitrl: {printable(problem)}", file=sys.stderr)
     return 2 if made.problems else 0
 
 
@@ -144,7 +144,7 @@ def _set(args: argparse.Namespace) -> int:
         if wrong:
             raise UsageError(wrong[0])
     config.set_value(made.config.file, key, value)
-    note(shown(f"{key} = {_text(value)} in {made.config.file}"))
+    note(printable(f"{key} = {_text(value)} in {made.config.file}"))
     first = made.fixed(key) if not key.startswith("keys.") else None
     if first is not None and first.source == "environment":
         note(f"the {first.source_text} comes before it")
@@ -163,7 +163,7 @@ def _unset(args: argparse.Namespace) -> int:
 
 def _path(args: argparse.Namespace) -> int:
     """Print the path of the config file."""
-    print(shown(args.preferences.config.file))
+    print(printable(args.preferences.config.file))
     return 0
 
 

@@ -69,7 +69,7 @@ def _session(name: str, saves: Path) -> SessionCosts:
     from engine.session import recording, store
     from jitrl_tui.runs import history
 
-    path = store.recorded(saves, name)
+    path = store.recording_path(saves, name)
     file = path / recording.FILE_NAME if path.is_dir() else path
     started = history.started_of(file)
     if started is None:

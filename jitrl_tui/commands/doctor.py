@@ -156,9 +156,9 @@ def _games(args: argparse.Namespace) -> Iterator[Check]:
 
 
 def _confined(_: argparse.Namespace) -> Iterator[Check]:
-    from engine.games.catalogue import open_game, shipped
+    from engine.games.catalogue import open_game, shipped_stories
 
-    for story in shipped()[:1]:
+    for story in shipped_stories()[:1]:
         game = open_game(story.name)
         game.close()
         if game.confined is not None:
@@ -176,7 +176,7 @@ def _models(args: argparse.Namespace) -> Iterator[Check]:
     cache = cache_folder(saves_folder(args.saves))
     for name, known in weights.KNOWN.items():
         needed = name == "local/smollm2"
-        if not weights.installed(name, cache):
+        if not weights.is_installed(name, cache):
             yield Check(name, "fail" if needed else "warn", "not installed",
                         f"{'' if needed else 'a stronger model, if you want it: '}{known.install}")  # fmt: skip
             continue
@@ -196,7 +196,7 @@ def _keys(_: argparse.Namespace) -> Iterator[Check]:
 
 def _own_server(_: argparse.Namespace) -> Iterator[Check]:
     from engine.llm.calls.client_factory import address
-    from engine.llm.calls.server_models import listed
+    from engine.llm.calls.server_models import list_models
 
     base = address("openai/", os.environ)
     shown = without_credentials(base)
@@ -204,7 +204,7 @@ def _own_server(_: argparse.Namespace) -> Iterator[Check]:
         yield Check("own server", "ok", "none set (JITRL_API_BASE); none is needed for local/smollm2")
         return
     try:
-        names = listed(base, key=os.environ.get("OPENAI_API_KEY", ""))
+        names = list_models(base, key=os.environ.get("OPENAI_API_KEY", ""))
     except (OSError, ValueError) as error:
         yield Check("own server", "warn", f"{shown}: {without_credentials(str(error))}",
                     "start it, or mend JITRL_API_BASE; it ends in /v1 as a rule")  # fmt: skip
@@ -221,7 +221,7 @@ def _one_model(args: argparse.Namespace) -> Iterator[Check]:
         return
     from engine.llm.calls import inquiry, probes
 
-    known = inquiry.known(name)
+    known = inquiry.look_up_model(name)
     if not known.provider:
         yield Check("name", "fail", f"litellm knows no provider for {name!r}",
                     "write it as provider/model, such as gemini/gemini-2.5-flash, or openai/NAME for a server of "
@@ -329,7 +329,7 @@ def _repeating(model: Model) -> Iterator[Check]:
     from engine.llm.reading import writer_check
 
     for name, what in (("state", "states"), ("history", "histories")):
-        found = writer_check.repeated(model, GAMES.tests()[name], Settings().summary_temperature)
+        found = writer_check.ask_repeatedly(model, GAMES.tests()[name], Settings().summary_temperature)
         if found.similarity is None:
             result = f"{found.usable} of {found.asked} answers usable"
         else:

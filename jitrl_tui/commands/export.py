@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import UsageError
 from engine.paths import ensure_folder, saves_folder
 from jitrl_tui.system.output import note
@@ -46,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     ending = target.suffix.removeprefix(".") if target is not None else "csv"
     form = args.to or ("inspect" if ending == "eval" else ending)
     if form not in FORMATS:
-        raise UsageError(f"--to is needed: {shown(str(args.output))} does not end with .{', .'.join(TABLES)} or .eval")
+        raise UsageError(
+            f"--to is needed: {printable(str(args.output))} does not end with .{', .'.join(TABLES)} or .eval"
+        )
     if target is None and form not in ("csv", "jsonl"):
         raise UsageError(f"{form} is no text for a terminal: say with -o where it goes")
     found = recordings(args.name, saves_folder(args.saves))
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     title = f"Decisions of {args.name}"
     count = tables.save_dataset(rows, target, title) if form == "datasets" else tables.save(rows, form, target)
-    note(f"wrote {count:,} rows to {shown(target)}")
+    note(f"wrote {count:,} rows to {printable(target)}")
     return 0
 
 
@@ -74,7 +76,7 @@ def _files(found: list[tuple[Path, str]], target: Path, form: str) -> int:
         ensure_folder(target, private=False)
         files = [(path, target / f"{cell}-{number}.{ending}") for number, (path, cell) in enumerate(found, 1)]
     count = sum(save(path, file) for path, file in files)
-    note(f"wrote {count:,} {what} to {shown(target)}")
+    note(f"wrote {count:,} {what} to {printable(target)}")
     return 0
 
 
@@ -94,7 +96,7 @@ def recordings(name: str, saves: Path) -> list[tuple[Path, str]]:
     from engine.session import recording, store
 
     with contextlib.suppress(UsageError):
-        path = store.recorded(saves, name)
+        path = store.recording_path(saves, name)
         file = path / recording.FILE_NAME if path.is_dir() else path
         if file.is_file():
             return [(file, "")]

@@ -46,11 +46,11 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Run
 
 def verdict(played: Sequence[EpisodeEnded], config: SessionConfig, progress: RunProgress) -> int:
     """Return the exit code of a finished run: 1 if the model or the environment failed too often."""
-    from engine.session.manifest import tallied, too_many_failed, too_many_missing
+    from engine.session.manifest import sum_tallies, too_many_failed, too_many_missing
 
     settings = progress.started.settings if progress.started is not None else {}
     reasons = [
-        too_many_missing(tallied(played), settings, config.model),
+        too_many_missing(sum_tallies(played), settings, config.model),
         too_many_failed(played, settings, config.game),
     ]
     for why in filter(None, reasons):
@@ -89,7 +89,7 @@ def track_episodes(tool: str | None, saves: Path, saved: SavedSession, session: 
 
 def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: RunProgress) -> dict[str, Any]:
     """Return the result of one session for `--json`."""
-    from engine.session.manifest import counts, manifest, tallied
+    from engine.session.manifest import counts, manifest, sum_tallies
 
     episodes = [
         {
@@ -113,7 +113,7 @@ def result_of(played: Sequence[EpisodeEnded], config: SessionConfig, progress: R
         "final": scores[-1] if scores else None,
         "memory_entries": progress.memory_entries,
         "overruled": progress.overruled,
-        "answers": counts(tallied(played)),
+        "answers": counts(sum_tallies(played)),
         **(manifest(progress.started, progress.others) if progress.started is not None else {}),
     }
 

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         if not model.reading:
             raise UsageError(f"{args.model} writes nothing, so it cannot judge")
-        for one in reward_agreement.judged(model, chosen, settings):
+        for one in reward_agreement.judge_episodes(model, chosen, settings):
             judged.append(one)
             _say(one)
     except KeyboardInterrupt:

@@ -123,7 +123,7 @@ def _item(name: str, cache: Path, measured: list[Capability]) -> dict[str, Any]:
     own = sorted((c for c in measured if c.model == name), key=lambda c: (c.rank, c.seconds))
     installed: bool | None = None
     if known or name in PRIORS:
-        installed = weights.installed(name, cache) if known else True
+        installed = weights.is_installed(name, cache) if known else True
     elif name.startswith("local:"):
         installed = Path(name.removeprefix("local:")).expanduser().is_file()
     return {
@@ -175,7 +175,7 @@ def _remote_lines(item: dict[str, Any]) -> list[tuple[str, str]]:
 
     from engine.llm.calls import inquiry
 
-    known = inquiry.known(item["name"])
+    known = inquiry.look_up_model(item["name"])
     if not known.provider:
         raise UsageError(
             f"litellm knows no provider for {item['name']!r}; write it as provider/model, such as "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import agents, environments, values
-from engine.errors import UsageError, meant
+from engine.errors import UsageError, did_you_mean
 from engine.settings import PROFILES, SessionConfig, Settings
 from jitrl_tui.runs.start_checks import check_game
 
@@ -201,7 +201,7 @@ def change(text: str) -> tuple[str, object]:
     """
     name, separator, value = text.partition("=")
     if not separator or name not in _NAMES:
-        if separator and (near := meant(name, _NAMES)):
+        if separator and (near := did_you_mean(name, _NAMES)):
             raise UsageError(f"there is no setting {name!r}{near}")
         raise UsageError(f"--set takes NAME=VALUE with one of these names: {', '.join(sorted(_NAMES))}")
     kind: type = type(getattr(Settings(), name))

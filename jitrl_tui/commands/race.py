@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"the race {named} has its game and its arms; leave out GAME and --arm")
         race = races.load(saves, named)
     elif not args.game:
-        there = ", ".join(races.saved(saves))
+        there = ", ".join(races.saved_races(saves))
         raise UsageError(f"which game? jitrl race GAME{f'; races: {there}' if there else ''}")
     else:
         arms = [arm(text, args) for text in args.arms or racers()]

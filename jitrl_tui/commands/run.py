@@ -138,7 +138,7 @@ def _before(saved: SavedSession) -> dict[str, Any]:
     """Return the result of a session that is already finished."""
     from engine.session import recording, suites
 
-    episodes = suites.played(saved)
+    episodes = suites.finished_episodes(saved)
     progress = RunProgress(saved.config.episodes, saved.config.settings.step_limit, quiet=True)
     for _, event in recording.read(saved.recording):
         if isinstance(event, SessionStarted):

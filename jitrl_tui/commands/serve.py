@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         from jitrl_tui.served.server import TokenServer
     except ImportError as error:
-        raise extras.lacking("serve", error) from None
+        raise extras.missing_extra("serve", error) from None
     listening = _listen(args.host, args.port)
     port = listening.getsockname()[1]
     host = f"[{args.host}]" if ":" in args.host else args.host

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import UsageError
 from engine.paths import saves_folder
 from jitrl_tui.system.output import clean, note
@@ -84,7 +84,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
     from engine.session import branches
     from engine.session import store as sessions
 
-    found = list(sessions.saved(saves))
+    found = list(sessions.saved_sessions(saves))
     if args.json:
         print(json.dumps([_plain(session) for session in found], indent=1))
         return 0
@@ -95,7 +95,7 @@ def _list(args: argparse.Namespace, saves: Path) -> int:
         scores = "-" if item["last"] is None else f"{item['last']:g}/{item['average']:.1f}/{item['best']:g}"
         of = f"  branch of {item['origin']}" if item["origin"] else ""
         print(f"{item['name']:<46} {item['agent']:<8} {item['model']:<24} {played:>9}  {scores:<14} {state}{of}")
-    named = list(branches.named(saves))
+    named = list(branches.named_saves(saves))
     for save in named:
         print(f"{save.name:<46} a save of {save.session.config.game}")
     if not found and not named:
@@ -114,7 +114,7 @@ def _export(args: argparse.Namespace) -> int:
         return 0
     target = Path(args.output)
     export(recording, target, format_of(target, args.format), thoughts=args.thoughts)
-    note(f"wrote {shown(target)}")
+    note(f"wrote {printable(target)}")
     return 0
 
 
@@ -123,7 +123,7 @@ def _named(name: str, saves: Path) -> SavedSession:
     from engine.session import branches
     from engine.session import store as sessions
 
-    if any(save.name == name for save in branches.named(saves)) and not (saves / "sessions" / name).is_dir():
+    if any(save.name == name for save in branches.named_saves(saves)) and not (saves / "sessions" / name).is_dir():
         return branches.load(saves, name)
     return sessions.find(saves, name)
 
@@ -148,7 +148,7 @@ def _branch(args: argparse.Namespace, saves: Path) -> int:
             "to play it at once"
         )
     if args.yes:
-        refuse_to_wait(orders.kept(session.folder))
+        refuse_to_wait(orders.orders_of(session.folder))
     count = args.episodes or (1 if args.yes else None)
     last = None if count is None else episode + count - 1
     branch = branches.branch(saves, session, (episode, step), shared=args.into_memory, episodes=last)
@@ -169,14 +169,14 @@ def _remove(args: argparse.Namespace) -> int:
     if not args.yes:
         if not sys.stdin.isatty():
             raise UsageError("sessions rm asks before it deletes; without a terminal, add --yes")
-        names = shown(", ".join(session.name for session in doomed))
+        names = printable(", ".join(session.name for session in doomed))
         print(f"Delete {names} with their recordings? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
             note("nothing was deleted")
             return 1
     for session in doomed:
         edits.delete(saves, session)
-        note(f"deleted {shown(session.name)}")
+        note(f"deleted {printable(session.name)}")
     return 0
 
 
@@ -187,7 +187,7 @@ def _rename(args: argparse.Namespace) -> int:
     saves = saves_folder(args.saves)
     session = store.find(saves, args.name)
     renamed = edits.rename(saves, session, args.new)
-    note(f"{shown(session.name)} is {shown(renamed.name)} now")
+    note(f"{printable(session.name)} is {printable(renamed.name)} now")
     return 0
 
 
@@ -216,9 +216,9 @@ def _plan(args: argparse.Namespace, episode: int, step: int) -> str:
 
 
 def _plain(session: SavedSession) -> dict[str, Any]:
-    from jitrl_tui.runs.session_summary import facts
+    from jitrl_tui.runs.session_summary import summary_of
 
-    config, origin, known = session.config, session.origin, facts(session.recording)
+    config, origin, known = session.config, session.origin, summary_of(session.recording)
     return {
         "name": session.name, "kind": session.kind, "game": config.game, "agent": config.agent,
         "model": config.model, "seed": config.seed, "episodes": config.episodes,
@@ -245,12 +245,12 @@ def register_compare(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def _compare(args: argparse.Namespace) -> int:
     """Show the comparison on the screen, or print it; return the exit code."""
-    from engine.session.store import recorded
+    from engine.session.store import recording_path
     from jitrl_tui.plain.terminal import wants_plain
     from jitrl_tui.runs import comparison_texts
 
     saves = saves_folder(args.saves)
-    paths = recorded(saves, args.a), recorded(saves, args.b)
+    paths = recording_path(saves, args.a), recording_path(saves, args.b)
     names = [path.name if path.is_dir() else path.parent.name for path in paths]
     comparison = comparison_texts.compare_recordings(*paths)
     if args.json:

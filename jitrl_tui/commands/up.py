@@ -22,7 +22,7 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Install the extras, or list them."""
-    from engine.extras import EXTRAS, installed
+    from engine.extras import EXTRAS, is_installed
     from engine.installer import install
 
     for name in args.extras:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.extras:
         wide = max(map(len, EXTRAS)) + 2
         for name, extra in EXTRAS.items():
-            state = "apart" if extra.apart else "here" if installed(name) else ""
+            state = "apart" if extra.apart else "here" if is_installed(name) else ""
             print(f"{name:<{wide}}{state:<7}{extra.purpose}{f' ({extra.apart})' if extra.apart else ''}")
     return 0
 

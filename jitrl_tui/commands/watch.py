@@ -155,10 +155,10 @@ def register_replay(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def _replay(args: argparse.Namespace) -> int:
     """Open the watch screen on the recording; return the exit code."""
     from engine.session import recording
-    from engine.session.store import recorded
+    from engine.session.store import recording_path
 
     saves = saves_folder(args.saves)
-    path = recorded(saves, args.file)
+    path = recording_path(saves, args.file)
     next(recording.read(path), None)  # report a file that is not a recording before the screen opens
     from jitrl_tui.app import run_replay
 

@@ -75,9 +75,9 @@ def _up(args: argparse.Namespace) -> int:
     sites = _open(args)
     if args.install:
         from engine.web.sites.install import install
-        from engine.web.sites.manager import chosen
+        from engine.web.sites.manager import choose_sites
 
-        install(saves_folder(args.saves), chosen(args.sites), _say)
+        install(saves_folder(args.saves), choose_sites(args.sites), _say)
     began = time.monotonic()
     found = sites.up(args.sites)
     _show(found, args.json)
@@ -150,7 +150,7 @@ def _ls(args: argparse.Namespace) -> int:
         return _ls_browsergym(saves, args)
     for suite in [args.suite] if args.suite else ("local", "miniwob", *tasks.FILES):
         try:
-            found += miniwob.listed(saves) if suite == "miniwob" else tasks.load(suite, saves)
+            found += miniwob.list_tasks(saves) if suite == "miniwob" else tasks.load(suite, saves)
         except MissingError as error:
             if args.suite:
                 raise
@@ -168,9 +168,9 @@ def _ls(args: argparse.Namespace) -> int:
 
 def _ls_browsergym(saves: Path, args: argparse.Namespace) -> int:
     """List BrowserGym's tasks. Their goals are known only when they begin."""
-    from engine.web.browsergym.adapter import OPEN_ENDED, listed
+    from engine.web.browsergym.adapter import OPEN_ENDED, list_tasks
 
-    names, broken = listed(saves, os.environ)
+    names, broken = list_tasks(saves, os.environ)
     names = tuple(name for name in names if not args.site or name.startswith(f"{args.site}."))
     for sentence in broken.values():
         print(sentence, file=sys.stderr)

@@ -36,12 +36,12 @@ def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what would differ; return the exit code."""
     from engine.session import whatif
-    from engine.session.store import recorded
+    from engine.session.store import recording_path
     from jitrl_tui.commands.options import change
 
     saves = saves_folder(args.saves)
-    path = recorded(saves, args.recording)
-    with whatif.opened(path, saves) as run_again:
+    path = recording_path(saves, args.recording)
+    with whatif.open_recording(path, saves) as run_again:
         changes = dict(change(text) for text in args.changes)
         asks = True if not args.changes and run_again.scope is not None else None
         outcome = whatif.what_if(run_again, changes, from_memory=asks, progress=_progress)

@@ -90,7 +90,7 @@ def _headline(choice: Choice, width: int) -> Content:
     update = choice.decision.update
     if update is None or hits.says_nothing(update):
         return Content.styled(fit(hits.without_values(choice), width).rstrip(), MUTED)
-    seen = explain.shown(update)
+    seen = explain.shown_values(update)
     value = f"V̂(s) = {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}"
     beta = f"β = {update.beta:g}"
     ways = (f"z′ = z + β·Ã,  {beta},  π = softmax z′", f"z′ = z + β·Ã,  {beta}", f"z′ = z + {update.beta:g}·Ã", beta)
@@ -162,12 +162,12 @@ def _is_valued(update: Update, index: int) -> bool:
 def _count(update: Update, index: int) -> str:
     """Return how often a candidate was tried, or how one was treated that never was."""
     how = update.valuation.how[index]
-    return hits.try_count(*explain.tried(update, index)) if update.valuation.n[index] else _HOW.get(how, "0")
+    return hits.try_count(*explain.try_counts(update, index)) if update.valuation.n[index] else _HOW.get(how, "0")
 
 
 def _values(update: Update, index: int) -> str:
     """Return how often a candidate was tried, and the calculation of its advantage."""
-    seen = explain.shown(update)
+    seen = explain.shown_values(update)
     q, v, a = worked.difference(seen.q[index], seen.v)
     return f"  N {_count(update, index)}  Q̂ {q} − V̂ {v} = Â {a}"
 
@@ -205,7 +205,7 @@ def _chain(decision: Decision, index: int) -> list[tuple[str, str]]:
     candidate, update = decision.candidates[index], decision.update
     z, scaled, z_prime = signed(candidate.z), "", ""
     if update is not None:
-        z, scaled, z_prime = worked.moved(
+        z, scaled, z_prime = worked.write_sum(
             candidate.z, update.beta, update.advantage_normalised[index], update.z_prime[index]
         )
     shown = (f"z ({candidate.z:.2f})", MUTED) if hits.is_neutral(candidate) else (f"z {z}", "")

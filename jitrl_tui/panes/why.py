@@ -57,11 +57,11 @@ def _derivation(choice: Choice, width: int) -> list[str]:
     i, update = d.chosen, d.update
     parts = [hits.logit(choice, d.candidates[i])]
     if update is not None and update.valuation.how[i] != "prior":
-        seen = explain.shown(update)
+        seen = explain.shown_values(update)
         by, less, makes = worked.difference(seen.q[i], seen.v)
         parts += [
             f"Â = Q̂ − V̂ = {by} − ({less}) = {makes} {seen.unit}",
-            worked.normalised(seen.advantage, i, settings, explain.outside(d), seen.share),
+            worked.write_normalised(seen.advantage, i, settings, explain.outside(d), seen.share),
         ]
     lines: list[str] = []
     for part in filter(None, parts):

@@ -179,7 +179,7 @@ def candidate_lines(choice: Choice) -> list[str]:
     update, columns = decision.update, hits.columns(decision)
     lines = [hits.without_values(choice)]
     if update is not None and not hits.says_nothing(update):
-        seen = explain.shown(update)
+        seen = explain.shown_values(update)
         lines = [f"V {signed(seen.v)} {hits.unit(seen)}, {hits.source(update)}, beta {update.beta:g}."]
     for i in hits.display_order(decision):
         candidate = decision.candidates[i]
@@ -201,9 +201,9 @@ def _values(update: Update | None, i: int) -> str:
     """Return what memory says of a candidate, "" for nothing."""
     if update is None or update.valuation.how[i] == "prior":
         return ""
-    seen, how = explain.shown(update), update.valuation.how[i]
+    seen, how = explain.shown_values(update), update.valuation.how[i]
     known = "" if how == "known" else f" ({how})"
-    count = hits.try_count(*explain.tried(update, i))
+    count = hits.try_count(*explain.try_counts(update, i))
     return (
         f"N {count}{known}, Q {signed(seen.q[i])}, advantage {signed(seen.advantage[i])}, "
         f"scaled {signed(update.advantage_normalised[i], worked.places_beside(update.beta))}, "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from engine import waits
 from engine.errors import JitrlError, UsageError
-from engine.session.orders import Orders, kept
+from engine.session.orders import Orders, orders_of
 from jitrl_tui import command_table
 from jitrl_tui.plain.commands import PlainCommands
 from jitrl_tui.plain.event_lines import EventLines
@@ -337,7 +337,7 @@ def run_saved_plain(saved: SavedSession, saves: Path, *, play: bool) -> int:
     from jitrl_tui.runs.source import LiveSource
 
     if not play:
-        refuse_to_wait(kept(saved.folder))
+        refuse_to_wait(orders_of(saved.folder))
     following: SavedSession | None = saved
     code = 0
     while following is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import UsageError
 from jitrl_tui.preferences import schema
 from jitrl_tui.preferences.config import Config, RememberedValues, config_file, read, state_file
@@ -74,7 +74,7 @@ class Preferences:
             value, variable = self.environment[key]
             return FoundValue(value, "environment", variable)
         if key in self.config.values:
-            return FoundValue(self.config.values[key], "file", shown(self.config.file))
+            return FoundValue(self.config.values[key], "file", printable(self.config.file))
         if (last or option.section == "app") and key in self.remembered.values:
             return FoundValue(self.remembered.values[key], "remembered")
         if option.section == "settings" and profile is not None and profile[option.name] != option.default:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from engine import limits
-from engine.disk import cache_json, cached_json, read_text, shown, write_private
-from engine.errors import FailingAs, StorageError, UsageError, meant
+from engine.disk import cache_json, cached_json, printable, read_text, write_private
+from engine.errors import FailingAs, StorageError, UsageError, did_you_mean
 from jitrl_tui.preferences.schema import BY_KEY, BY_NAME, OPTIONS, SECTIONS, find
 
 VARIABLE = "JITRL_CONFIG"
@@ -65,15 +65,15 @@ def read(file: Path, *, must_exist: bool = False) -> Config:
     try:
         text = read_text(file)
     except FileNotFoundError:
-        problem = (f"there is no config file {shown(file)}",) if must_exist else ()
+        problem = (f"there is no config file {printable(file)}",) if must_exist else ()
         return Config(file, problems=problem, lost=must_exist)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        return Config(file, problems=(f"the config file {shown(file)} cannot be read: {why}",), lost=True)
+        return Config(file, problems=(f"the config file {printable(file)} cannot be read: {why}",), lost=True)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return Config(file, problems=(f"the config file {shown(file)} is no TOML: {error}",), lost=True)
+        return Config(file, problems=(f"the config file {printable(file)} is no TOML: {error}",), lost=True)
     values: dict[str, Any] = {}
     problems: list[str] = []
     for section, table in data.items():
@@ -87,7 +87,7 @@ def read(file: Path, *, must_exist: bool = False) -> Config:
             if option is None:
                 elsewhere = BY_NAME.get(name)
                 names = [one.name for one in OPTIONS if one.section == section]
-                hint = f"; it belongs into [{elsewhere.section}]" if elsewhere else meant(name, names)
+                hint = f"; it belongs into [{elsewhere.section}]" if elsewhere else did_you_mean(name, names)
                 problems.append(f"there is no setting {name!r} in [{section}]{hint}")
                 continue
             try:
@@ -95,7 +95,7 @@ def read(file: Path, *, must_exist: bool = False) -> Config:
             except UsageError as error:
                 problems.append(f"in [{section}], {error}")
     keys = dict(_flat(data.get(KEYS, {}), problems))
-    messages = tuple(f"{shown(file)}: {problem}" for problem in problems)
+    messages = tuple(f"{printable(file)}: {problem}" for problem in problems)
     return Config(file, values, keys, messages)
 
 
@@ -103,7 +103,7 @@ def _unknown(section: str, table: Any) -> str:
     option = BY_NAME.get(section)
     if option is not None and not isinstance(table, dict):
         return f"{section} belongs into the table [{option.section}]"
-    return f"there is no table [{section}]{meant(section, [*SECTIONS, KEYS])}"
+    return f"there is no table [{section}]{did_you_mean(section, [*SECTIONS, KEYS])}"
 
 
 def _flat(table: Any, problems: list[str], before: str = "") -> Iterator[tuple[str, str]]:
@@ -139,9 +139,9 @@ def set_value(file: Path, key: str, value: Any) -> None:
         text = read_text(file) if file.exists() else _HEAD
         document = tomlkit.parse(text)
     except (TOMLKitError, ValueError) as error:
-        raise UsageError(f"the config file {shown(file)} is no TOML: {error}") from None
+        raise UsageError(f"the config file {printable(file)} is no TOML: {error}") from None
     except OSError as error:
-        raise StorageError(f"cannot read {shown(file)}: {error.strerror}") from None
+        raise StorageError(f"cannot read {printable(file)}: {error.strerror}") from None
     section, _, name = key.partition(".")
     table = document.get(section)
     if value is None:
@@ -155,7 +155,7 @@ def set_value(file: Path, key: str, value: Any) -> None:
         table = tomlkit.table()
         table[name] = value
         document[section] = table
-    with FailingAs(StorageError, f"cannot write {shown(file)}"):
+    with FailingAs(StorageError, f"cannot write {printable(file)}"):
         file.parent.mkdir(parents=True, exist_ok=True)
         target = file.resolve()  # a link in a folder of dotfiles stays a link
         write_private(target, tomlkit.dumps(document))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.errors import UsageError, meant
+from engine.errors import UsageError, did_you_mean
 from engine.settings import GROUPS, PROFILES
 
 THEMES = (
@@ -196,5 +196,5 @@ def find(name: str) -> Preference:
     """
     option = BY_KEY.get(name) or BY_NAME.get(name)
     if option is None:
-        raise UsageError(f"there is no setting {name!r}{meant(name, [*BY_NAME, *BY_KEY])}")
+        raise UsageError(f"there is no setting {name!r}{did_you_mean(name, [*BY_NAME, *BY_KEY])}")
     return option

@@ -65,13 +65,13 @@ def before_paying(saved: SavedSession, saves: Path) -> str:
     from engine.bench.estimate import estimate
     from engine.bench.records import TEST, Cell, Leg
     from engine.llm.listed import list_price, retirement
-    from engine.session.suites import played
+    from engine.session.suites import finished_episodes
 
     config = saved.config
     if not AGENTS.find(config.agent).asks_model or list_price(config.model, 1, 1) == 0:
         return ""
     try:
-        left = config.episodes - len(played(saved))
+        left = config.episodes - len(finished_episodes(saved))
     except JitrlError:  # the session tells of its damaged recording itself
         return ""
     if left < 1:

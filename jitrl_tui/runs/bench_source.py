@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.bench import folder as folders
-from engine.bench.follower import FollowedRun, News, RunFolder, playing
+from engine.bench.follower import FollowedRun, News, RunFolder, session_playing
 from engine.bench.manifest import read_manifest
 from engine.bench.progress import RunLimits
 from engine.bench.reader import messages
@@ -69,7 +69,7 @@ class BenchSource(InThread):
     def session(self, cell: str) -> Reach | None:
         """Return how the session of a cell is reached that is being played, None if there is none."""
         folder = self.info.folder
-        found = playing(folders.cell_folder(folder, cell)) if folder is not None else None
+        found = session_playing(folders.cell_folder(folder, cell)) if folder is not None else None
         return Reach(partial(FolderSession, found), found) if found is not None else None
 
     def finish_running(self) -> None:
@@ -215,5 +215,5 @@ def source_of(folder: Path) -> BenchSource:
     """
     if is_played(folder):
         return FollowedBench(FollowedRun(RunFolder(folder)))
-    plan = folders.planned(folder)
+    plan = folders.read_plan(folder)
     return StoredBench(BenchInfo(folder.name, plan.suite.title, plan.cells, folder=folder))

@@ -17,9 +17,9 @@ from engine.session.compare import (
     ComparedStep,
     Comparison,
     Side,
+    actions_taken,
     compare,
     reason,
-    weighed,
 )
 from jitrl_tui.runs.hits import try_count
 from jitrl_tui.runs.view import points, signed, signed_points
@@ -128,7 +128,7 @@ def first_lines(comparison: Comparison) -> Iterator[str]:
     yield f"They first differ in episode {row.episode}, step {row.step + 1}. {reason(row)}"
     if row.kind == ACTION:
         units = [side.unit if side is not None else "" for side in (row.left, row.right)]
-        for action, *both in weighed(row):
+        for action, *both in actions_taken(row):
             left, right = map(chance, both, units)
             yield f"  {one_line(action)}: A {left}; B {right}"
 
@@ -149,7 +149,8 @@ def as_json(comparison: Comparison, names: Sequence[str]) -> dict[str, Any]:
                 "a": _side(row.left),
                 "b": _side(row.right),
                 "weighed": [
-                    {"action": action, "a": _option(left), "b": _option(right)} for action, left, right in weighed(row)
+                    {"action": action, "a": _option(left), "b": _option(right)}
+                    for action, left, right in actions_taken(row)
                 ]
                 if row.kind == ACTION
                 else [],

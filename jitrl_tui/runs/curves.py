@@ -17,7 +17,7 @@ from jitrl_tui.runs.history import PlayedSession, SessionCosts, difference, like
 from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
-    from engine.bench.report.shapes import Figure, Line
+    from engine.bench.report.elements import Figure, Line
 
 WINDOW = 10
 """Number of episodes in a running mean, of more than `MOST_MEANS` * `WINDOW` episodes more."""
@@ -146,7 +146,7 @@ def thin_out(values: Sequence[float], most: int) -> list[tuple[float, float]]:
 
 def figure(title: str, curves: Sequence[Curve]) -> Figure:
     """Return a figure with a panel for each measure. The score is shown as it is, and as a running mean."""
-    from engine.bench.report.shapes import Figure, Line, Panel
+    from engine.bench.report.elements import Figure, Line, Panel
 
     panels, window = [], window_of(curves)
     for measure in MEASURES:
@@ -172,7 +172,7 @@ def figure(title: str, curves: Sequence[Curve]) -> Figure:
 
 
 def _line(label: str, colour: int, points: Sequence[tuple[float, float]]) -> Line:
-    from engine.bench.report.shapes import Line
+    from engine.bench.report.elements import Line
 
     return Line(label, colour, tuple(at + 1 for at, _ in points), tuple(value for _, value in points))
 

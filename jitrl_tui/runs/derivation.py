@@ -131,7 +131,7 @@ def _softmax(name: str, logits: Sequence[float], index: int, share: float) -> tu
     top = max(logits)
     if rest:
         first.append(top + log(sum(exp(z - top) for z in rest)))
-    result, *powers = worked.written(
+    result, *powers = worked.write_result(
         share, (own, *first), lambda x: exp(x[0] - top) / sum(exp(z - top) for z in x[1:]), 4
     )
     terms = [f"e^{power}" for power in powers[1:]]
@@ -145,7 +145,7 @@ def _mean(name: str, value: float, numbers: Sequence[float]) -> str:
     count, first, rest = len(numbers), list(numbers[:MOST]), numbers[MOST:]
     if rest:
         first.append(sum(rest))
-    result, *terms = worked.written(value, first, lambda x: sum(x) / count)
+    result, *terms = worked.write_result(value, first, lambda x: sum(x) / count)
     if rest:
         terms[-1] += f" (the {len(rest)} others)"
     return f"{name} = ({' '.join(terms)}) / {count} = {result}"
@@ -156,7 +156,7 @@ def _neighbours(choice: Choice, update: Update, index: int) -> list[Derived]:
     from engine import jitrl
     from engine.values.knn import KnnEstimator
 
-    settings, near, seen = choice.settings, update.neighbours, explain.shown(update)
+    settings, near, seen = choice.settings, update.neighbours, explain.shown_values(update)
     how, value = update.valuation.how, seen.q[index]
     candidates, count = choice.decision.candidates, len(update.neighbours)
     gamma = settings.get("gamma")
@@ -173,7 +173,7 @@ def _neighbours(choice: Choice, update: Update, index: int) -> list[Derived]:
     elif how[index] == jitrl.OPTIMISTIC:
         alpha = float(settings.get("alpha", 0.0))
         paper = "Eq. 6: mean G + α / |N(s)|, with probability λ, for an action that no neighbour took"
-        result, g = worked.written(value, (value - alpha / count,), lambda x: x[0] + alpha / count)
+        result, g = worked.write_result(value, (value - alpha / count,), lambda x: x[0] + alpha / count)
         line = f"Q̂ = {g} + {alpha:g} / {count} = {result}"
     else:
         paper, line = "Sec. 4.2: 0 with probability 1 − λ, for an action that no neighbour took", "Q̂ = 0"
@@ -194,7 +194,7 @@ def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
     from engine.values.graph import GraphEstimator
     from engine.values.plans import Terms
 
-    seen, prior = explain.shown(update), choice.decision.prior
+    seen, prior = explain.shown_values(update), choice.decision.prior
     parts = explain.shown_terms(seen, index)
     lines = [f"Q̂ = {' '.join(parts) or '0'} = {signed(seen.q[index])} {hits.unit(seen)}"]
     if seen.left is not None:
@@ -205,7 +205,7 @@ def _plan(choice: Choice, update: Update, index: int) -> list[Derived]:
     first = list(zip(prior, seen.q, strict=True))[:MOST]
     rest = sum(p * q for p, q in list(zip(prior, seen.q, strict=True))[MOST:])
     numbers = [x for pair in first for x in pair]
-    result, *written_terms = worked.written(
+    result, *written_terms = worked.write_result(
         seen.v, [*numbers, rest], lambda x: sum(p * q for p, q in zip(x[:-1:2], x[1:-1:2], strict=True)) + x[-1]
     )
     terms = [f"{p.lstrip('+')}·({q})" for p, q in zip(written_terms[:-1:2], written_terms[1:-1:2], strict=True)]
@@ -222,11 +222,11 @@ def _update(choice: Choice, update: Update, index: int) -> list[Derived]:
     """Return the advantage, the normalised one, and the new logit."""
     from engine import jitrl
 
-    seen, scaled, beta = explain.shown(update), update.advantage_normalised[index], update.beta
+    seen, scaled, beta = explain.shown_values(update), update.advantage_normalised[index], update.beta
     q, v, a = worked.difference(seen.q[index], seen.v)
     others = explain.outside(choice.decision)
-    normalised = worked.normalised(seen.advantage, index, choice.settings, others, seen.share, 3)
-    z, by, z_prime = worked.moved(choice.decision.candidates[index].z, beta, scaled, update.z_prime[index])
+    normalised = worked.write_normalised(seen.advantage, index, choice.settings, others, seen.share, 3)
+    z, by, z_prime = worked.write_sum(choice.decision.candidates[index].z, beta, scaled, update.z_prime[index])
     return [
         Derived("Â", "advantage", signed(seen.advantage[index]), "Eq. 7: Â(s, a) = Q̂(s, a) − V̂(s)", jitrl.advantages,
                 (f"Â = {q} − ({v}) = {a}",)),
@@ -273,7 +273,7 @@ def fixture(choice: Choice) -> dict[str, Any]:
     decision, update = choice.decision, choice.decision.update
     if update is None:
         raise ValueError("this choice has no update of the logits")
-    value, seen = update.valuation, explain.shown(update)
+    value, seen = update.valuation, explain.shown_values(update)
     epsilon = float(choice.settings.get("epsilon", 0.0)) * float(choice.settings.get("epsilon_times", 1))
     return {
         "format": 2,

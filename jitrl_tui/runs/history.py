@@ -126,7 +126,7 @@ def scores_of(recording: Path) -> tuple[float, ...]:
 
 def played_sessions(saves: Path) -> Iterator[PlayedSession]:
     """Yield the readable sessions of agents, the one that was played last first. Those of people are left out."""
-    for saved in sessions.saved(saves):
+    for saved in sessions.saved_sessions(saves):
         found = read_start(saved) if saved.kind != "play" else None
         if found is not None:
             yield found
@@ -165,7 +165,7 @@ def earlier(saves: Path, name: str, started: SessionStarted) -> list[SessionCost
 
 def _origins(saves: Path, name: str) -> set[str]:
     """Return the names of the session that a branch comes from, of the one that this is a branch of, and so on."""
-    by_name = {one.name: one.origin for one in sessions.saved(saves)}
+    by_name = {one.name: one.origin for one in sessions.saved_sessions(saves)}
     found, origin = set[str](), by_name.get(name)
     while origin is not None and origin.session not in found:
         found.add(origin.session)

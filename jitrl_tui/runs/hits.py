@@ -67,7 +67,7 @@ def account(decision: Decision) -> list[tuple[str, str, str]]:
     plan = update.valuation.plan if update is not None else None
     if update is None or plan is None:
         return []
-    seen, first = explain.shown(update), explain.first_of_plan(update.valuation)
+    seen, first = explain.shown_values(update), explain.first_of_plan(update.valuation)
     if seen.unit != explain.POINTS or first < 0:
         return []
     expected, hoped, spare = (seen.terms.get(name, (0.0,) * len(seen.q))[first]
@@ -102,7 +102,7 @@ def _named(tries: tuple[str, ...]) -> str:
 
 def how_taken(choice: Choice) -> str:
     """Return how an action was taken from the policy, "" where there is no policy or nobody knows."""
-    return "" if choice.agent in ("random", "human") else explain.drawn(choice.decision, choice.settings)
+    return "" if choice.agent in ("random", "human") else explain.how_drawn(choice.decision, choice.settings)
 
 
 def unit(seen: explain.Shown) -> str:

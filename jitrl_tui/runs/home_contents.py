@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import BadFile, JitrlError
 from jitrl_tui.runs.memories import KnownMemory
-from jitrl_tui.runs.session_summary import Facts, facts
+from jitrl_tui.runs.session_summary import SessionSummary, summary_of
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -40,7 +40,7 @@ class SessionRow:
     """
 
     saved: SavedSession
-    facts: Facts = field(default_factory=Facts)
+    facts: SessionSummary = field(default_factory=SessionSummary)
     finished: bool = False
 
     @property
@@ -146,8 +146,8 @@ def find_sessions(saves: Path) -> list[SessionRow]:
 
     from engine.session import store as sessions
 
-    newest = islice(sessions.saved(saves), _MOST)
-    rows = [SessionRow(saved, facts(saved.recording, scores=False), saved.finished()) for saved in newest]
+    newest = islice(sessions.saved_sessions(saves), _MOST)
+    rows = [SessionRow(saved, summary_of(saved.recording, scores=False), saved.finished()) for saved in newest]
     return [row for row in rows if row.facts.begun]
 
 
@@ -170,7 +170,7 @@ def find_web(saves: Path) -> tuple[list[WebRow], list[str]]:
         for task in suites.load("local", saves)
     ]
     with contextlib.suppress(JitrlError):  # it is among the missing sites
-        rows += [WebRow(f"web:{task.id}", task.intent) for task in miniwob.listed(saves)]
+        rows += [WebRow(f"web:{task.id}", task.intent) for task in miniwob.list_tasks(saves)]
     return sorted(rows, key=lambda row: bool(row.missing)), missing
 
 
@@ -198,10 +198,10 @@ def find_races(saves: Path) -> list[RaceRow]:
     from engine.session import race as races
 
     rows = []
-    for name in races.saved(saves):
+    for name in races.saved_races(saves):
         with contextlib.suppress(JitrlError):  # it is damaged, or one of its sessions was deleted
             race = races.load(saves, name)
             finished = all(racer.session.finished() for racer in race.racers)
-            scores = [facts(racer.session.recording).scores for racer in race.racers]
+            scores = [summary_of(racer.session.recording).scores for racer in race.racers]
             rows.append(RaceRow(name, race.game, [racer.name for racer in race.racers], finished, scores))
     return rows

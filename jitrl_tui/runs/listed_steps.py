@@ -41,7 +41,7 @@ class Filter:
     pinned: bool = False
 
 
-def parsed(text: str) -> Filter:
+def parse_filter(text: str) -> Filter:
     """Return the filter that a person typed: words, and conditions such as `ep:5`, `G>1`, `by:human`, `pinned`.
 
     Raises:
@@ -66,7 +66,7 @@ def parsed(text: str) -> Filter:
     return Filter(tuple(words), tuple(conditions), tuple(by), edited, pinned)
 
 
-def listed(
+def list_steps(
     table: StepTable,
     wanted: Filter,
     *,

@@ -17,7 +17,7 @@ from engine.paths import slug
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.notes import Notes
-from engine.session.transcript import format_of, save, transcript, written
+from engine.session.transcript import format_of, save, transcript, transcript_text
 from jitrl_tui.runs.places import RememberedMap
 from jitrl_tui.system.output import clean
 
@@ -134,7 +134,7 @@ def text_of(events: Path, form: str, *, thoughts: bool = False) -> str:
     made = transcript((event for _, event in recording.read(events)), Notes(folder).all())
     if not made.session:
         raise UsageError("nothing has been played yet, so there is no transcript")
-    return clean(written(made, form, thoughts=thoughts))
+    return clean(transcript_text(made, form, thoughts=thoughts))
 
 
 def export(events: Path, target: Path, form: str | None = None, *, thoughts: bool = False) -> None:

@@ -40,7 +40,7 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Facts(Scored):
+class SessionSummary(Scored):
     """What the recording of a session says at a glance.
 
     Attributes:
@@ -63,7 +63,7 @@ class Facts(Scored):
         return self.scores[-1] if self.scores else None
 
 
-def facts(recording: Path, *, scores: bool = True) -> Facts:
+def summary_of(recording: Path, *, scores: bool = True) -> SessionSummary:
     """Return the facts of a recording; those before the first damaged line if there is one.
 
     Args:
@@ -79,7 +79,7 @@ def facts(recording: Path, *, scores: bool = True) -> Facts:
             if begun and not scores:
                 break
             for line in _beginning_with(_MARK, lines):
-                event = limits.parsed(line)
+                event = limits.parse_json(line)
                 score, most = event["score"], event["max_score"]
                 if not limits.is_number(score) or not (most is None or limits.is_number(most)):
                     raise BadFile("an episode has no score")
@@ -87,7 +87,7 @@ def facts(recording: Path, *, scores: bool = True) -> Facts:
                 top = most
     except (OSError, BadFile, LookupError, TypeError):
         pass
-    return Facts(tuple(found), top, begun, changed, read=scores)
+    return SessionSummary(tuple(found), top, begun, changed, read=scores)
 
 
 def _blocks(recording: Path) -> Iterator[bytes]:

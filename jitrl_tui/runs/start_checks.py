@@ -15,16 +15,16 @@ def check_game(config: SessionConfig, saves: Path) -> tuple[str, ...]:
         JitrlError: There is no such game or task, or something that it needs is missing: its shared memory,
             too. Or it names places that the user has not confirmed.
     """
-    from engine.kinds import Places
+    from engine.kinds import EnvironmentContext
     from engine.memory.memory_factory import check_address
-    from engine.session.store import places
+    from engine.session.store import named_places
     from engine.settings.address import is_address
 
-    trust.require(*places(config))
+    trust.require(*named_places(config))
     check_player(config)
     if is_address(config.memory):
         check_address(config.memory, saves)
-    return environments.kind_of(config.game).ready(config.game, Places(saves, config.games))
+    return environments.kind_of(config.game).ready(config.game, EnvironmentContext(saves, config.games))
 
 
 def check_player(config: SessionConfig) -> None:

@@ -39,7 +39,7 @@ from engine.records import (
     total_cost,
 )
 from engine.session import levers
-from engine.session.account import added, remarks, tally_of
+from engine.session.account import add_tallies, remarks, tally_of
 from jitrl_tui.runs import steer_texts
 from jitrl_tui.runs.episode_costs import Ledger
 from jitrl_tui.runs.places import RunPlaces
@@ -317,7 +317,7 @@ class RunView(Scored):
 
     def _model_called(self, event: ModelCalled) -> None:
         self.calls.append(event)
-        self.tally = added(self.tally, tally_of(event.call))
+        self.tally = add_tallies(self.tally, tally_of(event.call))
 
     def _decided(self, event: Decided) -> None:
         self.choice = Choice(event.episode, event.decision, self.started, self.memory_entries)
@@ -329,7 +329,7 @@ class RunView(Scored):
         if replaced:
             self.choices.pop()  # a person decided otherwise, or the session was left at this decision
         else:
-            self.tally = added(self.tally, event.decision.tally)
+            self.tally = add_tallies(self.tally, event.decision.tally)
         self.choices.append(self.choice)
         self.pending = True
         self.step = event.decision.step
@@ -385,7 +385,7 @@ class RunView(Scored):
         self.tokens_before += event.tokens
         self.cost_before = total_cost((self.cost_before, event.cost_usd))
         self.tokens, self.cost_usd = self.tokens_before, self.cost_before
-        self.tally_before = self.tally = added(self.tally_before, event.tally)
+        self.tally_before = self.tally = add_tallies(self.tally_before, event.tally)
         self.pending = False
         if self.activity != "paused":
             self.activity, self.doing = "starting", BEGINNING

@@ -252,7 +252,7 @@ def others(saves: Path, folder: Path) -> list[SavedSession]:
         mine: SavedSession | None = sessions.load(folder)
     except BadFile:
         mine = None
-    found = [one for one in sessions.saved(saves) if one.folder != folder and history.has_begun(one.recording)]
+    found = [one for one in sessions.saved_sessions(saves) if one.folder != folder and history.has_begun(one.recording)]
 
     def rank(one: SavedSession) -> int:
         if one.origin is not None and one.origin.session == folder.name:

@@ -92,6 +92,6 @@ class ExplainDialog(CommandDialog[None]):
         except ValueError as error:
             self.notify(f"Nothing to save: {error}.", severity="warning")
         except OSError as error:
-            self.notify(f"Cannot write to {disk.shown(folder)}: {error.strerror}.", severity="error", markup=False)
+            self.notify(f"Cannot write to {disk.printable(folder)}: {error.strerror}.", severity="error", markup=False)
         else:
-            self.notify(f"Saved as {disk.shown(path)}", timeout=6, markup=False)
+            self.notify(f"Saved as {disk.printable(path)}", timeout=6, markup=False)

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from engine.jitrl import discounted_returns, own_returns
-from engine.memory.corrections import described
+from engine.memory.corrections import describe
 from engine.memory.disk.document import FORGOTTEN
 from engine.memory.search import Correction
 from engine.records import Episode
@@ -71,7 +71,7 @@ def about_step(scope: Scope, entry: int, gamma: float, zero_rewards: str) -> Hit
     remarks = [f"Entry {entry}: {outcome(episode)}."]
     known = scope.corrections().get(entry)
     if known is not None and known != Correction():
-        remarks.append(f"Edited by a person: {described(known)}.")
+        remarks.append(f"Edited by a person: {describe(known)}.")
     return HitDetails(episode, step, tuple(map(float, computed(rewards, gamma))), tuple(remarks))
 
 

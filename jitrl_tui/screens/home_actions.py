@@ -24,7 +24,7 @@ from jitrl_tui.runs.home_contents import (
     find_sessions,
     find_web,
 )
-from jitrl_tui.runs.session_summary import facts
+from jitrl_tui.runs.session_summary import summary_of
 
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
@@ -58,7 +58,7 @@ class StoredHome:
 
     def scores(self, found: HomeContents) -> HomeContents:
         """Return the contents with the scores of the sessions."""
-        rows = [dataclasses.replace(row, facts=facts(row.saved.recording)) for row in found.sessions]
+        rows = [dataclasses.replace(row, facts=summary_of(row.saved.recording)) for row in found.sessions]
         return dataclasses.replace(found, sessions=rows)
 
     def complete(self, found: HomeContents) -> HomeContents:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from engine.records import SessionStarted
 from engine.session.levers import levers
-from engine.settings import Settings, known
+from engine.settings import Settings, settings_from
 from jitrl_tui.screens.shown_run import Service, ShownRun, Surface
 
 STOPS: dict[str, tuple[str, tuple[float | str, ...]]] = {
@@ -38,7 +38,7 @@ class Levers(Service):
         started = self._run.view.started
         if started is not self._names_for:  # the footer asks at each drawing
             self._names_for = started
-            self._found = levers(known(started.settings)) if started and started.agent == "jitrl" else ()
+            self._found = levers(settings_from(started.settings)) if started and started.agent == "jitrl" else ()
         return self._found
 
     def symbol(self) -> str:
@@ -102,7 +102,7 @@ class Levers(Service):
         if not following:
             return f"{symbol} is {now:g}; there is no {'higher' if by > 0 else 'lower'} value."
         value = min(following) if by > 0 else max(following)
-        settings = known(view.started.settings) if view.started is not None else None
+        settings = settings_from(view.started.settings) if view.started is not None else None
         whole = isinstance(getattr(settings, name), int)
         self._apply({name: int(value) if whole else value})
         return "" if view.activity == "paused" else f"From the next decision on: {symbol} {value:g}, was {now:g}."

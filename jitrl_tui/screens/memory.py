@@ -21,7 +21,7 @@ from engine.memory.table import StepTable, UseCounts
 from engine.session import whatif
 from jitrl_tui import keymap
 from jitrl_tui.command_table import Key
-from jitrl_tui.runs.listed_steps import SORTS, Filter, listed, parsed
+from jitrl_tui.runs.listed_steps import SORTS, Filter, list_steps, parse_filter
 from jitrl_tui.runs.view import signed, signed_points
 from jitrl_tui.screens import dialogs
 from jitrl_tui.screens.command_screen import CommandScreen
@@ -167,7 +167,7 @@ class MemoryScreen(CommandScreen[int]):
     def _list(self, at: int | None = None) -> None:
         """List the rows that are wanted, with the cursor on an entry if it is among them, else on the first one."""
         self.rows = (
-            listed(
+            list_steps(
                 self.table, self._filter, sort=self.sort, descending=self.descending,
                 counts=self._counts, found=self._found,
             )
@@ -347,7 +347,7 @@ class MemoryScreen(CommandScreen[int]):
         field.display = False
         self.list.focus()
         try:
-            self._filter = parsed(field.value)
+            self._filter = parse_filter(field.value)
         except JitrlError as error:
             self.notify(str(error), severity="warning")
             return

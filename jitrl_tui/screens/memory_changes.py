@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from engine.memory import exchange, upkeep
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 from engine.session import whatif
 from jitrl_tui.runs import memories
 from jitrl_tui.screens.dialogs import PageDialog, PickDialog
@@ -63,10 +63,10 @@ class StepEdits(dict[int, Correction | None]):
         self._before.clear()
 
     @property
-    def lens(self) -> Lens:
+    def memory_filter(self) -> MemoryFilter:
         """Memory as it would be."""
         gone = frozenset(entry for entry, one in self.items() if one is None)
-        return Lens(without=gone, corrections={entry: one for entry, one in self.items() if one is not None})
+        return MemoryFilter(without=gone, corrections={entry: one for entry, one in self.items() if one is not None})
 
 
 class MemoryChanges:
@@ -101,11 +101,11 @@ class MemoryChanges:
 
     def keep(self) -> None:
         """Store the changes."""
-        scope, memory, lens = self._scope(), self._memory, self.edits.lens
+        scope, memory, memory_filter = self._scope(), self._memory, self.edits.memory_filter
         if not self.edits or scope is None:
             self._screen.notify("Nothing is changed.", timeout=2)
         else:
-            self._do(lambda progress: whatif.keep(scope, memory, lens))
+            self._do(lambda progress: whatif.keep(scope, memory, memory_filter))
 
     def put_back(self) -> None:
         """Put back what was forgotten last."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from textual.notifications import SeverityLevel
 
 from engine.errors import JitrlError
-from engine.memory.search import CLEAR, Correction, Lens
+from engine.memory.search import EVERYTHING, Correction, MemoryFilter
 from engine.records import Neighbour
 from jitrl_tui.panes.memory import NO_NOTES, MemoryNotes, MemoryPane
 from jitrl_tui.runs import hits
@@ -129,14 +129,14 @@ class MemoryTrial(Service):
         return MemoryNotes(edits, self._pinned(), self._influence) if edits or self._influence else NO_NOTES
 
     def _pinned(self) -> frozenset[int]:
-        return frozenset(entry for entry, one in self.lens.corrections.items() if one.pinned)
+        return frozenset(entry for entry, one in self.memory_filter.corrections.items() if one.pinned)
 
     @property
-    def lens(self) -> Lens:
+    def memory_filter(self) -> MemoryFilter:
         """Memory as it would be."""
         gone = frozenset(edit.hit.entry for edit in self._edits if edit.what == "forget")
         corrections = {edit.hit.entry: edit.correction for edit in self._edits if edit.what == "correct"}
-        return Lens(without=gone, corrections=corrections)
+        return MemoryFilter(without=gone, corrections=corrections)
 
     # --------------------------------------------------------------------------------------- asking
 
@@ -166,7 +166,7 @@ class MemoryTrial(Service):
         if scope.located(hit.entry) is None:
             self._say("This step is no longer in memory.")
             return
-        known = self.lens.corrections.get(hit.entry) or scope.corrections().get(hit.entry, Correction())
+        known = self.memory_filter.corrections.get(hit.entry) or scope.corrections().get(hit.entry, Correction())
         name = f"'{hit.action}' (episode {hit.episode}, step {hit.step + 1})"
         if what == "forget":
             self._add(Edit(hit, "forget", known, f"− forget {name}"))
@@ -221,7 +221,7 @@ class MemoryTrial(Service):
 
     def _again(self) -> None:
         """Make the choice again as if memory were changed."""
-        choice, at, lens = self._run.choice, self._at, self.lens
+        choice, at, memory_filter = self._run.choice, self._at, self.memory_filter
         self._influence, self._now = {}, None
         if not self._edits or choice is None or at is None:
             self.drop()
@@ -231,7 +231,7 @@ class MemoryTrial(Service):
             from engine.session import whatif
 
             run = self.recorded.open().run()
-            return whatif.trial(run, at, lens=lens, check=_counted(progress, _until(run, at)))
+            return whatif.trial(run, at, memory_filter=memory_filter, check=_counted(progress, _until(run, at)))
 
         def finished(again: Again | None) -> None:
             if again is not None:
@@ -248,9 +248,9 @@ class MemoryTrial(Service):
             return
         at = _place(choice)
         if hits.could_be_near(choice, self._run.view.memory_entries):
-            self.nearest.find(self._tried(choice), self.lens if self._edits else CLEAR, self._say)
+            self.nearest.find(self._tried(choice), self.memory_filter if self._edits else EVERYTHING, self._say)
             return
-        lens = self.lens if self._edits else CLEAR
+        memory_filter = self.memory_filter if self._edits else EVERYTHING
         entries = {one.entry for one in choice.decision.update.neighbours if one.entry >= 0}
 
         def work(progress: Progress) -> list[Influence]:
@@ -258,7 +258,7 @@ class MemoryTrial(Service):
 
             run = self.recorded.open().run()
             check = _counted(progress, _until(run, at) * (1 + len(entries)))
-            return whatif.influence(run, at, lens=lens, check=check)
+            return whatif.influence(run, at, memory_filter=memory_filter, check=check)
 
         def finished(found: list[Influence]) -> None:
             self._at = at
@@ -277,7 +277,7 @@ class MemoryTrial(Service):
         """Find what comes nearest to the displayed state, if it has no neighbours and the display rests."""
         choice = self._tried(self._run.choice)
         if self.nearest.rests(choice):
-            self.nearest.find(choice, self.lens if self._edits else CLEAR)
+            self.nearest.find(choice, self.memory_filter if self._edits else EVERYTHING)
 
     def undo(self) -> None:
         """Take the last change out of the trial."""
@@ -287,7 +287,7 @@ class MemoryTrial(Service):
 
     def keep(self) -> None:
         """Store the changes. A running session decides again from them."""
-        lens, shown = self.lens, self._run
+        memory_filter, shown = self.memory_filter, self._run
         if not self._may():
             return
 
@@ -298,7 +298,7 @@ class MemoryTrial(Service):
             run = opened.run()
             assert run.scope is not None
             assert opened.memory is not None
-            return whatif.keep(run.scope, opened.memory, lens, session=run.started.session)
+            return whatif.keep(run.scope, opened.memory, memory_filter, session=run.started.session)
 
         def finished(sentence: str) -> None:
             self._forget_trial()

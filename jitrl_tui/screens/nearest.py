@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.memory.search import Lens
+from engine.memory.search import MemoryFilter
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.recorded import Recorded
@@ -52,11 +52,13 @@ class NearestStep(Service):
         """Look again, because memory was changed."""
         self._of = self._found = None
 
-    def find(self, choice: Choice | None, lens: Lens, tell: Callable[[str], None] = lambda sentence: None) -> None:
+    def find(
+        self, choice: Choice | None, memory_filter: MemoryFilter, tell: Callable[[str], None] = lambda sentence: None
+    ) -> None:
         """Find what comes nearest to a choice without neighbours, unless it is known.
 
         Args:
-            lens: Memory as it would be.
+            memory_filter: Memory as it would be.
             tell: Takes a sentence about what is missing.
         """
         if choice is None or self._work.busy or (choice is self._of and choice is not self._found):
@@ -68,7 +70,9 @@ class NearestStep(Service):
         def work(progress: Progress) -> Nearest:
             from engine.session import whatif
 
-            return whatif.nearest(self._recorded.open().run(), at, lens=lens, check=lambda: progress(0, 0))
+            return whatif.nearest(
+                self._recorded.open().run(), at, memory_filter=memory_filter, check=lambda: progress(0, 0)
+            )
 
         def finished(found: Nearest) -> None:
             self._of, self._found = choice, dataclasses.replace(choice, nearest=found)

@@ -44,7 +44,7 @@ class ChoicePane(LinePane, can_focus=False):
         other = f" → '{now.action}'" if again.differs else ", the same"
         head = wrap(f"This choice: '{was.action}'{other}", width)
         lines = [Content.styled(line, STRONG if again.differs else "") for line in head]
-        then, seen = (explain.shown(one.update) if explain.knows(one.update) else None for one in (was, now))
+        then, seen = (explain.shown_values(one.update) if explain.knows(one.update) else None for one in (was, now))
         if then is not None and seen is not None:
             v = f"V̂ {signed(then.v)} → {signed(seen.v)} {hits.unit(seen)}"
             lines.append(Content.styled(fit(v, width), MUTED))

@@ -12,10 +12,10 @@ import time
 import traceback
 from pathlib import Path
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import StorageError
 from engine.paths import ensure_folder, saves_folder
-from engine.redaction import hidden, secrets_of, without_credentials
+from engine.redaction import hide, secrets_of, without_credentials
 from jitrl_tui.system.output import escape
 
 DETAILS = "The details are in"
@@ -46,8 +46,8 @@ def written_down(error: BaseException | None, saves: Path | None) -> str:
             file.write(escape(text))
     except (OSError, StorageError):
         return "The details could not be written down."
-    return f"{DETAILS} {shown(where)}."
+    return f"{DETAILS} {printable(where)}."
 
 
 def _clean(text: str) -> str:
-    return without_credentials(hidden(text, secrets_of(os.environ)))
+    return without_credentials(hide(text, secrets_of(os.environ)))

@@ -16,8 +16,8 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from engine.disk import private_file, private_folder, shown
-from engine.redaction import hidden, secrets_of, without_credentials
+from engine.disk import printable, private_file, private_folder
+from engine.redaction import hide, secrets_of, without_credentials
 from jitrl_tui.system.output import escape
 
 LARGEST = 1 << 20
@@ -36,7 +36,7 @@ def file_in(saves: Path) -> Path:
 def where() -> str:
     """Return the path of the log file that is written now, "" if nothing was written."""
     file = next((handler for handler in _LOGGER.handlers if isinstance(handler, LogFile)), None)
-    return shown(file.baseFilename) if file is not None and os.path.exists(file.baseFilename) else ""
+    return printable(file.baseFilename) if file is not None and os.path.exists(file.baseFilename) else ""
 
 
 def start(saves: Path, words: Sequence[str], version: str, *, verbose: bool = False) -> None:
@@ -118,5 +118,5 @@ class _Form(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record, without secrets and without characters that a terminal obeys."""
-        text = without_credentials(hidden(super().format(record), secrets_of(os.environ)))
+        text = without_credentials(hide(super().format(record), secrets_of(os.environ)))
         return escape(text).replace("\n", "\n  ")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.agents.base import Turn
-from engine.agents.evotest import ConfigNode, EvoTestAgent, chosen
+from engine.agents.evotest import ConfigNode, EvoTestAgent, choose_node
 from engine.jitrl import softmax
 from engine.records import Candidate, Episode, Kept, Observation, Proposal, State, Step
 from engine.settings import Settings
@@ -59,10 +59,10 @@ def test_the_bound_is_score_plus_what_was_tried_little():
     # By hand: N = 3, a has two children and depth 0, b and c have none and depth 1.
     log = math.log(3)
     bounds = {"a": 0.5 + math.sqrt(log / 3), "b": 0.4 + 0.8 * math.sqrt(log), "c": 0.1 + 0.8 * math.sqrt(log)}
-    assert chosen(nodes, 1.0, 0.8) == max(bounds, key=bounds.__getitem__) == "b"
-    assert chosen(nodes, 0.0, 0.8) == "a"
-    assert chosen([ConfigNode("a", "", 0.5), ConfigNode("b", "", 0.5)], 0.0, 0.8) == "b"  # the newest of equals
-    assert chosen([ConfigNode("a", "b", 0.0), ConfigNode("b", "a", 0.0)], 1.0, 0.8) == "b"  # a circle ends
+    assert choose_node(nodes, 1.0, 0.8) == max(bounds, key=bounds.__getitem__) == "b"
+    assert choose_node(nodes, 0.0, 0.8) == "a"
+    assert choose_node([ConfigNode("a", "", 0.5), ConfigNode("b", "", 0.5)], 0.0, 0.8) == "b"  # the newest of equals
+    assert choose_node([ConfigNode("a", "b", 0.0), ConfigNode("b", "a", 0.0)], 1.0, 0.8) == "b"  # a circle ends
 
 
 def test_a_configuration_is_held_to_the_ranges():

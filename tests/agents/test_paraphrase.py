@@ -95,18 +95,18 @@ def test_sessions_that_word_a_situation_differently_have_the_same_tokens_and_the
     assert name == "reference" or one.text != other.text  # the order of the nouns
     assert one.tokens == other.tokens
     assert one.history_tokens == other.history_tokens
-    assert texts.facts(one.history) == texts.facts(other.history)
+    assert texts.without_prose(one.history) == texts.without_prose(other.history)
 
 
 def test_other_places_things_and_progress_are_other_histories():
     told = "[SUMMARY] {} [PROGRESS] ✓ M1: {} [LOCATION] Location: hall→{}\n[INVENTORY] you carry {}"
-    base = texts.facts(told.format("The aim is gold.", "take key", "attic", "a lamp"))
-    assert base == texts.facts(told.format("Some gold is wanted.", "take key", "attic", "a lamp"))
+    base = texts.without_prose(told.format("The aim is gold.", "take key", "attic", "a lamp"))
+    assert base == texts.without_prose(told.format("Some gold is wanted.", "take key", "attic", "a lamp"))
     for other in (("x", "take cup", "attic", "a lamp"), ("x", "take key", "cellar", "a lamp"),
                   ("x", "take key", "attic", "a cup")):  # fmt: skip
-        assert base != texts.facts(told.format(*other))
-    assert texts.facts("no heads here") == "no heads here"
-    assert texts.facts("[SUMMARY] nothing else") == "[SUMMARY] nothing else"
+        assert base != texts.without_prose(told.format(*other))
+    assert texts.without_prose("no heads here") == "no heads here"
+    assert texts.without_prose("[SUMMARY] nothing else") == "[SUMMARY] nothing else"
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "embedding", "recall"])

@@ -17,7 +17,7 @@ from engine.bench.on_ray.executor import RayExecutor
 from engine.bench.on_ray.ray_cluster import private_token, ray_library
 from engine.bench.progress import RunLimits
 from engine.bench.runner import Runner
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 
 STORE = 80_000_000
 
@@ -58,7 +58,7 @@ def cluster() -> Iterator[Nodes]:
     """Yield a cluster with a head node. Nothing of it is left in the end."""
     ray_library()
     place = Path(tempfile.mkdtemp(prefix="jitrl-ray-", dir="/tmp"))
-    with private_token(), guard.guarded(place):
+    with private_token(), guard.guard_folder(place):
         os.environ["RAY_TMPDIR"] = str(place)
         nodes = Nodes(place / "ray")
         try:
@@ -70,13 +70,13 @@ def cluster() -> Iterator[Nodes]:
 
 def planned(text: str, saves: Path, name: str = "run"):
     """Return the plan of a suite, and the folder of a new run of it."""
-    plan = plans.planned(suites.parse(text, "small", "small.toml"), Places(saves), "small.toml")
+    plan = plans.make_plan(suites.parse(text, "small", "small.toml"), EnvironmentContext(saves), "small.toml")
     return plan, folders.create(saves, plan, name, "jitrl bench run small")
 
 
 def runner(ray, plan, folder: Path, saves: Path, tell=lambda message: None, jobs: int = 2) -> Runner:
     """Return a runner that plays on the Ray to which this process is connected."""
-    executor = RayExecutor(ray, "ray", looking.checked(ray, plan, saves), saves, jobs)
+    executor = RayExecutor(ray, "ray", looking.check_nodes(ray, plan, saves), saves, jobs)
     return Runner(folder, plan.cells, executor, RunLimits(), tell, saves)
 
 
@@ -87,7 +87,7 @@ def folder_of(ray) -> Path:
 
 def workers(ray, cell: str) -> list[int]:
     """Return the processes of this Ray that play a cell."""
-    return [pid for pid in guard.using(folder_of(ray)) if f"cell {cell}".encode() in _command(pid)]
+    return [pid for pid in guard.processes_using(folder_of(ray)) if f"cell {cell}".encode() in _command(pid)]
 
 
 def _command(pid: int) -> bytes:

@@ -21,7 +21,7 @@ from engine.bench.progress import RunLimits
 from engine.bench.records import Failed, Finished, Message, Stopped
 from engine.bench.runner import Runner
 from engine.bench.worker import CellJob
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.session.control import Control
 from jitrl_tui.cli import main
 from tests.commands import run
@@ -50,7 +50,7 @@ ONCE = SMALL.replace("seeds = 2", "seeds = 1")
 
 def planned(text: str, saves: Path, name: str = "a run"):
     """Return folder and cells of a new run of a suite."""
-    plan = plans.planned(suites.parse(text, "small", "small.toml"), Places(saves), "small.toml")
+    plan = plans.make_plan(suites.parse(text, "small", "small.toml"), EnvironmentContext(saves), "small.toml")
     return folders.create(saves, plan, name.replace(" ", "-"), "jitrl bench run small"), plan.cells
 
 

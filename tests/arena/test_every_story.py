@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from engine.bench.published import published
-from engine.games.catalogue import shipped
+from engine.bench.published import read_published
+from engine.games.catalogue import shipped_stories
 from tests.arena.running import bench, rows
 
 
@@ -15,7 +15,7 @@ def stories(tmp_path):
     """A folder with two small stories, one of them under the name of a known game, and what is none."""
     folder = tmp_path / "stories"
     folder.mkdir()
-    paths = {story.name: story.path for story in shipped()}
+    paths = {story.name: story.path for story in shipped_stories()}
     shutil.copy(paths["pantry"], folder / "larder.z8")
     shutil.copy(paths["manor"], folder / "zork1.z8")
     (folder / "README").write_text("about these stories")
@@ -54,6 +54,6 @@ def test_it_needs_a_folder_with_stories_of_different_names(stories, tmp_path, mo
 
 
 def test_only_games_that_were_played_are_shown_beside_them():
-    table = published("jericho_games")
+    table = read_published("jericho_games")
     assert [row.name for row in table.rows_for(["zork3", "a story of mine", "library"])] == ["library", "zork3"]
     assert all(row.values[-1] for row in table.rows)

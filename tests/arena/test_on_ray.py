@@ -35,13 +35,13 @@ def ray(tmp_path_factory):
     """Ray on this machine for two cells at a time. Nothing of it is left in the end."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.chdir(tmp_path_factory.mktemp(HERE)))
-        library = _patiently(lambda: stack.enter_context(ray_cluster.connected("ray", 2)))
+        library = _patiently(lambda: stack.enter_context(ray_cluster.connect_ray("ray", 2)))
         folder = folder_of(library).parent
         assert folder.stat().st_mode & 0o777 == 0o700
-        assert guard.using(folder)
+        assert guard.processes_using(folder)
         yield library
     assert not folder.exists()
-    assert guard.using(folder) == []
+    assert guard.processes_using(folder) == []
 
 
 def _patiently(start):
@@ -134,7 +134,7 @@ def test_a_resource_that_no_node_has_is_refused(ray, tmp_path, monkeypatch):
     monkeypatch.setattr(nodes, "distinct", lambda cells: [{nodes.CORES: 1.0, "quantum": 1.0}])
 
     with pytest.raises(MissingError, match=r"no node of the Ray cluster has what a cell needs .*quantum"):
-        nodes.checked(ray, plan, tmp_path)
+        nodes.check_nodes(ray, plan, tmp_path)
 
 
 # ------------------------------------------------------------------------------- without a cluster
@@ -149,8 +149,8 @@ def test_cells_of_web_pages_need_a_browser_and_local_models_need_a_slot(tmp_path
     assert set(nodes.needs(game)) == {"CPU", "memory"}
     assert nodes.needs(web)["browser"] == 1
     assert nodes.needs(model)["local_model"] == 1
-    assert nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], nodes.distinct([game])) == ""
-    assert "browser" in nodes.lacking([{"Resources": {"CPU": 4.0, "memory": 9e9}}], nodes.distinct([game, web]))
+    assert nodes.missing_needs([{"Resources": {"CPU": 4.0, "memory": 9e9}}], nodes.distinct([game])) == ""
+    assert "browser" in nodes.missing_needs([{"Resources": {"CPU": 4.0, "memory": 9e9}}], nodes.distinct([game, web]))
 
 
 STORIES = {"zork1": "aa"}
@@ -202,7 +202,7 @@ def test_a_worker_that_was_superseded_stops_and_the_new_one_waits_for_it(tmp_pat
     waited, begun, leave = threading.Event(), threading.Event(), threading.Event()
 
     def old():
-        with hold.held(tmp_path, "old", lambda: False, lambda: None) as free:
+        with hold.hold_cell(tmp_path, "old", lambda: False, lambda: None) as free:
             assert free
             begun.set()
             leave.wait(60)
@@ -211,19 +211,19 @@ def test_a_worker_that_was_superseded_stops_and_the_new_one_waits_for_it(tmp_pat
     thread.start()
     assert begun.wait(60)
     hold.assign(tmp_path, "new")
-    assert not hold.assigned(tmp_path, "old")
+    assert not hold.is_assigned(tmp_path, "old")
     with (
         pytest.raises(StorageError, match="another worker has been playing"),
-        hold.held(tmp_path, "new", lambda: False, waited.set, wait_s=0.0),
+        hold.hold_cell(tmp_path, "new", lambda: False, waited.set, wait_s=0.0),
     ):
         pass
     assert waited.is_set()
-    with hold.held(tmp_path, "new", lambda: True, waited.set) as free:
+    with hold.hold_cell(tmp_path, "new", lambda: True, waited.set) as free:
         assert not free, "it was asked to stop while it waited"
     leave.set()
-    with hold.held(tmp_path, "new", lambda: False, waited.set) as free:
+    with hold.hold_cell(tmp_path, "new", lambda: False, waited.set) as free:
         assert free
-    with pytest.raises(hold.Superseded), hold.held(tmp_path, "old", lambda: False, waited.set):
+    with pytest.raises(hold.Superseded), hold.hold_cell(tmp_path, "old", lambda: False, waited.set):
         pass
     thread.join()
 
@@ -258,7 +258,7 @@ def test_a_wrong_address_is_refused(on, said):
 def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(MissingError, match="jitrl up ray"), ray_cluster.connected("ray", 1):
+    with pytest.raises(MissingError, match="jitrl up ray"), ray_cluster.connect_ray("ray", 1):
         pass
 
 

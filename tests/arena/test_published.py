@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench.measures import MEASURES
-from engine.bench.published import names, parsed, published
+from engine.bench.published import names, parse_published, read_published
 from engine.errors import BadFile, UsageError
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper" / "jitrl.tex"
@@ -16,7 +16,7 @@ NO_NUMBERS = {"case_study", "jericho_hyperparameters", "webarena_hyperparameters
 """Tables of examples and of settings."""
 NAME = re.compile(r"[A-Za-z]+-?[\d.]+[A-Za-z]*\b(?!-\d)")
 """A name with digits, as of a model or a game."""
-OF_THE_PAPER = [name for name in names() if not published(name).source]
+OF_THE_PAPER = [name for name in names() if not read_published(name).source]
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 
 
@@ -43,7 +43,7 @@ def printed(tex: str, label: str) -> list[list[str]]:
 
 def ours(label: str) -> list[list[str]]:
     """Return the same from our file, as it is written there."""
-    table = published(label)
+    table = read_published(label)
     rows = []
     for row in table.rows:
         name = NAME.sub("", row.name).replace("–", " ")
@@ -69,7 +69,7 @@ def test_every_table_of_the_paper_with_results_is_here(tex):
 
 @pytest.mark.parametrize("label", names())
 def test_a_table_is_whole(label):
-    table = published(label)
+    table = read_published(label)
     assert table.id == label
     assert table.title
     assert table.about
@@ -79,9 +79,9 @@ def test_a_table_is_whole(label):
 
 def test_a_table_that_there_is_not_and_a_damaged_one_are_refused():
     with pytest.raises(UsageError, match="no published table 'fame'"):
-        published("fame")
+        read_published("fame")
     uneven = 'id="a"\ntitle=""\nmodel=""\nabout=""\ndigits=1\ncolumns=["x"]\nmeasures=["avg"]\n'
     uneven += 'rows=[{name="r", values=[1, 2]}]'
     for text in ("id = 1", "not toml", uneven):
         with pytest.raises(BadFile):
-            parsed(text)
+            parse_published(text)

@@ -19,7 +19,7 @@ import pytest
 
 from engine.bench import report
 from engine.bench.report import images, page, plain_text
-from engine.bench.report.shapes import Figure, Table, Words
+from engine.bench.report.elements import Figure, Table, Words
 from engine.errors import BadFile, MissingError, UsageError
 from tests.arena import made_runs
 from tests.arena.made_runs import made, row

@@ -136,7 +136,7 @@ def test_two_benches_on_one_folder_are_refused(tmp_path):
     from engine.bench import folder as folders
 
     folder, cells = planned(SMALL, tmp_path)
-    with folders.locked(folder), pytest.raises(UsageError, match="being played by another process"):
+    with folders.lock_run(folder), pytest.raises(UsageError, match="being played by another process"):
         runner(folder, cells, tmp_path).run()
     assert not (folder / "cells").exists()
 

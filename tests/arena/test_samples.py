@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from engine.bench import cell_player, folder, report
-from engine.bench.plan import planned
+from engine.bench.plan import make_plan
 from engine.bench.records import TimingRow
 from engine.bench.report import images
+from engine.bench.report.elements import Line, Panel
 from engine.bench.report.figures import curves
-from engine.bench.report.shapes import Line, Panel
-from engine.bench.samples import NONE, Samples, trained
+from engine.bench.samples import NONE, Samples, training_samples
 from engine.bench.suite import read
 from engine.errors import BadFile, UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.session.control import Control
 from engine.session.processor import Stopwatch, processor_seconds
 from jitrl_tui.cli import main
@@ -178,22 +178,24 @@ def test_marks_of_a_logarithmic_axis_lie_on_it_and_are_few(ends):
 
 def test_a_folder_of_a_trained_model_says_what_it_took(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    assert trained(f"local:{tmp_path}/model.gguf") is None
+    assert training_samples(f"local:{tmp_path}/model.gguf") is None
     (tmp_path / "manifest.json").write_text(json.dumps({"samples": COUNTS, "more": 1}))
-    assert trained(f"local:{tmp_path}") == trained(f"local:{tmp_path}/model.gguf") == Samples(**COUNTS)
-    assert trained("openai/test", str(tmp_path)) == Samples(**COUNTS)
-    assert trained("openai/test") is None
-    assert trained("local/smollm2") is None
+    assert training_samples(f"local:{tmp_path}") == training_samples(f"local:{tmp_path}/model.gguf") == Samples(
+        **COUNTS
+    )
+    assert training_samples("openai/test", str(tmp_path)) == Samples(**COUNTS)
+    assert training_samples("openai/test") is None
+    assert training_samples("local/smollm2") is None
 
 
 def test_counts_that_are_none_are_refused(tmp_path):
     for samples in ({"episodes": -1}, {"episodes": "many"}, {"processor_s": None}, [], {"environment_steps": 1.5}):
         (tmp_path / "manifest.json").write_text(json.dumps({"samples": samples}))
         with pytest.raises(BadFile, match="its samples are no counts"):
-            trained(f"local:{tmp_path}")
+            training_samples(f"local:{tmp_path}")
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(UsageError, match="does not say what a model was trained with"):
-        trained("openai/test", str(tmp_path))
+        training_samples("openai/test", str(tmp_path))
 
 
 def test_the_manifest_of_a_run_has_the_training_of_its_models(tmp_path):
@@ -201,7 +203,9 @@ def test_the_manifest_of_a_run_has_the_training_of_its_models(tmp_path):
     arms = [{"name": "random", "agent": "random"},
             {"name": "grpo", "agent": "static", "model": "openai/served", "trained": str(tmp_path)}]  # fmt: skip
     suite = read({"tasks": ["pantry"], "arms": arms}, "s", "s")
-    place = folder.create(tmp_path / "saves", planned(suite, Places(tmp_path), "s"), "run", "jitrl bench run s")
+    place = folder.create(
+        tmp_path / "saves", make_plan(suite, EnvironmentContext(tmp_path), "s"), "run", "jitrl bench run s"
+    )
     cells = json.loads((place / "manifest.json").read_text())["cells"].values()
     assert [cell.get("training") for cell in cells] == [None, COUNTS]
     results = report.load(place)
@@ -214,7 +218,7 @@ def test_the_manifest_of_a_run_has_the_training_of_its_models(tmp_path):
 @pytest.mark.usefixtures("own_interpreters")  # forks of `tests.warm` are nobody's children
 def test_episodes_that_were_played_have_processor_seconds_and_the_rows_stay_the_same(tmp_path):
     suite = read({"tasks": ["pantry"], "arms": [{"name": "r", "agent": "random"}], "steps": 4, "episodes": 2}, "s", "s")
-    (cell,) = planned(suite, Places(tmp_path), "s").cells
+    (cell,) = make_plan(suite, EnvironmentContext(tmp_path), "s").cells
     files = []
     for name in ("one", "two"):
         cell_player.play(cell, tmp_path / name / "cell", tmp_path, lambda message: None, Control())
@@ -230,7 +234,7 @@ def test_episodes_that_were_played_have_processor_seconds_and_the_rows_stay_the_
 def test_two_sessions_that_take_turns_do_not_count_each_other(tmp_path):
     arms = [{"name": "j", "agent": "jitrl", "model": "prior/verbs", "workers": 2}]
     suite = read({"tasks": ["pantry"], "arms": arms, "steps": 8, "episodes": 2}, "s", "s")
-    (cell,) = planned(suite, Places(tmp_path), "s").cells
+    (cell,) = make_plan(suite, EnvironmentContext(tmp_path), "s").cells
     before = processor_seconds()
     cell_player.play(cell, tmp_path / "cell", tmp_path, lambda message: None, Control())
     taken = processor_seconds() - before

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from engine.bench import suite as suites
-from engine.bench.plan import planned
+from engine.bench.plan import make_plan
 from engine.bench.records import TEST, TRAIN
 from engine.environments import resolve
 from engine.errors import UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from tests.arena.running import SMALL
 
 
-@pytest.mark.parametrize("name", suites.shipped())
+@pytest.mark.parametrize("name", suites.shipped_suites())
 def test_shipped_suites_are_valid_and_keep_their_values_in_a_manifest(name):
     suite = suites.load(name)
 
@@ -24,7 +24,7 @@ def test_shipped_suites_are_valid_and_keep_their_values_in_a_manifest(name):
 
 
 def test_the_suites_of_the_papers_tables_are_there():
-    assert set(suites.shipped()) >= {
+    assert set(suites.shipped_suites()) >= {
         "jericho", "webarena", "webarena-lite", "backbones", "unseen-tasks", "memory-share", "prompt-update",
         "neighbours", "exploration", "bonus", "state", "logits", "unified", "steps", "scalability", "cost", "j-ttl",
         "quick",
@@ -67,11 +67,11 @@ def test_a_setting_out_of_range_is_refused_before_anything_is_played(tmp_path):
     suite = suites.parse(SMALL.replace("beta = 1.0", "gamma = 7.0"), "small", "small.toml")
 
     with pytest.raises(UsageError, match="gamma"):
-        _ = planned(suite, Places(tmp_path), "small.toml").cells
+        _ = make_plan(suite, EnvironmentContext(tmp_path), "small.toml").cells
 
 
 def cells(text: str, tmp_path):
-    return planned(suites.parse(text, "small", "small.toml"), Places(tmp_path), "small.toml").cells
+    return make_plan(suites.parse(text, "small", "small.toml"), EnvironmentContext(tmp_path), "small.toml").cells
 
 
 def test_consecutive_episodes_have_a_cell_for_each_task_arm_and_seed(tmp_path):
@@ -132,7 +132,7 @@ def test_split_does_not_train_on_the_originals_of_its_test_tasks(tmp_path, monke
 def test_changes_from_the_command_line_are_checked_like_a_file():
     suite = suites.parse(SMALL, "small", "small.toml")
 
-    changed = suites.changed(
+    changed = suites.change_suite(
         suite, arms=("Static",), seeds=[7], settings={"temperature": 0.5}, models=("prior/uniform",)
     )
     assert [arm.name for arm in changed.arms] == ["Static"]
@@ -140,7 +140,7 @@ def test_changes_from_the_command_line_are_checked_like_a_file():
     assert changed.settings == {"temperature": 0.5}
     assert changed.models == ("prior/uniform",)
     with pytest.raises(UsageError, match="has no arm 'Statik'"):
-        suites.changed(suite, arms=("Statik",))
+        suites.change_suite(suite, arms=("Statik",))
 
 
 def test_a_method_that_writes_is_refused_with_a_prior_before_anything_is_played(tmp_path):

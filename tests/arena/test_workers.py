@@ -16,7 +16,7 @@ from engine.bench.records import CellStepped as StepTold
 from engine.bench.records import Ended, Failed, Finished
 from engine.bench.report import load, markdown
 from engine.errors import UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.memory import Memory
 from engine.records import Decided, EpisodeStarted, SessionStarted
 from engine.session import recording
@@ -54,13 +54,13 @@ def play(cell, folder, saves, tell=lambda message: None, control=None):
     """Play what is left of a cell in this process; return its rows."""
     ends = []
 
-    def told(message):
+    def outbox(message):
         tell(message)
         if isinstance(message, Failed):
             raise AssertionError(message.message)
         ends.append(message)
 
-    cell_player.play(cell, folder, saves, told, control or Control())
+    cell_player.play(cell, folder, saves, outbox, control or Control())
     assert isinstance(ends[-1], Finished) or control is not None
     return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 
@@ -256,11 +256,11 @@ def test_what_workers_cannot_do_is_said_before_anything_is_played(change, messag
 
 def test_workers_in_turn_have_no_memory_on_a_server(tmp_path):
     with pytest.raises(UsageError, match="on this machine's disk, not on a server"):
-        plans.planned(suite.parse(SUITE, "s", "s.toml"), Places(tmp_path), "s.toml", "postgresql://localhost/jitrl")
+        plans.make_plan(suite.parse(SUITE, "s", "s.toml"), EnvironmentContext(tmp_path), "s.toml", "postgresql://localhost/jitrl")
 
 
 def test_an_arm_alone_is_compared_with_nobody():
-    alone = suite.changed(suite.parse(SUITE, "s", "s.toml"), arms=("graph, two",))
+    alone = suite.change_suite(suite.parse(SUITE, "s", "s.toml"), arms=("graph, two",))
     assert [arm.against for arm in alone.arms] == [""]
 
 

@@ -161,7 +161,7 @@ def reading(steps: int) -> None:
     The situations are those of a shipped game played at random; half of them, drawn by lot, are prepared.
     """
     from engine.games.catalogue import open_game
-    from engine.games.catalogue import shipped as shipped_stories
+    from engine.games.catalogue import shipped_stories as shipped_stories
 
     rng = np.random.default_rng(2)
     environment = open_game(shipped_stories()[0].name)
@@ -201,7 +201,7 @@ def tokens_per_step(engine: LocalEngine, steps: int) -> None:
     prompts; the answers to two of them are taken to be our own abstractions: equal information.
     """
     from engine.games.catalogue import open_game
-    from engine.games.catalogue import shipped as shipped_stories
+    from engine.games.catalogue import shipped_stories as shipped_stories
 
     environment = open_game(shipped_stories()[0].name)
     rng = np.random.default_rng(1)

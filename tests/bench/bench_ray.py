@@ -68,7 +68,7 @@ def spent(action: Callable[[], object], cells: int, others: Callable[[], float] 
 def of_ray(ray) -> float:
     """Return the processor time in seconds of the processes of our Ray that have to do with cells."""
     found = 0.0
-    for pid in guard.using(folder_of(ray)):
+    for pid in guard.processes_using(folder_of(ray)):
         with contextlib.suppress(OSError):
             text = Path(f"/proc/{pid}/stat").read_text()
             name = text[text.index("(") + 1 : text.rindex(")")]
@@ -118,7 +118,7 @@ def local(text: str, saves: Path, name: str, jobs: int) -> Spent:
 
 def bench_costs(saves: Path, cells: int, rounds: int) -> None:
     """Measure the overhead of a cell, and what a second worker gains."""
-    with ray_cluster.connected("ray", 2) as ray:
+    with ray_cluster.connect_ray("ray", 2) as ray:
         note("warming up ...")
         on_ray(ray, tiny(4), saves / "warm", "run", 2)
         for number in range(rounds):
@@ -223,7 +223,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not args.no_kills:
             note("killing ...")
             with cluster() as nodes:
-                with ray_cluster.connected(nodes.on, 1) as ray:
+                with ray_cluster.connect_ray(nodes.on, 1) as ray:
                     bench_kills(saves, nodes, ray)
                 bench_head(saves, nodes)
     return 0

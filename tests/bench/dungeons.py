@@ -293,7 +293,7 @@ class Nothing:
         """Return none."""
         return ()
 
-    def corrections(self, lens: object) -> dict[int, object]:
+    def corrections(self, memory_filter: object) -> dict[int, object]:
         """Return none."""
         return {}
 

@@ -242,11 +242,11 @@ class Targets:
         said = mutated(rng, PAGE.encode() * rng.choice((1, 1, 1, 10))).decode("utf-8", "replace")
         page = snapshot.parse(said, "http://127.0.0.1:8000/shop", "Shop")
         page.digest()
-        snapshot.parse(pages.written(page))
+        snapshot.parse(pages.snapshot_text(page))
         wireframe.draw(page, rng.choice((20, 78, 138)), 22).text.encode()
         text.outline(page).encode()
         items.items_of(page)
-        offered = choices.offered(page, "Buy 'a kettle' for 20")
+        offered = choices.possible_actions(page, "Buy 'a kettle' for 20")
         for action in [*offered[:20], mutated(rng, b"fill('e3', 'kettle')").decode("utf-8", "replace")]:
             with contextlib.suppress(UsageError):
                 call = actions.parse(action)

@@ -34,7 +34,7 @@ from engine.games.env import GameEnvironment
 from engine.memory import Memory, upkeep
 from engine.memory.exchange import merge_from
 from engine.memory.scope import Scope
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
 from engine.records import Candidate, Step, Stepped
@@ -97,7 +97,7 @@ def corrected(dice: random.Random, saves: Path, name: str, other: Path) -> str:
             correct(scope, {entry: _correction(dice) for entry in entries})
         elif what == "screen":
             edits = {entry: _correction(dice) for entry in entries[1:]}
-            whatif.keep(scope, memory, Lens(without=frozenset(entries[:1]), corrections=edits))
+            whatif.keep(scope, memory, MemoryFilter(without=frozenset(entries[:1]), corrections=edits))
         elif what == "undo":
             with contextlib.suppress(UsageError):  # nothing was forgotten
                 upkeep.undo_last(memory)
@@ -199,8 +199,8 @@ def singles(game: str, episodes: int, tell: Tell) -> Iterator[bool]:
             for entry in range(scope.next_entry):
                 wrong = ""
                 try:
-                    view = ScopeView(scope, Lens(without=frozenset({entry})))
-                    _walk(environment, learnt.opened(GraphEstimator, view, settings))
+                    view = ScopeView(scope, MemoryFilter(without=frozenset({entry})))
+                    _walk(environment, learnt.open_estimator(GraphEstimator, view, settings))
                 except Exception as error:
                     wrong = repr(error)
                     tell(f"{game}, without entry {entry} of {scope.next_entry}: {wrong}")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from engine.games.catalogue import Story, known_solution, read_story, shipped
+from engine.games.catalogue import Story, known_solution, read_story, shipped_stories
 from engine.games.env import GameEnvironment
 from tests.games import faults
 
@@ -28,7 +28,7 @@ _GAMES = Path(__file__).resolve().parents[3] / "shared" / "games"
 def solved(folder: Path | None) -> list[tuple[Story, list[str], int]]:
     """Return every story there is with its solution and the seed for it."""
     found = []
-    for story in [*shipped(), *map(read_story, faults.others(folder))]:
+    for story in [*shipped_stories(), *map(read_story, faults.others(folder))]:
         known = known_solution(story)
         if known is not None:
             found.append((story, list(known[1]), known[0]))
@@ -37,7 +37,7 @@ def solved(folder: Path | None) -> list[tuple[Story, list[str], int]]:
 
 def loops(folder: Path, tell: Tell) -> Iterator[bool]:
     """Take a command that never ends, again and again; the episode goes on after each."""
-    for source in shipped():
+    for source in shipped_stories():
         target = folder / f"tw-loop-{source.name}.z8"
         target.with_suffix(".json").write_bytes(source.path.with_suffix(".json").read_bytes())
         story = faults.looping_story(source.path, target, "jump")

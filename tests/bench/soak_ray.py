@@ -64,7 +64,7 @@ def trial(folder: Path, args: argparse.Namespace, seed: int) -> Iterator[str]:
     _, whole = play(text, folder / "whole")
     want = (whole / "episodes.jsonl").read_bytes()
     with cluster() as nodes:
-        with ray_cluster.connected(nodes.on, 1) as ray:
+        with ray_cluster.connect_ray(nodes.on, 1) as ray:
             blows = Blows(ray, nodes, random.Random(seed), args.cells * args.episodes)
             plan, run = planned(text, folder / "killed")
             code = runner(ray, plan, run, folder / "killed", blows).run()
@@ -74,7 +74,7 @@ def trial(folder: Path, args: argparse.Namespace, seed: int) -> Iterator[str]:
             yield f"seed {seed}: the rows of the run with kills differ (code {code})"
         place = nodes.folder
         yield from head(folder / "head", text, nodes, want, seed)
-    if left := guard.using(place):
+    if left := guard.processes_using(place):
         yield f"seed {seed}: processes are left: {left}"
 
 

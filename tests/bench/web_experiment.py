@@ -155,7 +155,7 @@ def uses_table(saves: Path, owner: str) -> str:
         owner: The session whose memory the arm shares.
     """
     count: dict[str, Counter[str]] = {}
-    for saved in sessions.saved(saves):
+    for saved in sessions.saved_sessions(saves):
         if saved.config.agent != "jitrl" or owner not in (
             saved.name,
             saved.config.memory.removeprefix("own:"),

@@ -24,8 +24,8 @@ import numpy as np
 
 from engine.records import ActionRequest
 from engine.web.browser.snapshot import Page, PageNode
-from engine.web.choices import offered
-from engine.web.drawing.lines import Lines, read
+from engine.web.choices import possible_actions
+from engine.web.drawing.lines import PageLines, read
 from engine.web.drawing.text import CLOSE, GOAL, OPEN, TITLE
 from engine.web.prior import logits
 from tests.llm import scripted, server
@@ -69,7 +69,7 @@ def proposals(system: str, user: str, rng: np.random.Generator) -> str:
     head = [line for line in inside[:3] if line.startswith(("URL: ", TITLE, "Tabs: "))]
     title = next((line.removeprefix(TITLE) for line in head if line.startswith(TITLE)), "")
     page = page_of(read("\n".join(inside[len(head) :])), title)
-    valid = offered(page, goal)
+    valid = possible_actions(page, goal)
     odds = np.asarray(logits(ActionRequest("", "", done, f"{GOAL}{goal}\n{shown}", valid, OPTIONS)))
     drawn = np.argsort(-(odds + rng.gumbel(size=len(odds))))[:OPTIONS]
     shares = np.exp(odds[drawn] - odds[drawn].max())
@@ -82,7 +82,7 @@ def proposals(system: str, user: str, rng: np.random.Generator) -> str:
     return json.dumps(made | {"best_action": 1})
 
 
-def page_of(lines: Lines, title: str) -> Page:
+def page_of(lines: PageLines, title: str) -> Page:
     """Return a page with the elements that a prompt shows."""
     twins = Counter((line.role, line.name) for line in lines)
     # Entries of a list are selected in it and not clicked.

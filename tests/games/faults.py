@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine.errors import GameError
 from engine.games.actions.grammar import read_grammar
-from engine.games.catalogue import Story, read_story, shipped
+from engine.games.catalogue import Story, read_story, shipped_stories
 from engine.games.env import GameEnvironment
 from engine.games.zmachine.story import StoryFile
 from engine.records import Observation
@@ -39,7 +39,7 @@ _WORDS = (
 
 def sources(folder: Path | None) -> list[Path]:
     """Return the stories to harm: the shipped ones, and those of `OTHERS` in `folder` if it is there."""
-    return [story.path for story in shipped()] + others(folder)
+    return [story.path for story in shipped_stories()] + others(folder)
 
 
 def others(folder: Path | None) -> list[Path]:

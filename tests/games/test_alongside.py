@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.games.alongside import Stand, parting
+from engine.games.alongside import Stand, difference
 from engine.games.catalogue import find_game, known_solution
 from engine.records import Observation
 from jitrl_tui.cli import main
@@ -55,4 +55,4 @@ def test_places_and_ends_are_compared_in_a_story_that_jericho_lists(games_folder
     ],
 )
 def test_each_difference_is_told(theirs, told):
-    assert parting(Observation("", place="Hall", room=7, score=3.0), theirs) == told
+    assert difference(Observation("", place="Hall", room=7, score=3.0), theirs) == told

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.games.catalogue import shipped
+from engine.games.catalogue import shipped_stories
 from engine.games.env import GameEnvironment
 from engine.games.zmachine import worker
 from engine.games.zmachine.commands import Controls
 from tests.games import faults
 
-STORIES = {story.name: story for story in shipped()}
-WAYS = json.loads((Path(shipped()[0].path).parent / "walkthroughs.json").read_text())
+STORIES = {story.name: story for story in shipped_stories()}
+WAYS = json.loads((Path(shipped_stories()[0].path).parent / "walkthroughs.json").read_text())
 
 
 @pytest.fixture

@@ -163,7 +163,7 @@ def test_histories_can_be_compared_by_the_words_of_progress_location_and_invento
     assert carried
     assert state.history == f"{HISTORY}\n[INVENTORY] {carried}"
     told_facts = HISTORY.partition("[PROGRESS]")[2] + f" {carried}"
-    assert state.history_tokens == texts.counted([word for word in told_facts.lower().split() if word.isalnum()])
+    assert state.history_tokens == texts.number_repeats([word for word in told_facts.lower().split() if word.isalnum()])
 
 
 @pytest.mark.parametrize(

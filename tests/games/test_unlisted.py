@@ -12,7 +12,7 @@ import pytest
 from engine.games.actions.limits import REFUSED
 from engine.games.actions.names import CommandParts, Thing
 from engine.games.actions.templates import TemplateFinder
-from engine.games.catalogue import known_solution, read_story, shipped, walkthrough_of
+from engine.games.catalogue import known_solution, read_story, shipped_stories, walkthrough_of
 from engine.games.env import GameEnvironment
 from engine.games.zmachine.story import StoryFile
 from jitrl_tui.cli import main
@@ -101,7 +101,7 @@ def test_info_says_what_is_supported_and_what_not(games_folder, tmp_path):
 
 
 def test_a_made_story_is_named_added_and_verified(tmp_path, capsys):
-    pantry = next(story for story in shipped() if story.name == "pantry")
+    pantry = next(story for story in shipped_stories() if story.name == "pantry")
     seed, way = known_solution(pantry)
     assert seed == 1
     made = unlisted(pantry.path, tmp_path / "tw-larder-2.z8").path
@@ -142,7 +142,7 @@ class Listener:
 
 
 def test_a_wording_for_two_things_is_given_up_once_it_was_refused_several_times():
-    story = StoryFile(shipped()[0].path.read_bytes())
+    story = StoryFile(shipped_stories()[0].path.read_bytes())
     finder = TemplateFinder(story, ["put OBJ in OBJ", "insert OBJ in OBJ"], player=0)
     things = tuple(Thing(f"thing{n}", 0, False, frozenset()) for n in range(5))
     trial = Listener("insert")

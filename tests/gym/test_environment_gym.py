@@ -14,7 +14,7 @@ import pytest
 from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.gym import environment, open_gym
 from engine.gym.kind import GYM
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from tests.commands import Popen
 
 
@@ -263,7 +263,7 @@ def test_what_cannot_be_made_says_why(opened, env_id, said):
 
 def test_a_missing_package_says_how_to_get_it(tmp_path):
     with pytest.raises(MissingError, match=r"the package no_such_package is not here; get it with: .* install"):
-        GYM.ready("gym:no_such_package/E-v0", Places(tmp_path))
+        GYM.ready("gym:no_such_package/E-v0", EnvironmentContext(tmp_path))
 
 
 def test_an_interpreter_that_is_none_is_refused(tmp_path):

@@ -9,13 +9,13 @@ import pytest
 
 from engine.games.kind import GAMES
 from engine.gym import open_gym
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 
 gymnasium = pytest.importorskip("gymnasium")
 
 
 def pantry(saves):
-    return GAMES.open("pantry", Places(saves, None))
+    return GAMES.open("pantry", EnvironmentContext(saves, None))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine.llm.calls import failures
-from engine.llm.calls.server_models import listed
+from engine.llm.calls.server_models import list_models
 from engine.records import ModelCall
-from engine.redaction import hidden, secrets_of, without_credentials
+from engine.redaction import hide, secrets_of, without_credentials
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
@@ -41,19 +41,19 @@ def test_a_key_is_hidden_backwards_in_hexadecimal_and_in_base64(beside):
     key = "sk-4f/?>~h2Zq81+x"
     told = f"{beside}{key} and more".encode()
     for echoed in (key[::-1], told.hex(), base64.b64encode(told).decode(), base64.urlsafe_b64encode(told).decode()):
-        shown = hidden(f"You sent {echoed}.", [key])
+        shown = hide(f"You sent {echoed}.", [key])
         assert "[redacted]" in shown
         assert len(shown) < len(f"You sent {echoed}.") - len(key) + len("[redacted]") + 3
-    assert hidden("drowssap", ["passwor"]) == "drowssap"
+    assert hide("drowssap", ["passwor"]) == "drowssap"
 
 
 def test_short_keys_are_hidden_where_they_stand_alone():
     keys = secrets_of({"OPENAI_API_KEY": KEY, "A_TOKEN": "abcd", "B_KEY": "none", "C_KEY": "abc", "D_KEY": "True"})
     assert keys == {KEY, "abcd"}
-    assert hidden(f"key={KEY}, '{KEY}' and %20abcd\\nabcd", keys) == (
+    assert hide(f"key={KEY}, '{KEY}' and %20abcd\\nabcd", keys) == (
         "key=[redacted], '[redacted]' and %20[redacted]\\n[redacted]"
     )
-    assert hidden("abcde xabcd", keys) == "abcde xabcd"
+    assert hide("abcde xabcd", keys) == "abcde xabcd"
     assert failures.redact(f"Incorrect API key: {KEY}.", {"OPENAI_API_KEY": KEY}) == (
         f"Incorrect API key: {failures.HIDDEN}."
     )
@@ -118,7 +118,7 @@ def test_errors_and_events_do_not_tell_credentials(server, address, tmp_path, tr
 
 
 def test_the_models_of_a_server_are_listed_with_credentials_that_are_not_told(server, address):
-    assert listed(address) == ["test"]
+    assert list_models(address) == ["test"]
     with pytest.raises(ValueError, match="is no address") as caught:
-        listed(address.replace("http://", "ftp://"))
+        list_models(address.replace("http://", "ftp://"))
     assert "nsesame" not in str(caught.value)

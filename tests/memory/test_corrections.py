@@ -1,4 +1,4 @@
-"""Corrections of remembered steps by a person, and memory seen through a lens."""
+"""Corrections of remembered steps by a person, and memory seen through a filter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import UsageError
 from engine.memory import Memory, exchange, upkeep
-from engine.memory.search import Correction, Lens, NeighbourSearch
+from engine.memory.search import Correction, MemoryFilter, NeighbourSearch
 from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
 from tests.memory.lives import make_episode, make_state
@@ -83,8 +83,8 @@ def test_the_correction_made_last_counts_after_a_snapshot_and_in_another_process
     with Memory(tmp_path / "memory") as again:
         other = again.scope("game/test")
         assert other.corrections()[3].g == 1.0
-        assert other.corrections(Lens(until=15.0))[3].g == 2.0
-        assert other.corrections(Lens(until=5.0)) == {}
+        assert other.corrections(MemoryFilter(until=15.0))[3].g == 2.0
+        assert other.corrections(MemoryFilter(until=5.0)) == {}
         correct(scope, {3: Correction(g=5.0)}, at=30.0)
         assert {n.g for q in queries() for n in other.retrieve(q, SEARCH) if n.entry == 3} <= {5.0}
         other.refresh()
@@ -117,7 +117,7 @@ def test_a_lens_shows_what_a_memory_without_these_steps_would(memory, tmp_path, 
         fewer.append_all(list(scope.episodes())[:5])
         fewer.records.add_all(scope.records.all())
         upkeep.forget_all(less, [(fewer, upkeep.plan_forget(fewer, entries=gone))])
-        view = ScopeView(scope, Lens(before=40, without=gone))
+        view = ScopeView(scope, MemoryFilter(before=40, without=gone))
         some = 0
         for query in queries(60):
             found = view.retrieve(query, search)

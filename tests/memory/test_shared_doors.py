@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from engine.bench import suite as suites
-from engine.bench.cell_player import opened
-from engine.bench.plan import planned
+from engine.bench.cell_player import open_leg
+from engine.bench.plan import make_plan
 from engine.errors import BadFile, MissingError, StorageError, UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.memory import Memory, upkeep
 from engine.memory.disk.files import JOURNAL
 from engine.memory.scope import LEARNT
@@ -336,8 +336,8 @@ def test_sessions_learn_into_one_memory_as_they_do_on_disk(
 
 def test_each_cell_of_a_benchmark_has_a_space_of_its_own(tmp_path: Path) -> None:
     suite = suites.parse(SMALL, "small", "small.toml")
-    cells = planned(suite, Places(tmp_path), "small.toml", "postgresql:#team").cells
-    found = [opened(cell, 0, tmp_path / "a run" / "cells" / cell.name).config.memory for cell in cells]
+    cells = make_plan(suite, EnvironmentContext(tmp_path), "small.toml", "postgresql:#team").cells
+    found = [open_leg(cell, 0, tmp_path / "a run" / "cells" / cell.name).config.memory for cell in cells]
     assert found == [f"postgresql:#team/a run/{cell.name}" for cell in cells]
 
 
@@ -349,7 +349,7 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
         scope.append_all(make_episode(rng, f"e{number}") for number in range(4))
-        learnt.opened(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
+        learnt.open_estimator(GraphEstimator, scope, Settings(), opening=OpeningNumbers(relived_s=0.0))
         (path,) = (tmp_path / "s").rglob(LEARNT)
         assert path.parent == scope.folder
         scope.append(make_episode(rng, "late"))
@@ -364,10 +364,10 @@ def test_what_was_learnt_is_kept_beside_the_replica(
     monkeypatch.setattr(learnt, "load", loaded)
     with SharedMemory(address, tmp_path / "s", follow=False) as shared:
         scope = shared.scope(NAME)
-        learnt.opened(GraphEstimator, scope, Settings())
+        learnt.open_estimator(GraphEstimator, scope, Settings())
         assert known == [sum(len(episode.steps) for episode in list(scope.episodes())[:4])]
     with SharedMemory(address, tmp_path / "another machine", follow=False) as shared:
-        learnt.opened(GraphEstimator, shared.scope(NAME), Settings())
+        learnt.open_estimator(GraphEstimator, shared.scope(NAME), Settings())
         assert known[1:] == [0]
 
 

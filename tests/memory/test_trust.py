@@ -143,7 +143,7 @@ def test_the_users_own_files_are_used_without_a_question(
     story.write_bytes(find_game("pantry").path.read_bytes())
     words = ["--saves", str(tmp_path / "saves"), "run", "--model", "prior/verbs", "--steps", "1", "--episodes"]
     assert cli.main([*words, "1", "--quiet", str(story)]) in (0, 1)
-    name = next(sessions.saved(tmp_path / "saves")).name
+    name = next(sessions.saved_sessions(tmp_path / "saves")).name
     trust._confirmed.clear()  # as in another process
     cli.main([*words[:2], "run", str(story), "--resume", name])
     assert "never used here" not in capsys.readouterr().err

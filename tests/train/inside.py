@@ -123,8 +123,8 @@ def check_grpo(folder: Path, work: Path) -> dict[str, object]:
 
     def play(names: list[str]) -> list[PlayedEpisode]:
         assert names == ["hall"] * 4
-        told = [("take the brass key", 1.0), ("go west", 0.0), ("take the brass key", 5.0), ("go west", 4.0)]
-        return [played(prompts, policy, action, reward, number) for number, (action, reward) in enumerate(told, 1)]
+        outbox = [("take the brass key", 1.0), ("go west", 0.0), ("take the brass key", 5.0), ("go west", 4.0)]
+        return [played(prompts, policy, action, reward, number) for number, (action, reward) in enumerate(outbox, 1)]
 
     class Watched(grpo.EpisodeTrainer):
         def _compute_loss(self, model, inputs):

@@ -8,7 +8,7 @@ import pytest
 
 from engine.environments import kind_of
 from engine.errors import UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.records import Decided
 from engine.session import recording
 from engine.settings.train import SftSettings
@@ -31,7 +31,7 @@ def session(saves: Path) -> Path:
 
 def found(saves: Path) -> list[data.Demonstration]:
     (path,) = data.recordings(session(saves))
-    return data.demonstrations(path, "pantry", Places(saves), 5)
+    return data.demonstrations(path, "pantry", EnvironmentContext(saves), 5)
 
 
 def test_each_choice_of_a_recording_becomes_an_example(saves):
@@ -47,7 +47,7 @@ def test_each_choice_of_a_recording_becomes_an_example(saves):
 
 
 def test_what_the_model_is_shown_is_what_the_game_showed(saves):
-    environment = kind_of("pantry").open("pantry", Places(saves))
+    environment = kind_of("pantry").open("pantry", EnvironmentContext(saves))
     try:
         first = environment.reset(1)
         shown = found(saves)[0].examples[0].request.current_state
@@ -62,16 +62,16 @@ def test_the_best_episodes_are_learnt_from(saves):
         return data.Demonstration("s", number, "jitrl", "m", score, 3, 0, 0, found(saves)[0].examples)
 
     many = [one(number, score) for number, score in enumerate((1, 3, 2, 3, 0), 1)]
-    assert [each.number for each in data.chosen(many, SftSettings(best=0.4))] == [2, 4]
-    assert [each.number for each in data.chosen(many, SftSettings(best=1.0, least_score=2.0))] == [2, 4, 3]
+    assert [each.number for each in data.best_demonstrations(many, SftSettings(best=0.4))] == [2, 4]
+    assert [each.number for each in data.best_demonstrations(many, SftSettings(best=1.0, least_score=2.0))] == [2, 4, 3]
     with pytest.raises(UsageError, match="no recorded episode has 9 points"):
-        data.chosen(many, SftSettings(least_score=9.0))
+        data.best_demonstrations(many, SftSettings(least_score=9.0))
 
 
 def test_a_recording_of_another_game_is_refused(saves):
     (path,) = data.recordings(session(saves))
     with pytest.raises(UsageError, match="was played in pantry, not in manor"):
-        data.demonstrations(path, "manor", Places(saves), 5)
+        data.demonstrations(path, "manor", EnvironmentContext(saves), 5)
 
 
 def test_a_folder_without_recordings_is_refused(tmp_path):
@@ -80,7 +80,7 @@ def test_a_folder_without_recordings_is_refused(tmp_path):
 
 
 def test_a_known_solution_is_played_to_its_end(saves):
-    solved = data.walkthrough("pantry", Places(saves), 5)
+    solved = data.walkthrough("pantry", EnvironmentContext(saves), 5)
     assert (solved.source, solved.score) == ("walkthrough", 14)
     assert {example.provenance for example in solved.examples} == {"walkthrough"}
     assert solved.examples[0].action == "take pork chop"

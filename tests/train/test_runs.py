@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench import samples, suite
-from engine.bench.published import published
+from engine.bench.published import read_published
 from engine.bench.report import results
 from engine.environments import kind_of
 from engine.errors import BadFile, UsageError
@@ -52,7 +52,7 @@ def test_reports_find_what_a_run_has_taken(tmp_path):
     run_files.write_curve(tmp_path, UPDATES)
     (tmp_path / "model.gguf").write_bytes(b"")
     for model in (f"local:{tmp_path}", f"local:{tmp_path / 'model.gguf'}"):
-        assert samples.trained(model) == samples.Samples(8, 32, 200, 20, 3.0)
+        assert samples.training_samples(model) == samples.Samples(8, 32, 200, 20, 3.0)
         assert samples.base(model) == ""
         run_files.add_to_manifest(tmp_path, model="local/smollm2")
         assert samples.base(model) == "local/smollm2"
@@ -190,7 +190,7 @@ def test_the_papers_sweep_is_told_beside_its_own_numbers(tmp_path, capsys):
     rows = tomllib.loads((resources.files("engine.train") / "grpo_sweep.toml").read_text())["runs"]
     named = [f"rollouts {row['group']}, batch {row['batch']}, epochs {row['epochs_of_batch']}, learning rate "
              f"{'1e-6' if row['learning_rate'] == 1e-6 else '1e-5'}" for row in rows]  # fmt: skip
-    assert named == [row.name for row in published("grpo_sweep").rows]
+    assert named == [row.name for row in read_published("grpo_sweep").rows]
     for number, row in enumerate(rows):
         name = "a-g{group}-b{batch}-e{epochs_of_batch}-lr{learning_rate:g}".format(**row)
         job = begun(tmp_path, name)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from engine.llm.local.trie import choices, constrained
+from engine.llm.local.trie import choices, constrained_logprobs
 
 TAILS = [[5, 1, 9], [5, 2, 9], [5, 2, 3, 9], [7, 9]]
 """Four actions; 9 ends the line."""
@@ -31,7 +31,7 @@ def test_tokens_that_stand_alone_are_forced():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_actions_have_all_of_the_probability(seed):
-    assert sum(map(math.exp, constrained(TAILS, likelihoods(seed)))) == pytest.approx(1)
+    assert sum(map(math.exp, constrained_logprobs(TAILS, likelihoods(seed)))) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -49,9 +49,9 @@ def test_the_probabilities_are_those_of_drawing_token_by_token(seed):
             weights = np.asarray([after[drawn][token] for token in tokens])
             drawn = (*drawn, int(rng.choice(tokens, p=weights / weights.sum())))
         counts[drawn] += 1
-    for tail, logprob in zip(TAILS, constrained(TAILS, given), strict=True):
+    for tail, logprob in zip(TAILS, constrained_logprobs(TAILS, given), strict=True):
         assert counts[tuple(tail)] / 4000 == pytest.approx(math.exp(logprob), abs=0.035)
 
 
 def test_a_single_action_is_certain():
-    assert constrained([[3, 4]], [[-7.0, -2.0]]) == [0.0]
+    assert constrained_logprobs([[3, 4]], [[-7.0, -2.0]]) == [0.0]

@@ -28,7 +28,7 @@ from engine.llm.priors import verbs
 from engine.records import Decided
 from engine.session import recording
 from engine.session.branches import Keeper
-from engine.session.store import SavedSession, saved
+from engine.session.store import SavedSession, saved_sessions
 from jitrl_tui import cli
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.runs.replay import ReplaySource
@@ -119,7 +119,7 @@ def sessions(*, spoken: bool) -> tuple[Path, SavedSession]:
             words = [*how, "--episodes", "12", "--steps", "40", "--seed", seed, "--fresh", "--quiet"]
             if cli.main(["--saves", str(saves), "run", "pantry", *words]) != 0:
                 raise SystemExit("the session for the pictures failed")
-    return saves, max(saved(saves), key=lambda one: one.name)
+    return saves, max(saved_sessions(saves), key=lambda one: one.name)
 
 
 def taken(

@@ -400,20 +400,20 @@ def test_a_drawn_action_is_not_called_the_models_decision(taken, said):
 def test_how_an_action_was_taken_is_said_with_the_draw():
     decision = dataclasses.replace(with_update(planned(chosen=1), draw=0.62), posterior=(0.35, 0.3, 0.35))
     said = "Sampled: the draw 0.62 fell on 'go north' (30%); 'go south' had 35%."
-    assert explain.drawn(decision, PAPER) == said
+    assert explain.how_drawn(decision, PAPER) == said
     lines = " ".join(line.plain for line in why_lines(Choice(1, decision, started(PAPER)), 80, brief=True))
     assert said in lines
     likely = dataclasses.replace(decision, chosen=0, action="go south")
-    assert explain.drawn(likely, PAPER).endswith("fell on 'go south' (35%), the most probable one.")
+    assert explain.how_drawn(likely, PAPER).endswith("fell on 'go south' (35%), the most probable one.")
     # Greedy choices say so, and where several logits are the highest, the draw decides between them.
-    assert explain.drawn(likely, DEFAULT) == "Greedy: the candidate with the highest z′ is taken."
+    assert explain.how_drawn(likely, DEFAULT) == "Greedy: the candidate with the highest z′ is taken."
     even = with_update(likely, z_prime=(3.0, 3.0, 1.0))
     said = "Greedy: 2 candidates share the highest z′; the draw 0.62 fell on 'go south'."
-    assert explain.drawn(even, DEFAULT) == said
+    assert explain.how_drawn(even, DEFAULT) == said
     # Recordings of earlier versions have no draw.
-    assert "the draw fell on" in explain.drawn(with_update(decision, draw=None), PAPER)
+    assert "the draw fell on" in explain.how_drawn(with_update(decision, draw=None), PAPER)
     human = dataclasses.replace(decision, provenance="human")
-    assert explain.drawn(human, PAPER) == explain.drawn(decision, {}) == ""
+    assert explain.how_drawn(human, PAPER) == explain.how_drawn(decision, {}) == ""
 
 
 def test_what_the_draw_chose_is_not_explained_as_if_it_were_the_best():

@@ -118,7 +118,7 @@ def test_a_mistake_is_one_sentence_with_the_nearest_name(line, sentence, capsys,
 
 
 def test_a_wrong_session_is_told_with_the_nearest_name(saves, capsys):
-    name = next(store.saved(saves)).name
+    name = next(store.saved_sessions(saves)).name
     for line in ("sessions rm {} --yes", "replay {}", "curves {}", "run pantry --resume {}"):
         assert cli.main([*line.format(f"{name}x").split(), "--saves", str(saves)]) == 2
         assert f"did you mean '{name}'?" in capsys.readouterr().err
@@ -200,7 +200,7 @@ def test_a_shell_completes_commands_options_and_names(shell, saves):
     assert completed(shell, "jitrl wat", saves) == ["watch"]
     assert "--episodes" in completed(shell, "jitrl run --ep", saves)
     assert "pantry" in completed(shell, "jitrl run pan", saves)
-    name = next(store.saved(saves)).name
+    name = next(store.saved_sessions(saves)).name
     assert name in completed(shell, f"jitrl replay {name[:6]}", saves)
     assert "beta=" in " ".join(completed(shell, "jitrl run pantry --set bet", saves))
 

@@ -154,7 +154,7 @@ def test_a_neutral_logit_is_explained_by_the_step_that_sets_it():
 def test_the_numbers_of_a_plan_are_those_of_the_panes_and_say_what_the_cut_did():
     choice = Choice(2, decision(hit("go south", 0), left=12.0), started(), 60)
     text = "\n".join(shown_lines(choice, width=150))
-    seen = explain.shown(choice.decision.update)
+    seen = explain.shown_values(choice.decision.update)
     assert f"Q̂ = expected +2.00 hoped +10.00 = {seen.q[0]:+.2f} points" in text
     assert "the search counted 47.00 points, and 12.00 are left to gain" in text
     assert f"Â = {seen.q[0]:+.2f} − ({seen.v:+.2f}) = {seen.advantage[0]:+.2f}" in text

@@ -26,7 +26,7 @@ from jitrl_tui.preferences import current
 from jitrl_tui.runs import session_summary
 from jitrl_tui.runs.home_contents import BenchRow, GameRow, HomeContents, SessionRow, WebRow
 from jitrl_tui.runs.replay import ReplaySource
-from jitrl_tui.runs.session_summary import Facts, facts
+from jitrl_tui.runs.session_summary import SessionSummary, summary_of
 from jitrl_tui.screens.home import HomeScreen
 from jitrl_tui.screens.home_actions import StoredHome
 from jitrl_tui.screens.home_form import HowForm
@@ -202,7 +202,7 @@ def sessions_in(tmp_path: Path) -> list[SessionRow]:
     rows = []
     for number, (game, model) in enumerate((("zork1", "gemini/gone"), ("pantry", "prior/verbs"), ("manor", "x/y"))):
         saved = sessions.create(tmp_path, SessionConfig(game=game, model=model, episodes=9), "watch")
-        facts = Facts((10.0, 35.0, 21.0), 350.0, True, 1.8e9 + number)
+        facts = SessionSummary((10.0, 35.0, 21.0), 350.0, True, 1.8e9 + number)
         rows.append(SessionRow(saved, facts, finished=number == 2))
     return rows
 
@@ -439,7 +439,7 @@ def test_a_game_is_played_by_hand_and_memory_is_looked_at_from_here(tmp_path):
             await until(pilot, lambda: app.watching.view.ended)
 
     asyncio.run(go())
-    (saved,) = sessions.saved(tmp_path)
+    (saved,) = sessions.saved_sessions(tmp_path)
     assert saved.kind == "play"
     with Memory(tmp_path / "memory") as memory:
         memory.scope("game/test").append_all([make_episode(random.Random(1), "e1")])
@@ -495,9 +495,9 @@ def test_branches_stand_below_the_session_that_they_come_from(tmp_path):
 
 def test_rows_of_sessions_have_their_scores_as_bars_also_in_a_window_of_80_columns(tmp_path):
     row = sessions_in(tmp_path)[0]
-    known = dataclasses.replace(row, facts=Facts((1.0, 0.0, 4.0), 4.0, begun=True))
+    known = dataclasses.replace(row, facts=SessionSummary((1.0, 0.0, 4.0), 4.0, begun=True))
     assert "▃▁█" in session_line(known, 76).plain
-    unread = session_line(dataclasses.replace(row, facts=Facts(begun=True, read=False)), 76).plain
+    unread = session_line(dataclasses.replace(row, facts=SessionSummary(begun=True, read=False)), 76).plain
     assert "…/" in unread  # nothing is said of scores that were not read yet
 
 
@@ -509,10 +509,12 @@ def test_the_scores_of_a_recording_are_found_wherever_a_block_of_it_ends(tmp_pat
     for size in (7, 1000, 1 << 16):
         session_summary._BLOCK = size
         try:
-            assert facts(saved.recording).scores == wanted
+            assert summary_of(saved.recording).scores == wanted
         finally:
             session_summary._BLOCK = 64 * 1024
-    assert facts(saved.recording, scores=False) == Facts((), None, True, saved.recording.stat().st_mtime, read=False)
+    assert summary_of(saved.recording, scores=False) == SessionSummary(
+        (), None, True, saved.recording.stat().st_mtime, read=False
+    )
 
 
 @pytest.fixture(scope="module")

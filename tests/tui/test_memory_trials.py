@@ -15,7 +15,7 @@ import pytest
 from textual.widgets import Input, Static
 
 from engine.memory import Memory, report
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 from engine.records import Decided
 from engine.session import recording, whatif
 from engine.session import store as sessions
@@ -189,8 +189,10 @@ def test_a_step_is_forgotten_on_trial_and_memory_changes_only_when_it_is_kept(fo
             await pressed(pilot, "delete")
             shown = screen.choice.decision
             assert hit.entry not in [n.entry for n in shown.update.neighbours]
-            with whatif.opened(folder, folder.parent.parent) as run_:
-                same = whatif.trial(run_, (3, made.step), lens=Lens(without=frozenset({hit.entry}))).now
+            with whatif.open_recording(folder, folder.parent.parent) as run_:
+                same = whatif.trial(
+                    run_, (3, made.step), memory_filter=MemoryFilter(without=frozenset({hit.entry}))
+                ).now
             assert (shown.posterior, shown.update.valuation) == (same.posterior, same.update.valuation)
             told = " ".join(str(pilot.app.screen.query_one("#banner").content).split())
             assert told.startswith("TRIAL: ")
@@ -248,7 +250,7 @@ def test_the_influence_of_each_step_stands_in_its_row(folder):
         async with watching(folder) as (pilot, screen):
             at = (3, screen.choice.decision.step)
             await pressed(pilot, "i")
-            with whatif.opened(folder, folder.parent.parent) as run_:
+            with whatif.open_recording(folder, folder.parent.parent) as run_:
                 ranked = whatif.influence(run_, at)
             rows = screen.query_one(MemoryPane).plain_text()
             assert len(ranked) > 2
@@ -322,7 +324,7 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
             await pressed(pilot, "left", "left", "left", "left", "left")
             beta = window.query_one(Sliders).now.beta
             assert beta < SETTINGS.beta
-            with whatif.opened(folder, folder.parent.parent) as run_:
+            with whatif.open_recording(folder, folder.parent.parent) as run_:
                 same = whatif.what_if(run_, {"beta": beta})
             assert len(same.differing) == len(window.outcome.differing) > 0
             assert same.sentence in " ".join(screen_text(pilot.app).split())
@@ -534,7 +536,7 @@ def test_what_is_kept_while_a_session_waits_is_used_for_the_decision_that_waits(
             await until(pilot, lambda: screen.view.ended is not None)
 
     asyncio.run(go())
-    with whatif.opened(saved.folder, tmp_path) as again:
+    with whatif.open_recording(saved.folder, tmp_path) as again:
         assert again.episodes
 
 
@@ -571,7 +573,7 @@ def test_what_if_shows_the_choice_with_each_value_of_the_chosen_setting(tmp_path
                 assert STOPS[name][0] in head
                 stops = sliders.stops(name)
                 assert len(rows) == len(stops)
-                with whatif.opened(saved.folder, tmp_path) as run_:
+                with whatif.open_recording(saved.folder, tmp_path) as run_:
                     for value, row in zip(stops, rows, strict=True):
                         now = whatif.trial(run_, at, changes={name: value}).now
                         assert row.removeprefix("▸").split()[0] == f"{value:g}"
@@ -586,7 +588,7 @@ def test_what_memory_did_without_changing_a_choice_counts_as_a_tie(tmp_path):
     saved, events = played(tmp_path, KNN, {"beta": 0.5})
     made = [e.decision for e in events if isinstance(e, Decided)]
     other = [d for d in made if d.update.without_memory not in ("", d.action)]
-    with whatif.opened(saved.folder, tmp_path) as run_:
+    with whatif.open_recording(saved.folder, tmp_path) as run_:
         outcome = whatif.what_if(run_)
     assert outcome.without_memory + outcome.ties == len(other)
     assert (f"in {outcome.ties} more" in outcome.without) == bool(outcome.ties)

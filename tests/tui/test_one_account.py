@@ -57,7 +57,7 @@ def panes(made: Decision, remembered: int = 60, width: int = 100) -> tuple[str, 
 def test_what_is_shown_fits_together_and_never_exceeds_what_is_left(gain, discovery, left):
     made = decision(gain=gain, discovery=discovery, left=left, spare=1.0)
     values = made.update.valuation
-    seen = explain.shown(made.update)
+    seen = explain.shown_values(made.update)
     assert seen.unit == explain.POINTS
     assert max(seen.q) == pytest.approx(min(gain + discovery, left if left is not None else 1e9))
     for i, q in enumerate(seen.q):
@@ -72,8 +72,8 @@ def test_what_is_shown_fits_together_and_never_exceeds_what_is_left(gain, discov
 
 
 def test_nothing_is_called_points_where_no_points_are_left_or_promised():
-    assert explain.shown(decision(left=0.0).update).unit == explain.NOVELTY
-    assert explain.shown(decision(length=0).update).unit == explain.NOVELTY
+    assert explain.shown_values(decision(left=0.0).update).unit == explain.NOVELTY
+    assert explain.shown_values(decision(length=0).update).unit == explain.NOVELTY
     for text in panes(decision(left=0.0)):
         assert "points" not in text.replace("no points", "").replace("No plan promises", "")
     assert explain.in_one_unit(Valuation(1.0, (2.0,), (1,), ("known",)), (1.0,)).unit == explain.RETURN
@@ -144,9 +144,9 @@ def test_before_anything_is_remembered_exploration_is_said_to_decide():
 
 def test_a_count_tells_what_is_remembered_from_what_this_episode_did():
     made = decision(now=(2, 0, 1))
-    assert [hits.try_count(*explain.tried(made.update, i)) for i in range(3)] == ["0+2", "0", "0+1"]
+    assert [hits.try_count(*explain.try_counts(made.update, i)) for i in range(3)] == ["0+2", "0", "0+1"]
     made = decision(now=(0, 0, 0))
-    assert [hits.try_count(*explain.tried(made.update, i)) for i in range(3)] == ["2", "0", "1"]
+    assert [hits.try_count(*explain.try_counts(made.update, i)) for i in range(3)] == ["2", "0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_no_number_of_the_candidates_is_cut(width):
     text = panes(made, width=width)[0]
     assert all(len(line.replace("̂", "").replace("̃", "")) <= width for line in text.splitlines())
     update = made.update
-    for number in (*explain.shown(update).q, *update.z_prime):
+    for number in (*explain.shown_values(update).q, *update.z_prime):
         assert f"{number:+.2f}".replace("-", "−") in text
 
 

@@ -86,7 +86,7 @@ def some(played: list[Played]) -> list[tuple[Choice, ComparedStep]]:
     """Return decisions, each with its row: those whose plan was cut to what is left, and others."""
     found = []
     for one in played:
-        cut = [c for c in one.choices if explain.shown(c.decision.update).left is not None]
+        cut = [c for c in one.choices if explain.shown_values(c.decision.update).left is not None]
         taken = [*cut[:4], *one.choices[:: max(1, len(one.choices) // 8)]]
         found += [(choice, one.rows[choice.episode, choice.decision.step]) for choice in taken]
     return found
@@ -175,7 +175,7 @@ def test_all_places_show_the_same_numbers_of_a_decision(played):
     cut = 0
     for choice, row in some(played):
         update, i = choice.decision.update, choice.decision.chosen
-        seen = explain.shown(update)
+        seen = explain.shown_values(update)
         cut += seen.left is not None
         true = {"V": seen.v, "Q": seen.q[i], "A": seen.advantage[i], "z": choice.decision.candidates[i].z,
                 "z'": update.z_prime[i], "scaled": update.advantage_normalised[i]}  # fmt: skip
@@ -189,9 +189,9 @@ def test_all_places_show_the_same_numbers_of_a_decision(played):
 
 
 def test_the_influence_of_a_step_is_a_difference_of_shown_numbers(plans):
-    one, other = [c.decision for c in plans[0].choices if explain.shown(c.decision.update).left is not None][:2]
+    one, other = [c.decision for c in plans[0].choices if explain.shown_values(c.decision.update).left is not None][:2]
     found = whatif._influence(7, Again(1, one, one), Again(1, other, other))
-    with_it, without = explain.shown(one.update), explain.shown(other.update)
+    with_it, without = explain.shown_values(one.update), explain.shown_values(other.update)
     assert found.v == pytest.approx(with_it.v - without.v)
     index = [c.action for c in other.candidates].index(one.action) if one.action in other.valid_actions else -1
     assert found.q == (pytest.approx(with_it.q[one.chosen] - without.q[index]) if index >= 0 else 0.0)
@@ -256,7 +256,7 @@ def test_every_shown_calculation_gives_the_shown_result(played):
             assert sum(map(value, rows[1:])) == pytest.approx(value(rows[0]), abs=0.00501), rows
         if explain.knows(d.update) and " points, against" in d.why:
             terms = re.search(r": Q = (.*) points, against", d.why)[1]
-            assert worth(terms) == pytest.approx(explain.shown(d.update).q[d.chosen], abs=0.0101)
+            assert worth(terms) == pytest.approx(explain.shown_values(d.update).q[d.chosen], abs=0.0101)
     model = played[0].choices[0].started.reading
     assert all(count for name, count in counted.items() if name != "z" or model), counted
 

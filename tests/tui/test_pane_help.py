@@ -50,7 +50,7 @@ def test_all_terms_of_the_candidates_are_in_their_help():
     has("candidates", *(f"*{source}*" for source in ("llm", "both", *explain.NEUTRAL)))
     has("candidates", "`▸`", "`○`", "▲", "▼", "`▓`", "`░`", "`12+3`", "`(0.00)`")
     for made in (decision(left=12.0), decision(left=0.0), stream.decision(np.random.default_rng(3), 2, 5)):
-        has("candidates", f"*{hits.unit(explain.shown(made.update))}*")
+        has("candidates", f"*{hits.unit(explain.shown_values(made.update))}*")
 
 
 def test_all_terms_of_the_reasons_are_in_their_help():

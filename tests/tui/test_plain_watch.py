@@ -110,7 +110,7 @@ def test_plain_watch_and_plain_replay_tell_the_same_steps(tmp_path, capsys, monk
     options = ["pantry", "--plain", "--model", "prior/uniform", "--episodes", "2", "--steps", "4"]
     assert main(["watch", *options, "--saves", str(tmp_path)]) == 0
     live = capsys.readouterr().out
-    (name,) = [session.name for session in sessions.saved(tmp_path)]
+    (name,) = [session.name for session in sessions.saved_sessions(tmp_path)]
     assert main(["replay", name, "--plain", "--saves", str(tmp_path)]) == 0
     again = capsys.readouterr().out
     assert live.count("\nAgent: > ") == 8

@@ -30,7 +30,7 @@ from engine.session import recording
 from engine.session import store as sessions
 from engine.session.notes import Notes
 from engine.session.store import open_memory
-from engine.session.transcript import Part, Transcript, TranscriptStep, written
+from engine.session.transcript import Part, Transcript, TranscriptStep, transcript_text
 from engine.settings import SessionConfig, Settings
 from jitrl_tui import command_table
 from jitrl_tui.app import JitrlApp, _watch
@@ -323,7 +323,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("form", ["txt", "md", "html"])
 def test_a_transcript_has_the_reasons_only_if_they_are_asked_for(played, tmp_path, form):
-    (session,) = [one for one in sessions.saved(played) if one.kind == "run"]
+    (session,) = [one for one in sessions.saved_sessions(played) if one.kind == "run"]
     reasons = {event.decision.why for _, event in recording.read(session.recording) if isinstance(event, Decided)}
     for wanted in (False, True):
         words = ["--thoughts"] if wanted else []
@@ -340,13 +340,13 @@ def test_what_a_story_says_is_no_markup_on_the_page():
     hostile = "<script>alert(1)</script> <img src=x onerror=y> &amp;"
     step = TranscriptStep(1, hostile, "human", hostile, hostile, "", 1.0, 1.0)
     made = Transcript(hostile, title=hostile, episodes=[Part(1, hostile, [step])])
-    page = Page(written(made, "html", thoughts=True))
+    page = Page(transcript_text(made, "html", thoughts=True))
     assert page.tags == {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p"}
     assert page.text.count(hostile) == 7
 
 
 def test_the_command_writes_transcripts_and_refuses_what_is_none(played, tmp_path, capsys):
-    (name,) = [session.name for session in sessions.saved(played) if session.kind == "run"]
+    (name,) = [session.name for session in sessions.saved_sessions(played) if session.kind == "run"]
     place = ["--saves", str(played)]
     assert main(["sessions", "export", name, *place]) == 0
     assert capsys.readouterr().out.count("\nEpisode ") == 6

@@ -44,7 +44,7 @@ def raced(tmp_path_factory):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         assert main(["race", "--saves", str(saves), "pantry", "--model", "prior/uniform", "--episodes", "1",
                      "--steps", str(STEPS), *ARMS, "--json"]) == 0  # fmt: skip
-    return saves, races.load(saves, races.saved(saves)[0]), json.loads(out.getvalue())
+    return saves, races.load(saves, races.saved_races(saves)[0]), json.loads(out.getvalue())
 
 
 def test_arms_have_settings_and_a_model_of_their_own(raced):
@@ -72,7 +72,7 @@ def test_a_race_in_lines_says_how_it_is_shown_again(tmp_path, capsys):
     code, out, err = new(tmp_path, capsys, "--arm", "random", "--arm", "b=random")
     assert code == 0
     assert "All have done the same so far." in out
-    (name,) = races.saved(tmp_path)
+    (name,) = races.saved_races(tmp_path)
     assert err == f"show it again with: jitrl race --replay {name}\n"
 
 

@@ -10,10 +10,10 @@ from engine.settings.plan import PlanNumbers
 from engine.values import trails
 from engine.values.detours import Explorer
 from engine.values.model import WorldModel
-from engine.values.offers import Offers
 from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask, Ways
 from engine.values.planner import Planner, Router
 from engine.values.plans import Plan, Route
+from engine.values.promises import Promises
 from engine.values.text import Key, Situation
 from engine.values.trails import Trail, Trails, TrailStep
 
@@ -37,11 +37,11 @@ def router(model: WorldModel, here: Imagined, valid=(), *, numbers=NUMBERS, **op
     return Router(model, numbers, standing(model, here, valid, numbers=numbers, **options))
 
 
-def explorer(model: WorldModel, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Offers]:
+def explorer(model: WorldModel, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Promises]:
     """Return what finds detours along routes from here, and what can be tried."""
     paths = standing(model, here, valid, **options)
-    offers = Offers(model, NUMBERS, paths)
-    return partial(Explorer, model, NUMBERS, paths, offers, Ways(model)), offers
+    promises = Promises(model, NUMBERS, paths)
+    return partial(Explorer, model, NUMBERS, paths, promises, Ways(model)), promises
 
 
 class WholeTrails(Trails):

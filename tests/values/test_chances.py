@@ -66,9 +66,9 @@ def test_nothing_is_gained_behind_a_door_in_the_very_situation_in_which_it_was_a
 def visit(x, *have):
     """Return how the vault can be visited from the yard with this in hand, and the rates of the detours to it."""
     here = beside(x, *have)
-    finder, offers = explorer(x, here, ("north",), steps=12, curiosity=9.0)
+    finder, promises = explorer(x, here, ("north",), steps=12, curiosity=9.0)
     along = finder(Route(here, 12.0, marks=((0, here.place, here.have),)))
-    (promised,) = (promised for promised in offers.promises if promised.place == "place:vault")
+    (promised,) = (promised for promised in promises.promises if promised.place == "place:vault")
     return along._visit(promised), [found.rate for found in along.detours() if found.goal[0] == "place:vault"]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.memory import Memory
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 from engine.memory.view import ScopeView, emptied
 from engine.memory.view import corrected as corrected_step
 from engine.records import Candidate, Episode, State, Step
@@ -40,8 +40,8 @@ def test_after_any_corrections_every_estimator_opens_memory_and_plays_also_from_
         said = corrected(dice, saves, NAME, other)
         with Memory(saves / "memory") as memory:
             scope = memory.scope(NAME)
-            anew = decisions(learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS), seed, 1, 6)
-            kept = decisions(learnt.opened(GraphEstimator, scope, SETTINGS, opening=NEVER), seed, 1, 6)
+            anew = decisions(learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=ALWAYS), seed, 1, 6)
+            kept = decisions(learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=NEVER), seed, 1, 6)
             assert kept == anew, said
             knn = KnnEstimator(scope, SETTINGS)
             for episode in scope.episodes():
@@ -79,7 +79,7 @@ class Judge:
     def valuation(self, points=None):
         """Return what is said of it if a person gave it other points."""
         edits = {} if points is None else {self.entry: Correction(gain=points)}
-        estimator = GraphEstimator(ScopeView(self.scope, Lens(corrections=edits)).entered(), SETTINGS)
+        estimator = GraphEstimator(ScopeView(self.scope, MemoryFilter(corrections=edits)).entered(), SETTINGS)
         steps = self.episode.steps[: self.at + 1]
         estimator.begin_episode(steps[0].state)
         for step, following in pairwise(steps):

@@ -87,12 +87,12 @@ def wandered(seed, side=5, steps=120, danger=0.0):
     return x, Imagined("room 0", frozenset(), {}), possible
 
 
-def every(offers, goal, have, see):
+def every(promises, goal, have, see):
     """All that can be tried at a place."""
-    (draw,) = (draw for draw in offers.promises if draw.place == goal)
-    asked = offers.stay(draw, have)
+    (draw,) = (draw for draw in promises.promises if draw.place == goal)
+    asked = promises.stay(draw, have)
     found = (
-        offers.of(Situation(goal, have, see), action, promise, sought=sought)
+        promises.of(Situation(goal, have, see), action, promise, sought=sought)
         for promise, action, sought in asked
     )
     return [offer for offer in found if offer is not None]
@@ -130,8 +130,8 @@ def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     x = new_model()
     x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
     now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
-    _, offers = explorer(x, now, ("throw lamp",))
-    assert "lamp" in every(offers, "hall", now.have, frozenset())[0].handles
+    _, promises = explorer(x, now, ("throw lamp",))
+    assert "lamp" in every(promises, "hall", now.have, frozenset())[0].handles
 
 
 def test_what_may_cost_the_light_in_hand_may_kill():
@@ -158,8 +158,8 @@ def test_what_may_cost_the_light_in_hand_may_kill():
     assert x.darkening(lit, "polish lamp") < 0.1
     assert x.darkening(lit, "throw shards at tree") == x.darkening(frozenset(), "throw lamp at tree") == 0.0
     now = Imagined(hall.place, lit, {hall.place: hall.see})
-    _, offers = explorer(x, now, ("throw lamp at tree",))
-    tried = every(offers, hall.place, lit, hall.see)
+    _, promises = explorer(x, now, ("throw lamp at tree",))
+    tried = every(promises, hall.place, lit, hall.see)
     assert next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",)) == thrown
 
 
@@ -207,9 +207,9 @@ def test_a_detour_ends_before_what_would_make_its_rate_lower():
     x.see(at("den"), ("north", "hum"))
     x.see(at("hall"), ("east",))
     here = Imagined("hall", at("hall").have, {})
-    finder, offers = explorer(x, here, ("east",))
-    offered = [(promise, action) for promised in offers.promises if promised.place == "den"
-               for promise, action, _ in offers.stay(promised, at("hall").have)]  # fmt: skip
+    finder, promises = explorer(x, here, ("east",))
+    offered = [(promise, action) for promised in promises.promises if promised.place == "den"
+               for promise, action, _ in promises.stay(promised, at("hall").have)]  # fmt: skip
     (way, first), (little, second) = offered
     assert (first, second) == ("north", "hum")
     cost = 1 + 1 + NUMBERS.look_around
@@ -270,8 +270,8 @@ def test_what_was_not_possible_just_now_is_offered_no_more():
     dusty = at("hall", (), ("box", "dust"))
 
     def offered():
-        _, offers = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
-        return {offer.actions[-1] for offer in every(offers, "hall", dusty.have, dusty.see)}
+        _, promises = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+        return {offer.actions[-1] for offer in every(promises, "hall", dusty.have, dusty.see)}
 
     assert "open box" in offered()
     x.see(dusty, ("south",))

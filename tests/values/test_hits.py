@@ -330,7 +330,7 @@ def check(hits, lived, now):
 def play(environment, estimator, uid, lived):
     """Play 25 steps; return the episode and how many hits were told on the way."""
     seen, abstractor = environment.reset(1), environment.abstractor()
-    state, steps, told = abstractor.begin(seen), [], 0
+    state, steps, outbox = abstractor.begin(seen), [], 0
     estimator.begin_episode(state)
     while not seen.over and len(steps) < 25:
         valid = environment.valid_actions()
@@ -338,13 +338,13 @@ def play(environment, estimator, uid, lived):
         check(found.hits, lived, state)
         if action in {step.action for _, _, step in lived.values() if step.state.tokens == state.tokens}:
             assert (found.hits[0].action, found.hits[0].similarity) == (action, 1.0)
-        told += sum(hit.episode > 0 for hit in found.hits)
+        outbox += sum(hit.episode > 0 for hit in found.hits)
         before, score = state, seen.score
         seen = environment.step(action)
         state, gain = abstractor.advance(action, seen), seen.score - score
         steps.append(Step(before, action, gain, gain, seen.score, valid_actions=valid))
         estimator.observe(steps[-1], state, terminated=seen.terminated, lost=seen.outcome == "lost")
-    return Episode(uid, "", tuple(steps), state, terminated=seen.terminated, outcome=seen.outcome), told
+    return Episode(uid, "", tuple(steps), state, terminated=seen.terminated, outcome=seen.outcome), outbox
 
 
 def test_hits_on_a_shipped_game_are_steps_that_are_in_memory(tmp_path):

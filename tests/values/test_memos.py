@@ -8,8 +8,8 @@ import pytest
 
 from engine.values.counts import Memo
 from engine.values.model import WorldModel
-from engine.values.offers import Offers
 from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask
+from engine.values.promises import Promises
 from engine.values.text import Situation, situation
 from engine.values.trails import TrailStep
 from tests.bench.dungeons import Dungeon
@@ -48,7 +48,7 @@ def answers(x, memo, met):
     here, situations = next(iter(met.items()))
     have, see = list(situations)[-1]
     paths = Paths(x, NUMBERS, PlanTask(Imagined(here, have, {here: see}), 20, EpisodeProgress()), memo)
-    offers = Offers(x, NUMBERS, paths)
+    offers = Promises(x, NUMBERS, paths)
     for place, situations in met.items():
         latest = list(situations)[-3:]
         for have, see in [(have, see) for have, _ in latest for _, see in latest]:

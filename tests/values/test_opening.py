@@ -23,7 +23,7 @@ from engine.games.catalogue import open_game
 from engine.memory import Memory, upkeep
 from engine.memory.disk import files, frame
 from engine.memory.scope import LEARNT
-from engine.memory.search import Correction, Lens
+from engine.memory.search import Correction, MemoryFilter
 from engine.memory.upkeep import copy_until, correct
 from engine.memory.view import ScopeView
 from engine.records import Candidate, Episode, Step
@@ -93,7 +93,7 @@ class Counted:
     def of(self, memory, *arguments, **named):
         """Open an estimator; return how many episodes it relived, and the estimator."""
         self.episodes = 0
-        estimator = learnt.opened(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
+        estimator = learnt.open_estimator(GraphEstimator, memory, *arguments, **{"opening": NEVER, **named})
         return self.episodes, estimator
 
 
@@ -123,7 +123,7 @@ def scope(memory):
     """A memory of eight episodes; what was learnt from them is kept."""
     scope = memory.scope(NAME)
     scope.append_all(lives(1, 8))
-    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).exists()
     return scope
 
@@ -197,11 +197,11 @@ def test_a_shipped_game_goes_on_alike(memory, counted):
 def test_of_a_session_that_is_told_again_memory_tells_the_episodes_that_lack_a_step(scope, counted):
     told = list(scope.entered())
     (before, _), (late, lacking) = told[-2:]
-    relived, estimator = counted.of(ScopeView(scope, Lens(before, partly=True)), SETTINGS)
+    relived, estimator = counted.of(ScopeView(scope, MemoryFilter(before, partly=True)), SETTINGS)
     assert relived == len(told) - 2
     known = estimator._sources.remembered
     upkeep.forget(scope, upkeep.plan_forget(scope, entries=[late]), "op")
-    relived, estimator = counted.of(ScopeView(scope, Lens(before, partly=True)), SETTINGS)
+    relived, estimator = counted.of(ScopeView(scope, MemoryFilter(before, partly=True)), SETTINGS)
     assert relived == len(told) - 1
     assert estimator._sources.remembered == known + len(lacking.steps) - 1
 
@@ -229,7 +229,7 @@ def _forgotten_by_another_version(scope):
 
 def _undone(scope):
     _forgotten(scope)
-    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     kept = (scope.folder / LEARNT).read_bytes()
     upkeep.undo(scope, "op")
     (scope.folder / LEARNT).write_bytes(kept)
@@ -242,15 +242,15 @@ def _corrected(scope):
 
 
 def _corrected_in_thought(scope):
-    return ScopeView(scope, Lens(corrections={5: Correction(gain=7.0)})), SETTINGS
+    return ScopeView(scope, MemoryFilter(corrections={5: Correction(gain=7.0)})), SETTINGS
 
 
 def _hidden(scope):
-    return ScopeView(scope, Lens(without=frozenset({2}))), SETTINGS
+    return ScopeView(scope, MemoryFilter(without=frozenset({2}))), SETTINGS
 
 
 def _seen_before(scope):
-    return ScopeView(scope, Lens(before=scope.next_entry - 1)), SETTINGS
+    return ScopeView(scope, MemoryFilter(before=scope.next_entry - 1)), SETTINGS
 
 
 def _compacted(scope):
@@ -300,7 +300,7 @@ def test_what_does_not_fit_is_learnt_anew(scope, counted, changed):
     [
         _with_other(curiosity=0.2, prior_weight=3.0, beta=1.0),
         lambda scope: (ScopeView(scope), SETTINGS),
-        lambda scope: (ScopeView(scope, Lens(before=scope.next_entry)), SETTINGS),
+        lambda scope: (ScopeView(scope, MemoryFilter(before=scope.next_entry)), SETTINGS),
     ],
 )
 def test_what_changes_nothing_of_it_fits(scope, counted, arguments):
@@ -312,7 +312,7 @@ def test_a_resumed_session_uses_it_and_keeps_nothing(scope, counted):
     """It learns from what was there when it began; the rest of its life it is told."""
     before, kept = scope.next_entry, (scope.folder / LEARNT).read_bytes()
     scope.append_all(lives(1, 10))
-    assert counted.of(ScopeView(scope, Lens(before, partly=True)), SETTINGS, opening=ALWAYS)[0] == 0
+    assert counted.of(ScopeView(scope, MemoryFilter(before, partly=True)), SETTINGS, opening=ALWAYS)[0] == 0
     assert counted.of(ScopeView(scope), SETTINGS)[0] == 2
     assert (scope.folder / LEARNT).read_bytes() == kept
 
@@ -389,7 +389,7 @@ class Hostile:
         Hostile(eval, "open('ran', 'w')"),
         Hostile(getattr, {}, "clear"),
         Hostile(logging.FileHandler, "ran"),  # a class, but none of these modules
-        Hostile(learnt.opened, None, None),  # of an admitted module, but a function
+        Hostile(learnt.open_estimator, None, None),  # of an admitted module, but a function
         Hostile(learnt.Path, "ran"),  # imported by an admitted module, but not its own
         {"_model": 1},
         [],
@@ -446,9 +446,9 @@ def test_a_link_or_a_pipe_is_not_read(scope, counted, tmp_path):
 
 def test_a_small_memory_keeps_nothing(memory):
     scope = memory.scope(NAME)
-    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     scope.append_all(lives(1, 2))
-    learnt.opened(GraphEstimator, scope, SETTINGS, opening=NEVER)
+    learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=NEVER)
     assert not list(scope.folder.glob(f"{LEARNT}*"))
 
 
@@ -468,7 +468,7 @@ def test_a_full_disk_costs_nothing(scope, counted, monkeypatch):
 def test_what_a_killed_process_left_is_cleared_away(scope):
     (scope.folder / f"{LEARNT}.1.part").write_bytes(b"half of it")
     scope.append_all(lives(1, 9))
-    learnt.opened(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
+    learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=ALWAYS)
     assert [path.name for path in scope.folder.glob(f"{LEARNT}*")] == [LEARNT]
     assert (scope.folder / LEARNT).stat().st_mode & 0o777 == 0o600
 
@@ -477,7 +477,7 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
     """An episode that comes while the others are relived: nothing is kept then, and all is learnt next time."""
     kept = (scope.folder / LEARNT).read_bytes()
     scope.append_all(lives(1, 9))
-    marked, late = learnt.marked, lives(2, 1)
+    marked, late = learnt.mark_of, lives(2, 1)
 
     def meanwhile(*arguments):
         found = marked(*arguments)
@@ -485,8 +485,8 @@ def test_what_was_stored_meanwhile_was_not_learnt(scope, counted, monkeypatch):
             scope.append(late.pop())
         return found
 
-    monkeypatch.setattr(learnt, "marked", meanwhile)
+    monkeypatch.setattr(learnt, "mark_of", meanwhile)
     counted.of(scope, SETTINGS, opening=ALWAYS)
     assert (scope.folder / LEARNT).read_bytes() == kept
     monkeypatch.undo()
-    assert learnt.opened(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None
+    assert learnt.open_estimator(GraphEstimator, scope, SETTINGS, opening=NEVER).model is not None

@@ -12,7 +12,7 @@ from engine.records import Decided, Observation
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig
-from engine.web.drawing.text import CLOSE, OPEN, fenced
+from engine.web.drawing.text import CLOSE, OPEN, fence
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 from engine.web.states.extraction import read
@@ -28,7 +28,7 @@ REFRESH, TAB = "click(<button[Refresh]>)", "click(<tab[Details]>)"
 
 
 def seen(place="admin/reports", text="Show By: Year"):
-    return Observation("ok", description=f"Task: Find it\n{fenced(text)}", place=place)
+    return Observation("ok", description=f"Task: Find it\n{fence(text)}", place=place)
 
 
 def abstractor(model):

@@ -233,7 +233,7 @@ def test_an_open_ended_task_is_played_from_the_command_line(adapter, site, tmp_p
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["game"] == "browsergym-openended"
-    assert [session.config.game for session in sessions.saved(tmp_path)] == [
+    assert [session.config.game for session in sessions.saved_sessions(tmp_path)] == [
         f"web:browsergym-openended {site.url}/find Find Ana"
     ]
 
@@ -304,8 +304,8 @@ def test_a_benchmark_that_does_not_load_is_said_in_a_sentence_and_hides_no_other
             open_web(f"web:browsergym-{family}.1", tmp_path, pretended)
         with pytest.raises(MissingError, match="does not load here"):
             browsergym.expand(f"browsergym-{family}", tmp_path, pretended)
-        assert ("pip install" in browsergym.listed(tmp_path, pretended)[1][family]) == hint
-    assert browsergym.listed(tmp_path, pretended)[0] == ("openended", "tokens.1")
+        assert ("pip install" in browsergym.list_tasks(tmp_path, pretended)[1][family]) == hint
+    assert browsergym.list_tasks(tmp_path, pretended)[0] == ("openended", "tokens.1")
 
 
 def test_a_benchmark_of_sites_says_which_variables_it_wants(pretended, tmp_path, browser_path):

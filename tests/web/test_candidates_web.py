@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.web.browser.snapshot import parse
-from engine.web.choices import offered, values_of
+from engine.web.choices import possible_actions, values_of
 
 FORM = """- textbox "First name" [ref=e1]
 - textbox "Last name" [ref=e2]
@@ -43,24 +43,26 @@ PLACE = """- heading "Gull Theatre" [level=1] [ref=e1]
     ],
 )
 def test_what_is_typed_is_offered_as_the_field_wants_it(intent, typed):
-    assert typed in offered(parse(FORM), intent)
+    assert typed in possible_actions(parse(FORM), intent)
 
 
 def test_only_numbers_are_typed_where_a_number_is_asked_for():
-    found = offered(parse('- spinbutton "Quantity" [ref=e1]'), "Order 3 of the Quill Flask.")
+    found = possible_actions(parse('- spinbutton "Quantity" [ref=e1]'), "Order 3 of the Quill Flask.")
     assert [action for action in found if action.startswith("fill")] == ["fill(<spinbutton[Quantity]>, '3')"]
 
 
 @pytest.mark.parametrize("box", ['searchbox "Products"', 'textbox "Find a product"', 'textbox "q"'])
 def test_what_a_task_is_about_is_typed_where_a_search_starts_and_nowhere_else(box):
-    found = offered(parse(f'- {box} [ref=e1]\n- textbox "Street" [ref=e2]'), "Show me the price of the copper kettle.")
+    found = possible_actions(
+        parse(f'- {box} [ref=e1]\n- textbox "Street" [ref=e2]'), "Show me the price of the copper kettle."
+    )
     typed = [action for action in found if "'copper kettle'" in action]
     role, name = box.split(maxsplit=1)
     assert typed == [f"fill(<{role}[{name[1:-1]}]>, 'copper kettle')"]
 
 
 def test_only_the_field_that_a_text_is_for_gets_it():
-    found = offered(parse(FORM), "Add the tag tested to the last release, and write to Ivo Holt.")
+    found = possible_actions(parse(FORM), "Add the tag tested to the last release, and write to Ivo Holt.")
     assert [action for action in found if "'tested'" in action] == ["fill(<textbox[New tag]>, 'tested')"]
     assert "fill(<textbox[Street]>, 'Ivo')" not in found
 
@@ -93,7 +95,7 @@ def test_the_values_of_a_task_have_the_forms_of_user_names_paths_firms_and_point
     ],
 )
 def test_answers_are_offered_in_the_form_of_the_question(intent, answer):
-    assert f"send_msg_to_user({answer!r})" in offered(parse(PLACE), intent)
+    assert f"send_msg_to_user({answer!r})" in possible_actions(parse(PLACE), intent)
 
 
 def test_a_number_before_what_is_counted_comes_first_also_in_a_button():
@@ -102,20 +104,22 @@ def test_a_number_before_what_is_counted_comes_first_also_in_a_button():
         for n in range(60)
     )
     page = parse(f'- table [ref=e1]:\n{rows}- button "Select all 629 Orders" [ref=e2]\n')
-    said = [each for each in offered(page, "How many orders have the status Complete?") if each.startswith("send_msg")]
+    said = [each for each in possible_actions(page, "How many orders have the status Complete?") if each.startswith(
+        "send_msg"
+    )]
     assert said[0] == "send_msg_to_user('629')"
 
 
 def test_a_field_without_a_name_is_called_by_the_text_before_it():
     page = parse('- textbox "Title" [ref=e1]\n- checkbox "Add the new tag:" [ref=e2]\n- textbox [ref=e3]')
-    found = offered(page, "Add the tag tested to the last release.")
+    found = possible_actions(page, "Add the tag tested to the last release.")
     assert [each for each in found if "'tested'" in each] == ["fill(<textbox[]>, 'tested')"]
 
 
 def test_a_long_list_offers_the_options_with_words_of_the_task_and_leaves_room():
     options = "".join(f'  - option "Zone {n}"\n' for n in range(500))
     page = parse(f'- combobox "Zone" [ref=e1]:\n{options}  - option "Ostby"\n- button "Save" [ref=e3]')
-    found = offered(page, "Set the zone to Ostby.")
+    found = possible_actions(page, "Set the zone to Ostby.")
     assert {"select_option(<combobox[Zone]>, 'Ostby')", "click(<button[Save]>)"} <= set(found)
 
 
@@ -130,7 +134,7 @@ def test_a_long_list_offers_the_options_with_words_of_the_task_and_leaves_room()
 def test_a_link_without_a_name_is_called_by_the_path_of_its_address(address, name):
     page = parse(f'- link [ref=e1]:\n  - /url: "{address}"\n  - generic [ref=e2]')
     assert page.nodes[0].name == name
-    assert f"click(<link[{name}]>)" in offered(page, "Change it.")
+    assert f"click(<link[{name}]>)" in possible_actions(page, "Change it.")
 
 
 def test_a_link_with_a_name_keeps_it():

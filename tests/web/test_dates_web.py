@@ -8,7 +8,7 @@ import pytest
 
 from engine.web import dates
 from engine.web.browser.snapshot import parse
-from engine.web.choices import offered
+from engine.web.choices import possible_actions
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 from engine.web.states.words import topics
@@ -32,7 +32,7 @@ from engine.web.states.words import topics
     ],
 )  # fmt: skip
 def test_the_dates_of_a_task_are_written_as_a_field_wants_them(task, form, typed):
-    assert dates.typed(task, form) == typed
+    assert dates.dates_in(task, form) == typed
 
 
 def test_formats_are_told_from_other_texts():
@@ -47,7 +47,7 @@ def test_a_field_for_dates_is_offered_dates_and_one_that_shows_a_date_is_offered
         '- textbox "From" [ref=e1]\n- textbox "Until" [ref=e2]: 2026-11-29 02:32:11\n- textbox "Note" [ref=e3]',
         formats={"e1": "dd/mm/yyyy"},
     )
-    found = offered(page, 'Write "Fair" from 2026-12-01 to 2026-12-31.')
+    found = possible_actions(page, 'Write "Fair" from 2026-12-01 to 2026-12-31.')
     assert [each for each in found if each.startswith("fill(<textbox[From]>")] == [
         "fill(<textbox[From]>, '01/12/2026')", "fill(<textbox[From]>, '31/12/2026')",
     ]  # fmt: skip

@@ -295,7 +295,7 @@ def test_a_session_that_is_killed_leaves_no_browser_behind_and_goes_on_later(tmp
     process.kill()
     process.wait(60)
     assert until(lambda: not with_mark(mark))
-    (saved,) = sessions.saved(tmp_path)
+    (saved,) = sessions.saved_sessions(tmp_path)
     with Memory(tmp_path / "memory") as memory:
         played = memory.scope("web/miniwob").episode_count
     assert played >= 3

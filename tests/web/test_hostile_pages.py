@@ -102,7 +102,7 @@ def comes_back(env):
 
 def test_a_page_that_hangs_is_told_and_ends_its_episode(browser_path, base):
     told = []
-    limits = BrowserLimits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, telling=0.2)
+    limits = BrowserLimits(load=1.0, settle=0.5, snapshot=1.0, action=1.0, report_every=0.2)
     env = opened(browser_path, base, "plain", limits)
     env.on_wait(told.append)
     try:

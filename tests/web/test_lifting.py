@@ -18,7 +18,7 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, Observation, Proposal, State, Step
 from engine.values.knn import KnnEstimator
 from engine.web.states.state import WebAbstractor
-from engine.web.states.transfer import LiftedMemory, lifted, task_of
+from engine.web.states.transfer import LiftedMemory, lift_action, task_of
 from engine.web.states.words import STOP
 from tests.agents.context import context
 from tests.bench.web_other_tasks import ARMS, tried
@@ -58,7 +58,7 @@ NAMES = st.text(string.ascii_lowercase, min_size=3, max_size=8).map(lambda w: f"
     ],
 )  # fmt: skip
 def test_an_action_in_terms_of_another_task(action, theirs, ours, told):
-    assert lifted(action, theirs, ours) == told
+    assert lift_action(action, theirs, ours) == told
 
 
 @given(
@@ -68,9 +68,9 @@ def test_an_action_in_terms_of_another_task(action, theirs, ours, told):
 )
 def test_there_and_back_is_where_one_was(one, other, shape):
     tasks = f"Open the page {one} of it", f"Open the page {other} of it"
-    there = lifted(shape.format(one), *tasks)
+    there = lift_action(shape.format(one), *tasks)
     assert there == shape.format(other)
-    assert lifted(there, *reversed(tasks)) == shape.format(one)
+    assert lift_action(there, *reversed(tasks)) == shape.format(one)
 
 
 WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
@@ -83,16 +83,16 @@ def words(text):
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=30))
 def test_whatever_the_texts_no_word_of_the_other_task_alone_is_left(theirs, ours, name):
     action = f"fill(<textbox[Name]>, {name!r})"
-    assert lifted(action, ours, ours) == action
-    told = lifted(action, theirs, ours)
+    assert lift_action(action, ours, ours) == action
+    told = lift_action(action, theirs, ours)
     if told is not None and "[redacted]" not in action:
         assert not words(ast.literal_eval(told.partition(", ")[2][:-1])) & (words(theirs) - words(ours))
 
 
 def test_what_was_redacted_never_gets_a_text_of_this_task():
     action = "fill(<textbox[Password]>, '[redacted]')"
-    assert lifted(action, "Log in with [redacted]", "Log in with hunter2") == action
-    assert lifted("click(<link[My redacted]>)", "Log in with [redacted]", "Log in with hunter2") is None
+    assert lift_action(action, "Log in with [redacted]", "Log in with hunter2") == action
+    assert lift_action("click(<link[My redacted]>)", "Log in with [redacted]", "Log in with hunter2") is None
 
 
 def state(intent, place="wiki/SLUG"):

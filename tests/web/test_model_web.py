@@ -13,7 +13,7 @@ from engine.agents.static import Recalled
 from engine.environments import profile
 from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest, State, Step, Trajectory
-from engine.web.drawing.text import CLOSE, OPEN, fenced
+from engine.web.drawing.text import CLOSE, OPEN, fence
 from engine.web.evaluator import WebEvaluator
 from engine.web.questions import PAGE_ASKING
 from tests.llm import server as fake
@@ -24,7 +24,7 @@ REQUEST = ActionRequest(
     summary="[SUMMARY] Find Ana",
     memory_text="",
     recent_history=f"click(<link[{TRAP}]>)\n  -> Home",
-    current_state=f"Task: Find Ana\n{fenced(f'<button[{TRAP}]>')}",
+    current_state=f"Task: Find Ana\n{fence(f'<button[{TRAP}]>')}",
     valid_actions=("click(<button[Go]>)", "go_back()"),
     candidates=3,
 )

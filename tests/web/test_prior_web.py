@@ -8,13 +8,13 @@ import pytest
 from engine.llm.priors.wordless import open_prior
 from engine.records import ActionRequest
 from engine.web.browser.snapshot import parse
-from engine.web.choices import is_secret, offered
+from engine.web.choices import is_secret, possible_actions
 from engine.web.drawing.lines import lines_of, read
-from engine.web.drawing.text import fenced, outline
+from engine.web.drawing.text import fence, outline
 from engine.web.prior import logits
 from engine.web.questions import PAGE_ASKING
-from engine.web.states.words import asks, expected, stems, topics
-from engine.web.tasks.answers import ranked
+from engine.web.states.words import asks, expected_answer, stems, topics
+from engine.web.tasks.answers import rank_answers
 
 LIBRARY = """- banner [ref=e1]:
   - link "Books" [ref=e2]
@@ -92,8 +92,8 @@ ROWS = """- table [ref=e1]:
 
 def request(snapshot, intent, recent="", candidates=3, title="Library"):
     page = parse(snapshot, "http://x/", title)
-    text = f"Task: {intent}\n" + fenced(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
-    return ActionRequest("", "", recent, text, offered(page, intent), candidates)
+    text = f"Task: {intent}\n" + fence(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
+    return ActionRequest("", "", recent, text, possible_actions(page, intent), candidates)
 
 
 def best(snapshot, intent, recent="", title="Library"):
@@ -113,18 +113,18 @@ def best(snapshot, intent, recent="", title="Library"):
 )
 def test_the_answer_that_stands_in_the_row_column_or_sentence_of_the_question_fits_best(intent, answer):
     page = parse(LIBRARY, "http://x/", "Library")
-    found = ranked(lines_of(page, is_secret), intent, page.title)
+    found = rank_answers(lines_of(page, is_secret), intent, page.title)
     assert found[0].text == answer, found[:5]
-    assert f"send_msg_to_user({answer!r})" in offered(page, intent)
+    assert f"send_msg_to_user({answer!r})" in possible_actions(page, intent)
 
 
 def test_a_task_that_asks_nothing_is_not_answered_with_what_stands_on_the_page():
-    actions = offered(parse(LIBRARY), "Return the book Emma.")
+    actions = possible_actions(parse(LIBRARY), "Return the book Emma.")
     assert [a for a in actions if a.startswith("send_msg")] == ["send_msg_to_user('done')"]
 
 
 def test_where_a_page_or_an_answer_may_be_wanted_both_are_offered():
-    actions = offered(parse(LIBRARY), "Show me the reader of Ulysses")
+    actions = possible_actions(parse(LIBRARY), "Show me the reader of Ulysses")
     assert {"send_msg_to_user('Bo Lind')", "send_msg_to_user('done')"} <= set(actions)
 
 
@@ -226,7 +226,7 @@ def test_words_are_compared_by_their_stems():
         False,
     ]
     kinds = ["How many cats?", "What is the price?", "Who is it?", "When was it?", "How long did it take?"]
-    assert [expected(t) for t in kinds] == ["number", "money", "name", "date", "duration"]
+    assert [expected_answer(t) for t in kinds] == ["number", "money", "name", "date", "duration"]
 
 
 def test_links_to_where_nothing_may_be_opened_are_not_offered():
@@ -236,10 +236,10 @@ def test_links_to_where_nothing_may_be_opened_are_not_offered():
         "http://x/",
         "Library",
     )
-    given = offered(page, "Show me all books", allows=lambda url: url.startswith("http://x/"))
+    given = possible_actions(page, "Show me all books", allows=lambda url: url.startswith("http://x/"))
     clicked = [action for action in given if action.startswith("click")]
     assert clicked == [f"click(<link[{name}]>)" for name in ("Inside", "Script", "Broken")]
-    assert "click(<link[Outside]>)" in offered(page, "Show me all books")
+    assert "click(<link[Outside]>)" in possible_actions(page, "Show me all books")
 
 
 def test_a_search_that_was_sent_is_no_form_that_was_filled_in():

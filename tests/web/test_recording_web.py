@@ -9,13 +9,13 @@ import pytest
 from engine.environment import Sight
 from engine.errors import MissingError
 from engine.records import EpisodeStarted, Notice, PageShown, Stepped
-from engine.redaction import hidden
+from engine.redaction import hide
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.loop import Session
 from engine.settings import SessionConfig, Settings
 from engine.web.browser import chromium
-from engine.web.browser.pages import FOLDER, PageStore, secret_handles, written
+from engine.web.browser.pages import FOLDER, PageStore, secret_handles, snapshot_text
 from engine.web.browser.snapshot import parse
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
@@ -42,18 +42,18 @@ def _sight(**changes):
 
 def test_a_page_reads_the_same_after_it_was_written_and_secrets_are_gone():
     page = parse(TEXT)
-    again = parse(written(page))
+    again = parse(snapshot_text(page))
     assert [(n.role, n.name, n.ref, n.url, n.states, n.box, n.depth, n.twins) for n in again.nodes] == [
         (n.role, n.name, n.ref, n.url, n.states, n.box, n.depth, n.twins) for n in page.nodes
     ]
     assert again.nodes[2].box == (110, 60, 50, 20)
-    assert "hunter22" not in written(page)
-    assert "line: one" not in written(page, ["line: one"])
+    assert "hunter22" not in snapshot_text(page)
+    assert "line: one" not in snapshot_text(page, ["line: one"])
     assert secret_handles(page, ["line: one", "abc"]) == ("f1e1", "f1e2")
     assert secret_handles(page, ["plain: text"]) is None  # Nothing around it could be painted over.
     secret = 'p\u00e4ss w/rd"'
     for form in (secret, json.dumps(secret), "p%C3%A4ss%20w%2Frd%22", "x=p%C3%A4ss+w%2Frd%22&y"):
-        assert "w" not in hidden(form, [secret])
+        assert "w" not in hide(form, [secret])
 
 
 def test_files_are_kept_and_read_by_their_record(tmp_path):

@@ -11,8 +11,8 @@ import pytest
 from engine.environments import profile
 from engine.records import ActionRequest, State, Step, Trajectory
 from engine.web.browser.snapshot import parse
-from engine.web.choices import offered
-from engine.web.drawing.text import fenced, outline
+from engine.web.choices import possible_actions
+from engine.web.drawing.text import fence, outline
 from engine.web.evaluator import WebEvaluator
 from engine.web.prior import logits
 from tests.bench.web_writer import WebWriter
@@ -34,8 +34,8 @@ SHELF = """- link "Books" [ref=e1]
 
 def request(recent: str = "") -> ActionRequest:
     page = parse(SHELF, "http://x/", "Library")
-    text = f"Task: {INTENT}\n" + fenced(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
-    return ActionRequest("", "", recent, text, offered(page, INTENT, back=False), 3)
+    text = f"Task: {INTENT}\n" + fence(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
+    return ActionRequest("", "", recent, text, possible_actions(page, INTENT, back=False), 3)
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 
 from engine.agents.base import AgentContext, Turn
 from engine.agents.webrl import WebrlAgent
-from engine.bench.plan import planned
+from engine.bench.plan import make_plan
 from engine.bench.suite import read
 from engine.environments import profile
 from engine.errors import UsageError
-from engine.kinds import Places
+from engine.kinds import EnvironmentContext
 from engine.llm.model_factory import open_remote
 from engine.records import Decided, EpisodeEnded, Observation, SessionStarted, State, Step
 from engine.session import store as sessions
@@ -25,7 +25,7 @@ from engine.web.browser.snapshot import parse
 from engine.web.environment import WebEnvironment
 from engine.web.kind import WEB
 from engine.web.records import Assignment
-from engine.web.webrl.html import simplified
+from engine.web.webrl.html import simplify
 from engine.web.webrl.scene import WebrlScene
 from tests.playing import only, run
 
@@ -58,7 +58,7 @@ def completes(text: str):
 
 
 def test_a_page_is_simplified_html_with_ids_on_what_can_be_clicked():
-    page = simplified(parse(SHOP))
+    page = simplify(parse(SHOP))
     assert page.text.startswith('<html data-bbox="0,0,1280,720"> <body data-bbox="0,0,1280,720"> <div data-bbox="0,0,')
     assert page.text.endswith("</div> </body> </html>")
     for part in (
@@ -78,20 +78,20 @@ def test_only_what_is_in_the_window_is_shown():
     nodes = [node for node in parse(SHOP).nodes if node.role == "link" and node.box]
     below = {node.name for node in nodes if node.box[1] > 720} - {node.name for node in nodes if node.box[1] <= 720}
     assert "Bluefin Kettle 101" in below
-    text = simplified(parse(SHOP)).text
+    text = simplify(parse(SHOP)).text
     assert not [name for name in below if f'data-text="{name}" data' in text and len(name) > 3]
 
 
 @pytest.mark.parametrize("page", [SHOP, ADMIN])
 def test_each_id_is_there_once_and_stands_for_an_element_with_a_handle(page):
-    made = simplified(parse(page))
+    made = simplify(parse(page))
     assert re.findall(r' id="(\d+)"', made.text) == list(made.elements)
     assert all(node.ref for node in made.elements.values())
 
 
 def test_of_elements_inside_each_other_only_the_innermost_has_an_id():
     page = '- link "Row" [ref=e1] [box=0,0,9,9]:\n  - button "Delete" [ref=e2] [box=0,0,5,5]'
-    assert {key: node.name for key, node in simplified(parse(page)).elements.items()} == {"0": "Delete"}
+    assert {key: node.name for key, node in simplify(parse(page)).elements.items()} == {"0": "Delete"}
 
 
 def test_a_page_cannot_speak_for_the_model_and_shows_no_password():
@@ -111,7 +111,7 @@ def test_a_page_cannot_speak_for_the_model_and_shows_no_password():
 
 def test_the_prompt_has_the_rounds_that_the_checkpoints_were_trained_on(shop):
     first = '# Element: the search bar\ndo(action="Search", argument="Eider", element="6")'
-    page = simplified(parse(SHOP)).text
+    page = simplify(parse(SHOP)).text
     user = "<|eot_id|><|start_header_id|>user<|end_header_id|>\n"
     assistant = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n"
     assert shop.prompt([first, 'do(action="Scroll Down")'], 15872) == (
@@ -123,7 +123,7 @@ def test_the_prompt_has_the_rounds_that_the_checkpoints_were_trained_on(shop):
 
 
 def test_a_long_page_is_cut_at_its_end(shop):
-    page = simplified(parse(SHOP)).text
+    page = simplify(parse(SHOP)).text
     prompt = shop.prompt([], 1000)
     assert page[:1000] in prompt
     assert page[:1001] not in prompt
@@ -292,7 +292,7 @@ def test_other_tasks_and_models_in_the_form_of_a_chat_are_refused(server, model)
 def test_a_suite_with_other_tasks_is_refused_before_it_is_played(tmp_path):
     suite = read({"tasks": ["pantry"], "arms": [{"name": "w", "agent": "webrl"}], "models": [NAME]}, "s", "s")
     with pytest.raises(UsageError, match="s: arms: w: webrl plays web tasks only, not pantry"):
-        planned(suite, Places(tmp_path), "s")
+        make_plan(suite, EnvironmentContext(tmp_path), "s")
 
 
 def test_a_session_on_real_pages(server, site, browser_path, shared_browser, tmp_path, monkeypatch):

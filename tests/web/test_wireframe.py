@@ -8,9 +8,9 @@ import pytest
 
 from engine.web.actions import parse as parse_action
 from engine.web.actions import resolve
-from engine.web.browser.pages import written
+from engine.web.browser.pages import snapshot_text
 from engine.web.browser.snapshot import Page, parse
-from engine.web.choices import offered
+from engine.web.choices import possible_actions
 from engine.web.drawing.canvas import width_of
 from engine.web.drawing.items import items_of, spoken
 from engine.web.drawing.wireframe import draw
@@ -206,9 +206,9 @@ def test_what_is_plain_and_can_be_clicked_has_a_number_and_a_name_to_be_called_b
         "Only to be read",
     ):
         assert part in drawn
-    assert set(numbered.values()) <= set(offered(page, "Buy something."))  # the agent's actions, too
-    assert "click(<generic[A card with a link]>)" not in offered(page, "Buy something.")
-    assert parse(written(page), page.url, page.title) == page  # as it was, from a recording, too
+    assert set(numbered.values()) <= set(possible_actions(page, "Buy something."))  # the agent's actions, too
+    assert "click(<generic[A card with a link]>)" not in possible_actions(page, "Buy something.")
+    assert parse(snapshot_text(page), page.url, page.title) == page  # as it was, from a recording, too
 
 
 def test_a_page_with_a_hand_for_a_pointer_everywhere_stays_readable():

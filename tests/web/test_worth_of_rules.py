@@ -10,8 +10,8 @@ from engine.errors import UsageError
 from engine.records import EnvironmentInfo
 from engine.web import prior
 from engine.web.browser.snapshot import parse
-from engine.web.choices import offered
-from engine.web.drawing.text import fenced, outline
+from engine.web.choices import possible_actions
+from engine.web.drawing.text import fence, outline
 from tests.bench.web_prior import NONE, WHOLE, play, table, variants_of
 
 TASK = 'Open the book "Emma".'
@@ -53,7 +53,7 @@ class Shelf:
         return self
 
     def valid_actions(self):
-        return offered(parse(PAGES[self.here], "http://x/", self.here), TASK, back=False)
+        return possible_actions(parse(PAGES[self.here], "http://x/", self.here), TASK, back=False)
 
     def conclude(self):
         return self
@@ -72,7 +72,7 @@ class Shelf:
 
     def situation(self, seen):
         page = parse(PAGES[self.here], "http://x/", self.here)
-        return f"Task: {TASK}\n" + fenced(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
+        return f"Task: {TASK}\n" + fence(f"URL: {page.url}\nTitle: {page.title}\n{outline(page)}")
 
 
 def test_variants_played_together_do_what_each_does_alone():

@@ -22,7 +22,7 @@ from engine.bench.on_ray.nodes import (
     FoundNodes,
     alive,
     distinct,
-    lacking,
+    missing_needs,
     needs,
 )
 from engine.bench.records import Cell, Failed, Finished, Message, Said, Stopped
@@ -79,7 +79,7 @@ class RayExecutor:
         self._desk = _desk(ray, cache_folder(saves) / PACE)
         self._play = ray.remote(work.play)
         self._scarce_at = time.monotonic()
-        self._told_scarce = False
+        self._warned_of_lack = False
         self._head = _Head(ray)
 
     @property
@@ -113,9 +113,9 @@ class RayExecutor:
         ready, _ = self._ray.wait(list(self._running), num_returns=len(self._running), timeout=0, fetch_local=False)
         found: list[Message] = []
         for task in ready:
-            told = self._next(task, self._running[task].name)
-            found += told
-            if any(isinstance(message, (Finished, Failed, Stopped)) for message in told):
+            new = self._next(task, self._running[task].name)
+            found += new
+            if any(isinstance(message, (Finished, Failed, Stopped)) for message in new):
                 self._forget(task)
         return [*found, *self._gone(), *self._scarce()]
 
@@ -166,11 +166,13 @@ class RayExecutor:
             return []
         self._scarce_at = time.monotonic()
         there = self._head.nodes
-        lack = [cell for cell in self._running.values() if lacking(there, distinct([cell]))]
-        told, self._told_scarce = self._told_scarce, bool(lack)
-        if not lack or told:
+        lack = [cell for cell in self._running.values() if missing_needs(there, distinct([cell]))]
+        warned, self._warned_of_lack = self._warned_of_lack, bool(lack)
+        if not lack or warned:
             return []
-        return [Said(lack[0].name, f"no node has what it needs any more ({lacking(there, distinct(lack))}); it waits")]
+        return [
+            Said(lack[0].name, f"no node has what it needs any more ({missing_needs(there, distinct(lack))}); it waits")
+        ]
 
     def _without_head(self) -> list[Message]:
         """End all cells, because the head node is gone."""

@@ -27,7 +27,7 @@ _GRACE_S = 1.0
 
 
 @contextlib.contextmanager
-def guarded(folder: Path) -> Iterator[None]:
+def guard_folder(folder: Path) -> Iterator[None]:
     """When this is left, end the processes that use a folder, and remove it."""
     guard = children.start(
         "the guard of Ray", children.python("-m", "engine.bench.on_ray.guard", str(folder)),
@@ -42,7 +42,7 @@ def guarded(folder: Path) -> Iterator[None]:
         guard.wait()
 
 
-def using(folder: Path) -> list[int]:
+def processes_using(folder: Path) -> list[int]:
     """Return the processes, apart from this one and the one that began it, that have a file open in a folder."""
     found: list[int] = []
     if not HAS_PROC:  # then those processes end by themselves, or not
@@ -61,7 +61,7 @@ def main(folder: str) -> int:
         signal.signal(number, signal.SIG_IGN)
     sys.stdin.read()
     began = time.monotonic()
-    while (left := using(Path(folder))) and time.monotonic() < began + _END_S:
+    while (left := processes_using(Path(folder))) and time.monotonic() < began + _END_S:
         if time.monotonic() > began + _GRACE_S:
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):

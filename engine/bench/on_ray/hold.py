@@ -40,7 +40,7 @@ def assign(folder: Path, token: str) -> None:
         write_private(ensure_folder(folder) / TOKEN, token)
 
 
-def assigned(folder: Path, token: str) -> bool:
+def is_assigned(folder: Path, token: str) -> bool:
     """Whether the cell is still that of the worker with this token."""
     try:
         return read_text(folder / TOKEN) == token
@@ -49,7 +49,7 @@ def assigned(folder: Path, token: str) -> bool:
 
 
 @contextlib.contextmanager
-def held(
+def hold_cell(
     folder: Path, token: str, stopped: Callable[[], bool], waiting: Callable[[], None], wait_s: float = WAIT_S
 ) -> Iterator[bool]:
     """Hold a cell's lock; wait for the worker that still has it.
@@ -81,7 +81,7 @@ def _taken(
 ) -> bool:
     end = time.monotonic() + wait_s
     for number in itertools.count():
-        if not assigned(folder, token):
+        if not is_assigned(folder, token):
             raise Superseded
         if take_lock(fd, folder / LOCK):
             return True

@@ -50,7 +50,7 @@ def fits(wanted: Needs, there: Mapping[str, float]) -> bool:
     return all(there.get(name, 0.0) >= amount for name, amount in wanted.items())
 
 
-def shown(wanted: Needs) -> str:
+def needs_text(wanted: Needs) -> str:
     """Return needs for people."""
     parts = [f"{amount / _GIB:g} GiB of memory" if name == MEMORY else f"{amount:g} {name}"
              for name, amount in wanted.items()]  # fmt: skip
@@ -79,15 +79,15 @@ def alive(ray: Any) -> list[dict[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"]]
 
 
-def lacking(there: Sequence[Mapping[str, Any]], wanted: Sequence[Needs]) -> str:
+def missing_needs(there: Sequence[Mapping[str, Any]], wanted: Sequence[Needs]) -> str:
     """Return the first needs that no node can meet, in words; "" if there is a node for each cell."""
     for each in wanted:
         if not any(fits(each, node["Resources"]) for node in there):
-            return shown(each)
+            return needs_text(each)
     return ""
 
 
-def checked(ray: Any, plan: BenchPlan, saves: Path) -> FoundNodes:
+def check_nodes(ray: Any, plan: BenchPlan, saves: Path) -> FoundNodes:
     """Return what the cluster has, after each node that could play was asked what it sees.
 
     Raises:
@@ -97,7 +97,7 @@ def checked(ray: Any, plan: BenchPlan, saves: Path) -> FoundNodes:
     """
     wanted = distinct(plan.cells)
     there = alive(ray)
-    if lack := lacking(there, wanted):
+    if lack := missing_needs(there, wanted):
         raise MissingError(
             f"no node of the Ray cluster has what a cell needs ({lack}); start a node with it, for instance: "
             """ray start --address=HEAD:6379 --resources='{"browser": 2}'"""

@@ -16,7 +16,7 @@ from typing import Any
 from engine import extras, waits
 from engine.bench.on_ray import AUTO, OWN, nodes, ray_address
 from engine.bench.on_ray.executor import RayExecutor
-from engine.bench.on_ray.guard import guarded
+from engine.bench.on_ray.guard import guard_folder
 from engine.bench.on_ray.nodes import BROWSER, MODEL
 from engine.bench.plan import BenchPlan
 from engine.errors import MissingError, StorageError, UsageError
@@ -32,7 +32,7 @@ _LONGEST = 40
 
 
 @contextlib.contextmanager
-def connected(on: str, jobs: int) -> Iterator[Any]:
+def connect_ray(on: str, jobs: int) -> Iterator[Any]:
     """Start Ray on this machine, or join a cluster; yield the module `ray`.
 
     Args:
@@ -50,22 +50,22 @@ def connected(on: str, jobs: int) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def opened(on: str, plan: BenchPlan, saves: Path, jobs: int | None) -> Iterator[RayExecutor]:
+def open_executor(on: str, plan: BenchPlan, saves: Path, jobs: int | None) -> Iterator[RayExecutor]:
     """Yield an executor that plays cells on Ray. Nodes that cannot play the plan are refused.
 
     Args:
-        on: As of `connected`.
+        on: As of `connect_ray`.
         plan: What is to be played.
         saves: The saves folder.
         jobs: Number of cells at a time; None for as many as the cluster has cores.
 
     Raises:
-        UsageError: As of `connected`, or a node has other versions than this machine.
-        MissingError: As of `connected`, or no node has what a cell needs.
+        UsageError: As of `connect_ray`, or a node has other versions than this machine.
+        MissingError: As of `connect_ray`, or no node has what a cell needs.
         StorageError: A node does not see the saves folder.
     """
-    with connected(on, jobs or 1) as ray:
-        executor = RayExecutor(ray, on, nodes.checked(ray, plan, saves), saves, jobs)
+    with connect_ray(on, jobs or 1) as ray:
+        executor = RayExecutor(ray, on, nodes.check_nodes(ray, plan, saves), saves, jobs)
         try:
             yield executor
         finally:
@@ -79,7 +79,7 @@ def _own(ray: Any, jobs: int) -> Iterator[None]:
     Ray begins in the root folder, because its workers import modules from the folder in which it begins.
     """
     place = _private_folder()
-    with private_token(), guarded(place):
+    with private_token(), guard_folder(place):
         try:
             with _stderr_closed(), contextlib.chdir("/"):
                 ray.init(

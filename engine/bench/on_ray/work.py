@@ -97,7 +97,7 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
     pace.share(lambda name, gap, wait: _moved(desk, name, gap, wait))
     control = Control()
     asked = threading.Event()
-    told: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
+    outbox: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
 
     def stop() -> None:
         asked.set()
@@ -106,31 +106,31 @@ def play(desk: Any, line: str, token: str, machine: str, same: str) -> Iterator[
     def send(message: Message) -> None:
         if isinstance(message, Began):
             message = Began(message.cell, platform.node())
-        if not hold.assigned(folder, token):
+        if not hold.is_assigned(folder, token):
             stop()
-        told.put(to_line(message))
+        outbox.put(to_line(message))
 
     def run() -> None:
         try:
-            with hold.held(folder, token, asked.is_set, lambda: send(Said(job.cell.name, _WAITING))) as free:
+            with hold.hold_cell(folder, token, asked.is_set, lambda: send(Said(job.cell.name, _WAITING))) as free:
                 if free:
                     cell_player.play(job.cell, folder, saves, send, control)
                 else:
-                    told.put(to_line(Stopped(job.cell.name)))
+                    outbox.put(to_line(Stopped(job.cell.name)))
         except hold.Superseded:
-            told.put(to_line(Failed(job.cell.name, "the cell was given to another worker", lost=True)))
+            outbox.put(to_line(Failed(job.cell.name, "the cell was given to another worker", lost=True)))
         except JitrlError as error:
-            told.put(to_line(Failed(job.cell.name, str(error), error.exit_code)))
+            outbox.put(to_line(Failed(job.cell.name, str(error), error.exit_code)))
         except Exception as error:
-            told.put(error)
-        told.put(None)
+            outbox.put(error)
+        outbox.put(None)
 
     # Ray gives the cores of a task to others while its main thread waits for something of Ray, so only others do that.
     threading.Thread(target=run, name="cell", daemon=True).start()
     done = threading.Event()
     threading.Thread(target=_listen, args=(desk, stop, done), name="desk", daemon=True).start()
     try:
-        yield from _batches(told)
+        yield from _batches(outbox)
     finally:
         done.set()
 
@@ -150,14 +150,14 @@ def _listen(desk: Any, stop: Callable[[], None], done: threading.Event) -> None:
             return stop()
 
 
-def _batches(told: queue.SimpleQueue[str | Exception | None]) -> Iterator[list[str]]:
+def _batches(outbox: queue.SimpleQueue[str | Exception | None]) -> Iterator[list[str]]:
     """Yield what is told, until None."""
     while True:
         batch: list[str] = []
         end = time.monotonic() + TELL_S
         while (left := end - time.monotonic()) > 0:
             try:
-                line = told.get(timeout=left)
+                line = outbox.get(timeout=left)
             except queue.Empty:
                 break
             if isinstance(line, Exception):
@@ -217,12 +217,12 @@ def fingerprint() -> str:
 def digests(tasks: Sequence[str], saves: Path, games: str | None) -> dict[str, str]:
     """Return the digest of what each task plays, without those that have none or that are not found."""
     from engine.environments import kind_of
-    from engine.kinds import Places
+    from engine.kinds import EnvironmentContext
 
     found: dict[str, str] = {}
     for task in tasks:
         try:
-            digest = kind_of(task).digest(task, Places(saves, games))
+            digest = kind_of(task).digest(task, EnvironmentContext(saves, games))
         except JitrlError:
             continue
         if digest:
@@ -233,11 +233,11 @@ def digests(tasks: Sequence[str], saves: Path, games: str | None) -> dict[str, s
 def cannot(tasks: Sequence[str], saves: Path, games: str | None) -> str:
     """Return why a task cannot be played on this node, "" if all can."""
     from engine.environments import kind_of
-    from engine.kinds import Places
+    from engine.kinds import EnvironmentContext
 
     for task in tasks:
         try:
-            kind_of(task).ready(task, Places(saves, games))
+            kind_of(task).ready(task, EnvironmentContext(saves, games))
         except JitrlError as error:
             return f"{task}: {error}"
     return ""

@@ -75,7 +75,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
 
 
-def published(id: str) -> Published:
+def read_published(id: str) -> Published:
     """Return the table with this id.
 
     Raises:
@@ -83,10 +83,10 @@ def published(id: str) -> Published:
     """
     if id not in names():
         raise UsageError(f"there is no published table {id!r}; choose among: {', '.join(names())}")
-    return parsed(resources.files(__package__).joinpath(f"{id}.toml").read_text(encoding="utf-8"))
+    return parse_published(resources.files(__package__).joinpath(f"{id}.toml").read_text(encoding="utf-8"))
 
 
-def parsed(text: str) -> Published:
+def parse_published(text: str) -> Published:
     """Return the table that a TOML file describes.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.bench.published import published
+from engine.bench.published import read_published
 from engine.bench.report import (
     by_task,
     figures,
@@ -18,13 +18,13 @@ from engine.bench.report import (
     tables,
     words,
 )
-from engine.bench.report.joined import first, joined
+from engine.bench.report.elements import Report
+from engine.bench.report.joined import first, join_runs
 from engine.bench.report.results import Results, load
-from engine.bench.report.shapes import Report
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import FailingAs, MissingError, StorageError, UsageError
 
-__all__ = ["FORMATS", "Results", "first", "joined", "load", "make", "markdown", "plain", "summary", "write"]
+__all__ = ["FORMATS", "Results", "first", "join_runs", "load", "make", "markdown", "plain", "summary", "write"]
 
 FORMATS = ("md", "csv", "tex", "html", "svg", "png")
 """The formats that a report can be written in."""
@@ -42,20 +42,20 @@ def make(results: Results, per: str = "") -> Report:
     Raises:
         UsageError: The suite names a measure or a published table that there is not.
     """
-    measures = words.wished(results)
+    measures = words.wished_measures(results)
     parts = [
         by_task.table(results) if results.wishes.get("rows") == "tasks" else tables.scores(results, measures),
-        tables.unfinished(results),
+        tables.unfinished_table(results),
         tables.differences(results, measures),
         figures.figure(results, measures, per),
-        *(tables.published(found, results) for id in results.wishes.get("published") or ()
-          if (found := published(str(id))).rows_for(place.name for place in results.places)),
+        *(tables.published_table(found, results) for id in results.wishes.get("published") or ()
+          if (found := read_published(str(id))).rows_for(place.name for place in results.places)),
         tables.cases(results),
         tables.decisions(results),
         tables.costs(results),
-        tables.used(results),
+        tables.samples_table(results),
         tables.times(results),
-        tables.used(results, timed=True),
+        tables.samples_table(results, timed=True),
         growth.table(results),
         words.protocol(results, measures),
         tables.commands(results),
@@ -134,7 +134,7 @@ def write(results: Results, out: Path, formats: Collection[str] = FORMATS, per: 
 
 
 def _write(file: Path, data: str | bytes) -> Path:
-    with FailingAs(StorageError, f"{shown(file)} cannot be written"):
+    with FailingAs(StorageError, f"{printable(file)} cannot be written"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
     return file

@@ -6,8 +6,8 @@ import statistics as plain
 
 from engine.bench.measures import MEASURES, ScoredEpisodes, Value, mean, values
 from engine.bench.report import words
+from engine.bench.report.elements import Column, Table, TableCell, TableRow
 from engine.bench.report.results import ArmRow, Results, TaskColumn
-from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 
 _UNKNOWN = TableCell("unknown")
 
@@ -23,9 +23,9 @@ def table(results: Results) -> Table:
         name = f"{arm.name} ({arm.model})" if arm.model else arm.name
         doubt = [text for text in (words.invalid(results, arm),) if text]
         for place in results.places:
-            told = [*_errors(results, arm, place), *(f"{name}: {text}" for text in doubt)]
-            notes += told
-            marks = tuple(range(len(notes) - len(told) + 1, len(notes) + 1))
+            own_notes = [*_errors(results, arm, place), *(f"{name}: {text}" for text in doubt)]
+            notes += own_notes
+            marks = tuple(range(len(notes) - len(own_notes) + 1, len(notes) + 1))
             cells = _cells(results, arm, place, behind)
             rows.append(TableRow(place.name, cells, name, marks, arm.name, arm.model, place.name))
     columns = (

@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.bench.measures import Measure, Value, curve, mean, values
 from engine.bench.report import growth, images, words
+from engine.bench.report.elements import Figure, Line, Panel
 from engine.bench.report.results import ArmRow, Results, TaskColumn
-from engine.bench.report.shapes import Figure, Line, Panel
 from engine.bench.samples import NONE, PER
 from engine.errors import UsageError
 from engine.limits import is_number

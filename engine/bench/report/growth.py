@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engine.bench.measures import MEASURES, Value
 from engine.bench.report import words
+from engine.bench.report.elements import Column, Figure, Line, Panel, Table, TableCell, TableRow
 from engine.bench.report.results import ArmRow, Results
-from engine.bench.report.shapes import Column, Figure, Line, Panel, Table, TableCell, TableRow
 
 
 @dataclass(frozen=True, slots=True)

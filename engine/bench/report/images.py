@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from engine import extras
-from engine.bench.report.shapes import Figure, Line, Panel
+from engine.bench.report.elements import Figure, Line, Panel
 from engine.texts import drawable
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _named(lines: tuple[str, ...], ink: str, soft: str, rule: str, ground: str) 
 
 def missing() -> str:
     """Return how to get what figures need; "" if it is here."""
-    return "" if extras.installed("report") else str(extras.lacking("report"))
+    return "" if extras.is_installed("report") else str(extras.missing_extra("report"))
 
 
 def _panel(place: Axes, panel: Panel) -> dict[str, Artist]:

@@ -17,7 +17,7 @@ _OF_METHOD = ("agent", "workers", "settings", "prompts", "reading")
 _PLACES = ("versions", "code", "machine")
 
 
-def joined(runs: Mapping[str, Results]) -> Results:
+def join_runs(runs: Mapping[str, Results]) -> Results:
     """Return the results of runs of one suite as those of one run.
 
     Cells that were not begun are left out if another run has them.

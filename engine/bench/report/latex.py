@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from engine.bench.report.shapes import Column, Report, Table, TableCell, TableRow
+from engine.bench.report.elements import Column, Report, Table, TableCell, TableRow
 
 HEAD = r"""% Tables for \input{...} in a document with \usepackage{array,booktabs} and \usepackage[T1]{fontenc}.
 """

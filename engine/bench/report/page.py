@@ -6,7 +6,7 @@ import itertools
 from html import escape
 
 from engine.bench.report import images
-from engine.bench.report.shapes import Column, Figure, Report, Table, TableCell, TableRow, Words
+from engine.bench.report.elements import Column, Figure, Report, Table, TableCell, TableRow, Words
 from engine.errors import MissingError
 
 _STYLE = f"""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.bench.report.shapes import Figure, Report, Table, TableCell, TableRow, Words
+from engine.bench.report.elements import Figure, Report, Table, TableCell, TableRow, Words
 from engine.texts import cell as text_cell
 
 _SPECIAL = re.compile(

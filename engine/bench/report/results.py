@@ -14,9 +14,9 @@ from engine.bench.cases import Case
 from engine.bench.manifest import FINISHED, MANIFEST, read_manifest
 from engine.bench.measures import Key, ScoredEpisodes
 from engine.bench.records import TEST, EpisodeRow, TimingRow
-from engine.bench.rows import EPISODES, TOLD
+from engine.bench.rows import EPISODES, REPORTED_KEYS
 from engine.bench.samples import Samples
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import BadFile
 
 AVERAGE = "Average"
@@ -200,7 +200,7 @@ class Results:
         found: dict[str, list[Samples]] = {}
         for row in self.rows:
             if row.phase != TEST:
-                found.setdefault(row.cell, []).append(samples.played(row, self.timing(row)))
+                found.setdefault(row.cell, []).append(samples.episode_samples(row, self.timing(row)))
         return found
 
     @cached_property
@@ -250,15 +250,17 @@ def load(folder: Path) -> Results:
         BadFile: A file is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
-    found = reader.played(folder, manifest)
+    found = reader.read_played(folder, manifest)
     for row in found.rows:
         if row.cell not in manifest["cells"]:
-            raise BadFile(f"{shown(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.shown(row.cell)}")
+            raise BadFile(
+                f"{printable(folder / EPISODES)} is damaged: {MANIFEST} has no cell {limits.short_text(row.cell)}"
+            )
     for name, about in found.about.items():
-        manifest["cells"][name].update({key: about[key] for key in TOLD if key in about})
+        manifest["cells"][name].update({key: about[key] for key in REPORTED_KEYS if key in about})
     wished = (manifest["plan"].get("report") or {}).get("cases")
-    told = cases.read(folder, manifest) if wished else ()
-    return _by_base(Results(manifest, tuple(found.rows), tuple(found.timings), told))
+    found_cases = cases.read(folder, manifest) if wished else ()
+    return _by_base(Results(manifest, tuple(found.rows), tuple(found.timings), found_cases))
 
 
 def _by_base(results: Results) -> Results:

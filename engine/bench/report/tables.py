@@ -22,8 +22,8 @@ from engine.bench.measures import (
 from engine.bench.published import Number, Published
 from engine.bench.records import TEST, EpisodeRow
 from engine.bench.report import words
+from engine.bench.report.elements import Column, Table, TableCell, TableRow
 from engine.bench.report.results import ArmRow, Results, TaskColumn
-from engine.bench.report.shapes import Column, Table, TableCell, TableRow
 from engine.bench.samples import PER, Samples
 from engine.records import total_cost
 
@@ -61,7 +61,7 @@ def scores(results: Results, measures: Sequence[Measure]) -> Table:
     )  # fmt: skip
 
 
-def unfinished(results: Results) -> Table | None:
+def unfinished_table(results: Results) -> Table | None:
     """Return the episodes so far of what is not finished, a row for each task and seed; None if there are none."""
     planned = results.plan.get("episodes")
     rows = []
@@ -97,7 +97,9 @@ def differences(results: Results, measures: Sequence[Measure]) -> Table | None:
     for arm, reference in references.items():
         pairs.setdefault(reference.name, []).append(arm.name)
     name = " and ".join(pairs)
-    each = "".join(f" Compared with {to}: {words.listed(list(dict.fromkeys(arms)))}." for to, arms in pairs.items())
+    each = "".join(
+        f" Compared with {to}: {words.with_commas(list(dict.fromkeys(arms)))}." for to, arms in pairs.items()
+    )
     cells: dict[ArmRow, list[TableCell]] = {arm: [] for arm in references}
     for place in results.columns:
         for measure in measures:
@@ -152,7 +154,7 @@ def times(results: Results) -> Table:
                  "without replies from the cache.", "Arm", columns, tuple(rows), timed=True)  # fmt: skip
 
 
-def used(results: Results, timed: bool = False) -> Table:
+def samples_table(results: Results, timed: bool = False) -> Table:
     """Return the samples of a life of each arm: those of training, and those that were played.
 
     Args:
@@ -210,7 +212,7 @@ def surroundings(results: Results) -> Table:
     return Table("surroundings", "Seeds, versions and machine", "", "", (Column("", number=False, wide=True),), rows)
 
 
-def published(table: Published, results: Results) -> Table:
+def published_table(table: Published, results: Results) -> Table:
     """Return a table of the paper, or of another one."""
     columns = []
     for place, name in zip(table.columns, table.measures, strict=True):

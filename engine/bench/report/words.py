@@ -8,8 +8,8 @@ from typing import Any
 
 from engine.bench.manifest import FINISHED
 from engine.bench.measures import CONFIDENCE, RESAMPLES, Measure, Value, measure
+from engine.bench.report.elements import TableCell, Words
 from engine.bench.report.results import ArmRow, Results, TaskColumn
-from engine.bench.report.shapes import TableCell, Words
 from engine.limits import is_number
 
 _PROTOCOLS = {
@@ -29,7 +29,7 @@ def protocol(results: Results, measures: Sequence[Measure]) -> Words:
     plan = results.plan
     pieces = results.manifest.get("joined")
     sentences = [
-        *([f"Joined from the runs {listed(list(pieces))}."] if pieces else []),
+        *([f"Joined from the runs {with_commas(list(pieces))}."] if pieces else []),
         _PROTOCOLS.get(str(plan.get("protocol") or "consecutive"), f"The protocol is {plan.get('protocol')}."),
         _MEMORIES.get(str(plan.get("memory") or "task"), f"The memory is of the kind {plan.get('memory')}."),
         *_workers(results),
@@ -37,8 +37,10 @@ def protocol(results: Results, measures: Sequence[Measure]) -> Words:
     ]
     if plan.get("train"):
         episodes = plan.get("train_episodes")
-        many = f" for {counted(episodes, 'episode')} each" if isinstance(episodes, int) else ""
-        sentences.append(f"Training: {listed(list(map(str, plan['train'])))}{many}. These episodes are not measured.")
+        many = f" for {with_noun(episodes, 'episode')} each" if isinstance(episodes, int) else ""
+        sentences.append(
+            f"Training: {with_commas(list(map(str, plan['train'])))}{many}. These episodes are not measured."
+        )
     sentences += [f"{one.title}: {one.meaning}." for one in measures]
     if results.percent:
         sentences.append("Scores are shown in % of the highest possible score.")
@@ -59,12 +61,12 @@ def _workers(results: Results) -> list[str]:
         arms.setdefault(workers_of(results, arm), []).append(arm.name)
     found = ["Sequential: an episode sees all episodes before it." if list(arms) == [1] else ""]
     if 1 in arms and len(arms) > 1:
-        found.append(f"Sequential, so that an episode sees all before it: {listed(list(dict.fromkeys(arms[1])))}.")
+        found.append(f"Sequential, so that an episode sees all before it: {with_commas(list(dict.fromkeys(arms[1])))}.")
     for workers, names in sorted(arms.items()):
         if workers > 1:
             found.append(
                 f"Asynchronous: {workers} workers share each memory, take their steps in turn, and see the episodes "
-                f"that were committed when they decide: {listed(list(dict.fromkeys(names)))}."
+                f"that were committed when they decide: {with_commas(list(dict.fromkeys(names)))}."
             )
     return [sentence for sentence in found if sentence]
 
@@ -78,22 +80,22 @@ def _length(results: Results) -> str:
     """Return how many episodes, steps and seeds there are, a sentence."""
     plan = results.plan
     seeds = sorted({cell["seed"] for cell in results.cells.values()})
-    length = f" of at most {counted(plan['steps'], 'step')}" if isinstance(plan.get("steps"), int) else ""
+    length = f" of at most {with_noun(plan['steps'], 'step')}" if isinstance(plan.get("steps"), int) else ""
     episodes = plan.get("episodes")
-    many = counted(episodes, "episode") if isinstance(episodes, int) else "episodes"
+    many = with_noun(episodes, "episode") if isinstance(episodes, int) else "episodes"
     return f"{many[0].upper()}{many[1:]}{length} on each task; {_seeds(seeds)}."
 
 
 def _seeds(seeds: Sequence[int]) -> str:
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
         return f"seeds {seeds[0]} to {seeds[-1]}"
-    return f"{'seed' if len(seeds) == 1 else 'seeds'} {listed([str(seed) for seed in seeds])}"
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {with_commas([str(seed) for seed in seeds])}"
 
 
 def surroundings(results: Results) -> tuple[tuple[str, str], ...]:
     """Return seeds, models, versions and the machine, as names with texts."""
-    found = [("Seeds", listed([str(seed) for seed in sorted({cell["seed"] for cell in results.cells.values()})]))]
-    found.append(("Models", listed(list(results.models)) or "none"))
+    found = [("Seeds", with_commas([str(seed) for seed in sorted({cell["seed"] for cell in results.cells.values()})]))]
+    found.append(("Models", with_commas(list(results.models)) or "none"))
     for title, name in (("Versions", "versions"), ("Code", "code"), ("Machine", "machine")):
         texts: dict[str, list[str]] = {}
         for run, one in (results.manifest.get("joined") or {"": results.manifest}).items():
@@ -102,7 +104,7 @@ def surroundings(results: Results) -> tuple[tuple[str, str], ...]:
                 text = ", ".join(f"{key} {_plain(value)}" for key, value in values.items())
                 texts.setdefault(text, []).append(run)
         several = len(texts) > 1
-        found += [(f"{title} of {listed(of)}" if several else title, text) for text, of in texts.items()]
+        found += [(f"{title} of {with_commas(of)}" if several else title, text) for text, of in texts.items()]
     return tuple(found)
 
 
@@ -116,9 +118,9 @@ def notes_of(results: Results, arm: ArmRow) -> tuple[str, ...]:
 def _overruled(results: Results, arm: ArmRow) -> str:
     """Return which cells of an arm are left out because a person overruled them."""
     names = [
-        f"{name} (at {counted(results.overruled[name], 'step')})" for name in arm.cells if name in results.overruled
+        f"{name} (at {with_noun(results.overruled[name], 'step')})" for name in arm.cells if name in results.overruled
     ]
-    return f"left out, because a person overruled the agent: {listed(names)}." if names else ""
+    return f"left out, because a person overruled the agent: {with_commas(names)}." if names else ""
 
 
 def _unfinished(results: Results, arm: ArmRow) -> str:
@@ -132,7 +134,7 @@ def _unfinished(results: Results, arm: ArmRow) -> str:
         return ""
     done = len(arm.cells) - sum(map(len, states.values()))
     which = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    return f"{done} of {counted(len(arm.cells), 'cell')} {FINISHED}; {which}."
+    return f"{done} of {with_noun(len(arm.cells), 'cell')} {FINISHED}; {which}."
 
 
 def invalid(results: Results, arm: ArmRow) -> str:
@@ -230,17 +232,17 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def listed(words: Sequence[str]) -> str:
+def with_commas(words: Sequence[str]) -> str:
     """Return words joined by commas."""
     return ", ".join(words)
 
 
-def counted(number: int, what: str) -> str:
+def with_noun(number: int, what: str) -> str:
     """Return a number with its noun, as "1 step" or "60 steps"."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
-def wished(results: Results) -> tuple[Measure, ...]:
+def wished_measures(results: Results) -> tuple[Measure, ...]:
     """Return the measures of the main table.
 
     Raises:

@@ -36,7 +36,7 @@ class Experience:
         self._pickup = pickup
         self._instead: dict[Key, _Wording | None] = {}
         self._refused: dict[Key, set[_Refusal]] = {}
-        self._taking: dict[str, set[_Wording]] = {}
+        self._pickup_wordings: dict[str, set[_Wording]] = {}
         self._best: dict[Hashable, Attempt] = {}
         self._works: set[str] = set()
 
@@ -52,7 +52,7 @@ class Experience:
             return self._is_done(self._instead[key], attempt)
         if not is_plain(key):
             return False
-        if any(self._is_done(wording, attempt) for wording in self._taking.get(attempt.form, ())):
+        if any(self._is_done(wording, attempt) for wording in self._pickup_wordings.get(attempt.form, ())):
             return True
         first, second = (self._refused.get(side, _NONE) for side in _sides(key))
         return any(self._is_done(wording, attempt) for _, wording in first & second)
@@ -73,7 +73,7 @@ class Experience:
             better = other.form, tuple(attempt.things.index(thing) for thing in other.things)
             self._note(key, answer, better)
             if answer is not None and other.action in self._pickup:
-                self._taking.setdefault(attempt.form, set()).add(better)
+                self._pickup_wordings.setdefault(attempt.form, set()).add(better)
 
     def _note(self, key: Key, answer: str | None, better: _Wording | None) -> None:
         self._instead[key] = better

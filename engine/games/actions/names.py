@@ -9,7 +9,7 @@ from engine.games.actions import limits
 from engine.games.actions.handlers import Handlers
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.parser_globals import Bearings
+from engine.games.zmachine.parser_globals import ParserGlobals
 from engine.games.zmachine.story import WORD, StoryFile
 from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 from engine.games.zmachine.world import World
@@ -109,7 +109,7 @@ class Namer:
         machine: Machine,
         world: World,
         story: StoryFile,
-        bearings: Bearings,
+        parser_globals: ParserGlobals,
         handlers: Handlers,
         vocabulary: Vocabulary,
         player: int,
@@ -123,8 +123,8 @@ class Namer:
         self._machine = machine
         self._world = world
         self._story = story
-        self._bearings = bearings
-        self._wording = bearings.wording
+        self._parser_globals = parser_globals
+        self._wording = parser_globals.wording
         self._handlers = handlers
         self._player = player
         self._vocabulary = vocabulary
@@ -212,10 +212,10 @@ class Namer:
     def _actions(self, command: str, saved: Snapshot) -> set[int]:
         """Return what the parser's variables for the action hold after a command, if it sets them; else 0."""
         self._machine.rewind(saved)
-        for number in self._bearings.action_globals:
+        for number in self._parser_globals.action_globals:
             set_global(self._machine, self._story, number, 0)
         self._machine.run(command)
-        return {global_value(self._machine, self._story, number) for number in self._bearings.action_globals}
+        return {global_value(self._machine, self._story, number) for number in self._parser_globals.action_globals}
 
     def _new_words(self, text: str, known: dict[str, str]) -> list[str]:
         """Return the words of a text that name something, and add them to those known."""
@@ -290,7 +290,7 @@ class Namer:
         """Look at what `words` refer to."""
         machine, story = self._machine, self._story
         machine.rewind(saved)
-        for number in self._bearings.noun_globals:
+        for number in self._parser_globals.noun_globals:
             set_global(machine, story, number, 0)
         text = machine.step(f"{self._wording.examine} {words}")
         if machine.halted:
@@ -301,10 +301,10 @@ class Namer:
         memory = machine.memory
         values = [
             memory[at + 2 * number] << 8 | memory[at + 2 * number + 1]
-            for number in self._bearings.noun_globals
+            for number in self._parser_globals.noun_globals
         ]
         values = [value for value in values if 0 < value <= story.object_count]
-        if not values or values[0] in self._bearings.absent:
+        if not values or values[0] in self._parser_globals.absent:
             return _Meaning(0, text, changed)
         number = max(values, key=lambda value: (values.count(value), -values.index(value)))
         if (self._world.objects(), self._world.score()) not in self._before:
@@ -330,9 +330,9 @@ class Namer:
 
     def _sees(self, shown: str, saved: Snapshot) -> bool:
         """Whether a text names the place, as no text does in the dark."""
-        place, told = self._place(saved), shown.lower()
+        place, text = self._place(saved), shown.lower()
         while 0 < place <= self._story.object_count:
-            if self._story.name(place).lower() in told:
+            if self._story.name(place).lower() in text:
                 return True
             place = self._story.parent(saved.memory, place)
         return False

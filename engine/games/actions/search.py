@@ -19,7 +19,7 @@ from engine.games.actions.names import CommandParts, Namer
 from engine.games.actions.order import ORDER, TryOrder
 from engine.games.actions.vocabulary import Vocabulary
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.parser_globals import Bearings
+from engine.games.zmachine.parser_globals import ParserGlobals
 from engine.games.zmachine.prompt import StoryPrompt
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.trial import Trial
@@ -40,7 +40,7 @@ class ActionFinder:
         self,
         story: StoryFile,
         grammar: StoryGrammar,
-        bearings: Bearings,
+        parser_globals: ParserGlobals,
         *,
         player: int,
         poison: frozenset[str] = frozenset(),
@@ -48,15 +48,15 @@ class ActionFinder:
         self._story = story
         self._poison = poison
         self._grammar = grammar
-        self.bearings = bearings
+        self.parser_globals = parser_globals
         self._player = player
-        self.handlers = Handlers(story, grammar, bearings.action_globals)
+        self.handlers = Handlers(story, grammar, parser_globals.action_globals)
         self._by_rules = self.handlers.is_by_rules
         self._vocabulary = Vocabulary(story)
         length = story.word_length
         self._forms = forms(grammar, length)
         bare = [form.text for form in self._forms if not form.held]
-        cut, wording = story.cut, bearings.wording
+        cut, wording = story.cut, parser_globals.wording
         self._ways = [way for way in wording.ways if cut(way) in story.dictionary]
         self.bare = list(dict.fromkeys([*self._ways, *bare]))
         self.idle: Sequence[str] = [w for w in wording.idle if cut(w) in story.dictionary and w not in poison]
@@ -85,7 +85,7 @@ class ActionFinder:
             machine,
             world,
             self._story,
-            self.bearings,
+            self.parser_globals,
             self.handlers,
             self._vocabulary,
             self._player,
@@ -165,7 +165,7 @@ class Finder(Protocol):
         ...
 
     @property
-    def bearings(self) -> Bearings | None:
+    def parser_globals(self) -> ParserGlobals | None:
         """The parser's variables, None if they are not known."""
         ...
 
@@ -204,7 +204,7 @@ class ActionSearch:
         if self._trial is None:
             finder = self._finder
             hand = finder.hand(self._machine, self._world, self._shown, self._saved)
-            prompt = StoryPrompt(self._machine, self._world.story, finder.bearings)
+            prompt = StoryPrompt(self._machine, self._world.story, finder.parser_globals)
             self._trial = Trial(self._machine, self._world, self._saved, prompt, finder.idle, hand.looked)
             self._attempts = finder.attempts(self._trial, hand, self._saved)
         until = None if commands is None else self.tried + commands

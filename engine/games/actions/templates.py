@@ -16,7 +16,7 @@ from engine.games.actions.names import NO_WORD, CommandParts, Thing
 from engine.games.actions.search import ActionSearch
 from engine.games.zmachine.commands import for_program, is_like_one_for_program
 from engine.games.zmachine.machine import Machine, Snapshot
-from engine.games.zmachine.parser_globals import Bearings
+from engine.games.zmachine.parser_globals import ParserGlobals
 from engine.games.zmachine.story import WORD, StoryFile
 from engine.games.zmachine.trial import Trial
 from engine.games.zmachine.vocabulary import Wording
@@ -52,7 +52,7 @@ class TemplateFinder:
         player: int,
         poison: frozenset[str] = frozenset(),
     ) -> None:
-        self.bearings: Bearings | None = None
+        self.parser_globals: ParserGlobals | None = None
         self._story = story
         self._words = words
         self._player = player

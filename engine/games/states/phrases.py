@@ -64,8 +64,8 @@ class Phrase:
     state: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        told = f"={'+'.join(self.state)}" if self.state else ""
-        return f"{self.words}{told}@{self.holder}" if self.holder else f"{self.words}{told}"
+        states = f"={'+'.join(self.state)}" if self.state else ""
+        return f"{self.words}{states}@{self.holder}" if self.holder else f"{self.words}{states}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,9 +212,9 @@ def abstract(
     seen, held = sentences(scene), sentences(inventory)
     ambience = set(seen) & set(held)
     seen = [line for line in seen if not _names(line, place)]
-    told = sentences(said)
-    if not _describes(told, seen, place):
-        ambience |= {line for line in told if line[-1] in _ENDS} & set(seen)
+    spoken = sentences(said)
+    if not _describes(spoken, seen, place):
+        ambience |= {line for line in spoken if line[-1] in _ENDS} & set(seen)
     seen = [line for line in seen if line not in ambience]
     held = _held([line for line in held if line not in ambience])
     things = sorted({str(phrase) for line in held for phrase in read(line).phrases})
@@ -229,10 +229,10 @@ def abstract(
     return f"[State: {', '.join([*nouns, *carried])}]", tuple(sorted(tokens))
 
 
-def _describes(told: list[str], seen: list[str], place: str) -> bool:
+def _describes(spoken: list[str], seen: list[str], place: str) -> bool:
     """Whether an answer describes the place: it names it, or has its first line or a title in common."""
     return any(
-        line in seen[:1] or _names(line, place) or (line in seen and line[-1] not in _ENDS) for line in told
+        line in seen[:1] or _names(line, place) or (line in seen and line[-1] not in _ENDS) for line in spoken
     )
 
 
@@ -281,10 +281,10 @@ def _result(before: Observation, after: Observation) -> str:
 def _goal(observation: Observation) -> str:
     """Return the first prose paragraph of the opening text, unless it belongs to the description of the place."""
     for paragraph in re.split(r"\n\s*\n", observation.text):
-        told = " ".join(paragraph.split())
-        if len(told.split()) < 8 or _BANNER.search(told):
+        text = " ".join(paragraph.split())
+        if len(text.split()) < 8 or _BANNER.search(text):
             continue
-        if told[:60] in " ".join(observation.description.split()):
+        if text[:60] in " ".join(observation.description.split()):
             break
-        return told if len(told) <= 300 else told[:300].rpartition(". ")[0] + "."
+        return text if len(text) <= 300 else text[:300].rpartition(". ")[0] + "."
     return ""

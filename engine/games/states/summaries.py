@@ -67,7 +67,7 @@ class RawStates:
             parts.append(observation.text)
         text = "\n".join(texts.compact(part) for part in parts)
         tokens = texts.ngrams(texts.bare_words(text), self._n)
-        return dataclasses.replace(state, text=text, tokens=texts.counted(tokens))
+        return dataclasses.replace(state, text=text, tokens=texts.number_repeats(tokens))
 
 
 class WrittenAbstractor:
@@ -88,12 +88,12 @@ class WrittenAbstractor:
         self._steps = 0
         self._history = ""
         self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def begin(self, observation: Observation) -> State:
         """Start a new episode and return the state of its first observation; may call the model."""
         self._steps, self._history = 0, ""
-        self._told.clear()
+        self._reported.clear()
         return self._state(self._rules.begin(observation), observation)
 
     def advance(self, action: str, observation: Observation) -> State:
@@ -128,7 +128,7 @@ class WrittenAbstractor:
         if settings.history_tokens == "text":
             carried = texts.compact(observation.inventory)
             history = f"{state.history}\n[INVENTORY] {carried}" if carried else state.history
-            tokens = texts.counted(texts.bare_words(texts.facts(history)))
+            tokens = texts.number_repeats(texts.bare_words(texts.without_prose(history)))
             state = dataclasses.replace(state, history=history, history_tokens=tokens)
         return state
 
@@ -137,7 +137,7 @@ class WrittenAbstractor:
         looked = observation.scene or observation.description or observation.text
         situation = texts.compact(f"{looked}\n{observation.inventory}")
         if situation not in self._known:
-            prompt = prompts.render("state", trajectory=prompts.unmarked(f"Step 0: {situation}"))
+            prompt = prompts.render("state", trajectory=prompts.without_marks(f"Step 0: {situation}"))
             try:
                 reply = self._asked("state", prompt, lambda text: bool(read_state(text)))
                 nouns = read_state(reply.text, self._writing.settings.written_nouns)
@@ -157,7 +157,7 @@ class WrittenAbstractor:
             lines = [self._rules.recent(shown), f"Step {self._steps}: {texts.compact(observation.text)}"]
             if self._steps > shown and self._history:
                 lines.insert(0, f"(Summary of the steps before: {self._history})")
-            prompt = prompts.render("history", trajectory=prompts.unmarked("\n\n".join(filter(None, lines))))
+            prompt = prompts.render("history", trajectory=prompts.without_marks("\n\n".join(filter(None, lines))))
             try:
                 reply = self._asked("history", prompt, _has_summary)
                 return read_history(reply.text, state.history)
@@ -177,8 +177,8 @@ class WrittenAbstractor:
         """Count a text that is made by rules because the model failed; give each notice once per episode."""
         self._writing.missed()
         sentence = f"{what} of this episode is written by rules: {error}"
-        if sentence not in self._told:
-            self._told.add(sentence)
+        if sentence not in self._reported:
+            self._reported.add(sentence)
             self._writing.notice(sentence)
         return ""
 

@@ -30,8 +30,8 @@ def lay_out(recipe: Recipe) -> tuple[Any, list[str]]:
     options.seeds = recipe.seed
     if recipe.kind == "cooking":
         game, commands = cooking.build(recipe.seed, recipe.size, options)
-        told = cooking.objective(cooking.plan_cooking(recipe.seed, recipe.size))
-        describe(game, cooking.blurbs(), told)
+        objective = cooking.objective(cooking.plan_cooking(recipe.seed, recipe.size))
+        describe(game, cooking.blurbs(), objective)
     else:
         game, commands = house.build(recipe.seed, recipe.size, options)
         describe(game, house.blurbs(), house.objective())

@@ -216,13 +216,13 @@ def _portable(maker: Any, name: str) -> Any:
         return thing
     thing = maker.new(type="f", name=name)
     raw = dict(FOODS)[name]
-    for told in (
+    for prop in (
         "cookable",
         "cuttable",
         "uncut",
         *(("inedible", "needs_cooking") if raw else ("edible", "raw")),
     ):
-        thing.add_property(told)
+        thing.add_property(prop)
     return thing
 
 

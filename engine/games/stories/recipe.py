@@ -103,7 +103,7 @@ def make_story(recipe: Recipe, folder: Path) -> dict[str, Any]:
         f"making {recipe.name}", command, environment, capture_output=True, text=True, timeout=_SECONDS
     )
     if done.returncode == MissingError.exit_code:
-        raise extras.lacking("make")
+        raise extras.missing_extra("make")
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise GameError(f"{recipe.name} could not be made: {last}; another seed may work")

@@ -12,7 +12,7 @@ from typing import Any
 _OPENABLE = "[if {id} is open]an open[else if {id} is locked]a locked[otherwise]a closed[end if]"
 
 
-_KEEPING = """
+_REFUSALS = """
 Instead of dropping something: say "You had better keep [the noun].".
 Instead of closing something: say "You leave [the noun] open.".
 Instead of locking something with something: say "You leave [the noun] unlocked.".
@@ -35,7 +35,7 @@ def manners(goal: str = "", *, cooking: bool = False) -> str:
         cooking: Whether to add the rules for food.
     """
     putting = _PUTTING.format(unless=f" when the second noun is not the {goal}" if goal else "")
-    return _KEEPING + putting + (_COOKING if cooking else "")
+    return _REFUSALS + putting + (_COOKING if cooking else "")
 
 
 def describe(game: Any, blurbs: Mapping[str, str], objective: str) -> None:

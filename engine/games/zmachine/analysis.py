@@ -22,7 +22,7 @@ from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.counts import StoryCounts, find_counts
 from engine.games.zmachine.keys import leave
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.parser_globals import Bearings, find_player, take_bearings
+from engine.games.zmachine.parser_globals import ParserGlobals, find_parser_globals, find_player
 from engine.games.zmachine.status import find_score
 from engine.games.zmachine.story import BadStory, StoryFile
 from engine.games.zmachine.survey import look_around
@@ -42,7 +42,7 @@ class Analysis:
     Attributes:
         story: The story file, None if it cannot be read as data.
         grammar: None if its layout is not known.
-        bearings: None if the parser's variables were not found.
+        parser_globals: None if the parser's variables were not found.
         facts: Numbers of the global variables that belong to the world state.
         noisy: (address, bits) in the object table that change without a command's doing.
         settings: Addresses of the properties that belong to the world state.
@@ -54,7 +54,7 @@ class Analysis:
 
     story: StoryFile | None
     grammar: StoryGrammar | None = None
-    bearings: Bearings | None = None
+    parser_globals: ParserGlobals | None = None
     facts: tuple[int, ...] = ()
     noisy: tuple[tuple[int, int], ...] = ()
     settings: tuple[int, ...] = ()
@@ -66,7 +66,7 @@ class Analysis:
     @property
     def wording(self) -> Wording:
         """The words by which the story takes its most common commands."""
-        return self.bearings.wording if self.bearings else Wording()
+        return self.parser_globals.wording if self.parser_globals else Wording()
 
 
 def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) -> Analysis:
@@ -85,10 +85,10 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
         if known is None:
             known = _find_out(machine, story, grammar, player)
             _save(kept, known)
-        bearings = None
+        parser_globals = None
         if known["bearings"] is not None:
             parts = known["bearings"]
-            bearings = Bearings(
+            parser_globals = ParserGlobals(
                 action_globals=tuple(parts["action_globals"]),
                 noun_globals=tuple(parts["noun_globals"]),
                 wording=from_plain(Wording, parts["wording"]),
@@ -102,7 +102,7 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
         facts, player = tuple(known["facts"]), int(known["player"])
         settings = tuple(map(int, known["settings"]))
         words = tuple(map(str, known["words"]))
-        return Analysis(story, grammar, bearings, facts, noisy, settings, player, counts, answers, words)
+        return Analysis(story, grammar, parser_globals, facts, noisy, settings, player, counts, answers, words)
     except (BadStory, KeyError, TypeError, ValueError):
         return Analysis(None, player=player)
 
@@ -110,56 +110,60 @@ def analyse(machine: Machine, data: bytes, *, player: int, kept: Path | None) ->
 def _find_out(machine: Machine, story: StoryFile, grammar: StoryGrammar | None, player: int) -> dict[str, Any]:
     begun = machine.take()
     try:
-        bearings: Bearings | None = None
+        parser_globals: ParserGlobals | None = None
         answers: tuple[str, ...] = ()
         if grammar is not None:
-            bearings, answers = _first_bearings(machine, story, grammar, asks=not player)
-        words = () if bearings and bearings.noun_globals else command_words(machine, story)
-        return {**_survey(machine, story, grammar, bearings, player), "answers": list(answers), "words": list(words)}
+            parser_globals, answers = _first_globals(machine, story, grammar, asks=not player)
+        words = () if parser_globals and parser_globals.noun_globals else command_words(machine, story)
+        return {
+            **_survey(machine, story, grammar, parser_globals, player), "answers": list(answers), "words": list(words)
+        }
     finally:
         machine.put(begun)
 
 
-def _first_bearings(
+def _first_globals(
     machine: Machine, story: StoryFile, grammar: StoryGrammar, *, asks: bool
-) -> tuple[Bearings | None, tuple[str, ...]]:
-    """Return the bearings, and the answers to the questions that the story asks before it takes commands.
+) -> tuple[ParserGlobals | None, tuple[str, ...]]:
+    """Return the parser's variables, and the answers to the questions that the story asks before it takes commands.
 
     The machine is left behind these questions, and behind screens that wait for a key.
     """
     leave(machine, "")
     begun = machine.take()
-    bearings = take_bearings(machine, story, grammar)
-    for answer in ANSWERS if asks and bearings is None else ():
+    parser_globals = find_parser_globals(machine, story, grammar)
+    for answer in ANSWERS if asks and parser_globals is None else ():
         machine.put(begun)
         for times in range(1, _QUESTIONS + 1):
             leave(machine, machine.answer(answer))
-            bearings = take_bearings(machine, story, grammar)
-            if bearings is not None and bearings.noun_globals:
-                return bearings, (answer,) * times
-    if asks and bearings is None:
+            parser_globals = find_parser_globals(machine, story, grammar)
+            if parser_globals is not None and parser_globals.noun_globals:
+                return parser_globals, (answer,) * times
+    if asks and parser_globals is None:
         machine.put(begun)
-    return bearings, ()
+    return parser_globals, ()
 
 
 def _survey(
-    machine: Machine, story: StoryFile, grammar: StoryGrammar | None, bearings: Bearings | None, player: int
+    machine: Machine, story: StoryFile, grammar: StoryGrammar | None, parser_globals: ParserGlobals | None, player: int
 ) -> dict[str, Any]:
-    wording = bearings.wording if bearings else Wording()
-    seen = look_around(machine, story, grammar, bearings.words if bearings else (), wording)
+    wording = parser_globals.wording if parser_globals else Wording()
+    seen = look_around(machine, story, grammar, parser_globals.words if parser_globals else (), wording)
     facts: frozenset[int] = frozenset()
     settings: list[int] = []
-    if grammar is not None and bearings is not None:
-        handlers = Handlers(story, grammar, bearings.action_globals)
+    if grammar is not None and parser_globals is not None:
+        handlers = Handlers(story, grammar, parser_globals.action_globals)
         facts = handlers.facts - seen.restless
         settings = [at for at in handlers.settings() if not {at, at + 1} & seen.stirred]
-        facts -= {*bearings.noun_globals, *bearings.action_globals}
+        facts -= {*parser_globals.noun_globals, *parser_globals.action_globals}
     return {
-        "bearings": None if bearings is None else {**asdict(bearings), "absent": sorted(bearings.absent)},
+        "bearings": None if parser_globals is None else {
+            **asdict(parser_globals), "absent": sorted(parser_globals.absent)
+        },
         "facts": sorted(number for number in facts if number < 240),
         "settings": settings,
         "noisy": [list(pair) for pair in seen.noisy],
-        "player": player or seen.player or (find_player(machine, story, bearings) if bearings else 0),
+        "player": player or seen.player or (find_player(machine, story, parser_globals) if parser_globals else 0),
         "counts": asdict(StoryCounts() if player else _counts(machine, story, grammar, wording)),
     }
 
@@ -202,11 +206,11 @@ def finder_of(
     """
     if analysis.story is None:
         return None
-    if analysis.grammar is not None and analysis.bearings and analysis.bearings.noun_globals:
+    if analysis.grammar is not None and analysis.parser_globals and analysis.parser_globals.noun_globals:
         return ActionFinder(
             analysis.story,
             analysis.grammar,
-            analysis.bearings,
+            analysis.parser_globals,
             player=analysis.player,
             poison=poison,
         )

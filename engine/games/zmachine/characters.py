@@ -37,7 +37,7 @@ change. In a story that has them, a "?" directly before a letter is one of them:
 _LOST = re.compile(r"\?(?=[^\W\d_])")
 
 
-def typed(text: str) -> str:
+def as_typed(text: str) -> str:
     """Return a line as a person can type it: spaces as such, no control or other unprintable characters."""
     shown = (c for c in unicodedata.normalize("NFC", text) if c.isprintable() or c.isspace())
     return " ".join("".join(shown).split())

@@ -78,10 +78,10 @@ def find_counts(
     try:
         end = _find_end(machine, story, idle) if grammar.layout != "zil" else None
         known = status_variables(story)
-        told = _stated_maximum(machine, story, grammar, controls, known) if known is not None else None
-        if known is None or told is None:
+        maximum = _stated_maximum(machine, story, grammar, controls, known) if known is not None else None
+        if known is None or maximum is None:
             return StoryCounts(end=end)
-        return StoryCounts(known.score, known.turns, told or None, end)
+        return StoryCounts(known.score, known.turns, maximum or None, end)
     finally:
         machine.put(saved)
 

@@ -22,7 +22,7 @@ from engine.games.zmachine.characters import Characters
 from engine.games.zmachine.commands import Controls
 from engine.games.zmachine.keys import keys_in, leave, turn_pages
 from engine.games.zmachine.loader import open_quickly, print_all
-from engine.games.zmachine.look import Glances, Seen, still_look
+from engine.games.zmachine.look import LookCommands, Seen, still_look
 from engine.games.zmachine.machine import Machine, Snapshot, pack_save, unpack_save
 from engine.games.zmachine.printed import clean, text_only, title_in
 from engine.games.zmachine.prompt import COMMAND, KEY, QUESTION, StoryPrompt
@@ -133,7 +133,7 @@ class Interpreter:
             if ours is None:
                 printed = self._only(leave(machine, ""))
                 if machine.wants_key:
-                    ours = _NO_WAY.format(", ".join(self._prompt.offered()))
+                    ours = _NO_WAY.format(", ".join(self._prompt.key_commands()))
                 else:
                     printed += f"\n{machine.step(line)}"
         if ours is not None:
@@ -179,7 +179,7 @@ class Interpreter:
             return (), True
         kind = self._prompt.kind()
         if kind == QUESTION:
-            return self._offered(), True
+            return self._key_commands(), True
         key = self._situation(last) + (f"~{limit}" if limit else "")
         known = self._cache.get(key)
         if known is not None:
@@ -189,7 +189,7 @@ class Interpreter:
             if kind == KEY:
                 turn_pages(self._machine, "")
                 if self._prompt.kind() != COMMAND:
-                    return self._offered(), True
+                    return self._key_commands(), True
                 saved = self._machine.take()
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
@@ -201,11 +201,11 @@ class Interpreter:
             self._cache.put(key, found)
         return found, done
 
-    def _offered(self) -> tuple[str, ...]:
+    def _key_commands(self) -> tuple[str, ...]:
         """Return what can be given to a story that waits for a key or an answer."""
         finder = self._action_finder()
         further = [line for line in finder.bare if line not in self._poison] if finder is not None else ()
-        return self._prompt.offered(world=self._achieved if self._screens > 1 else None, further=further)
+        return self._prompt.key_commands(world=self._achieved if self._screens > 1 else None, further=further)
 
     # ------------------------------------------------------------------------------ save and restore
 
@@ -296,13 +296,13 @@ class Interpreter:
         self._key: WorldKey | None = None
         self._world: World | None = None
         analysis = self._analysis
-        self._prompt = StoryPrompt(self._machine, analysis.story, analysis.bearings)
-        self._glances = Glances(self._machine, analysis.wording, self._take, self._seen_before)
+        self._prompt = StoryPrompt(self._machine, analysis.story, analysis.parser_globals)
+        self._look_commands = LookCommands(self._machine, analysis.wording, self._take, self._seen_before)
         if self._generated is not None:
             from engine.games.generated import WorldKey
 
             self._key = WorldKey(bytes(self._machine.memory))
-            self._glances.remember(self._key.order)
+            self._look_commands.remember(self._key.order)
         elif analysis.story is not None:
             if self._known:
                 self._world = SupportedWorld(
@@ -353,7 +353,7 @@ class Interpreter:
                 if kind == COMMAND:  # seen behind a page
                     look, inventory, place, scene = self._seen(key)
             if kind == KEY:
-                shown += f"\n\n[{_NO_WAY.format(', '.join(self._prompt.offered()))}]"
+                shown += f"\n\n[{_NO_WAY.format(', '.join(self._prompt.key_commands()))}]"
         elif not status.over and kind == COMMAND:
             look, inventory, place, scene = self._seen(key)
         if not status.over and kind != COMMAND:
@@ -380,7 +380,7 @@ class Interpreter:
 
     def _seen(self, key: str) -> tuple[str, str, str, str]:
         """Return what LOOK and INVENTORY print, the place, and the scene as in `Observation`."""
-        look, inventory = self._glances.look(key)
+        look, inventory = self._look_commands.look(key)
         scene = ""
         if isinstance(self._world, SupportedWorld):
             with self._machine.probing(f"{key} still"):
@@ -395,8 +395,10 @@ class Interpreter:
         """
         name = self._room_name()
         analysis = self._analysis
-        told = not self._plainly or analysis.bearings is None or self._prompt.understands(analysis.wording.look)
-        return (place_of(look, name) if told else "") or name
+        readable = not self._plainly or analysis.parser_globals is None or self._prompt.understands(
+            analysis.wording.look
+        )
+        return (place_of(look, name) if readable else "") or name
 
     def _room_name(self) -> str:
         """Return the name of the object that the player is in, "" if unknown or not meant for players."""

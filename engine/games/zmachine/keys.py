@@ -49,10 +49,10 @@ def keys_in(command: str) -> tuple[str, ...]:
     words = command.lower().split()
     if not words:
         return ("enter",)
-    told = words[0] == "press" and len(words) > 1
-    if not told and (len(words) > 1 or (len(words[0]) > 1 and words[0] not in _BARE)):
+    has_verb = words[0] == "press" and len(words) > 1
+    if not has_verb and (len(words) > 1 or (len(words[0]) > 1 and words[0] not in _BARE)):
         return ()
-    keys = tuple(_SPELT.get(word, word) for word in words[told:])
+    keys = tuple(_SPELT.get(word, word) for word in words[has_verb:])
     return keys if all(len(key) == 1 or key in KEYS for key in keys) else ()
 
 

@@ -18,7 +18,7 @@ Seen = dict[tuple[str, bytes], tuple[str, str]]
 """What LOOK and INVENTORY print, by a world's key and the order of its things."""
 
 
-class Glances:
+class LookCommands:
     """What LOOK and INVENTORY print.
 
     Args:

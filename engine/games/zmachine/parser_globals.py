@@ -22,7 +22,7 @@ _STRANGE = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Bearings:
+class ParserGlobals:
     """The variables that were found.
 
     Attributes:
@@ -42,7 +42,7 @@ class Bearings:
     stand: tuple[int, ...] = ()
 
 
-def take_bearings(machine: Machine, story: StoryFile, grammar: StoryGrammar) -> Bearings | None:
+def find_parser_globals(machine: Machine, story: StoryFile, grammar: StoryGrammar) -> ParserGlobals | None:
     """Find the parser's variables from the machine's current state, which is restored afterwards.
 
     Returns:
@@ -54,27 +54,27 @@ def take_bearings(machine: Machine, story: StoryFile, grammar: StoryGrammar) -> 
         if not actions:
             return None
         machine.put(saved)
-        bearings = Bearings(actions, (), find_wording(machine, story, grammar, actions), stand=machine.stand)
-        return _find_nouns(machine, story, saved, bearings) if bearings.wording.examine else bearings
+        parser_globals = ParserGlobals(actions, (), find_wording(machine, story, grammar, actions), stand=machine.stand)
+        return _find_nouns(machine, story, saved, parser_globals) if parser_globals.wording.examine else parser_globals
     finally:
         machine.put(saved)
 
 
-def find_player(machine: Machine, story: StoryFile, bearings: Bearings) -> int:
+def find_player(machine: Machine, story: StoryFile, parser_globals: ParserGlobals) -> int:
     """Return the object that the parser takes "me" for, or the one that most variables name; 0 if there is none.
 
     The machine's state is restored.
     """
     saved = machine.take()
     try:
-        for number in bearings.noun_globals:
+        for number in parser_globals.noun_globals:
             set_global(machine, story, number, 0)
-        machine.step(f"{bearings.wording.examine} me")
-        meant = [global_value(machine, story, number) for number in bearings.noun_globals]
+        machine.step(f"{parser_globals.wording.examine} me")
+        meant = [global_value(machine, story, number) for number in parser_globals.noun_globals]
     finally:
         machine.put(saved)
     fits = [value for value in meant if 0 < value <= story.object_count and story.parent(saved.memory, value)]
-    if fits and fits[0] not in bearings.absent:
+    if fits and fits[0] not in parser_globals.absent:
         return fits[0]
     return 0 if story.cut("me") in story.dictionary else most_named(machine, story)
 
@@ -98,9 +98,9 @@ def _action_globals(machine: Machine, story: StoryFile, grammar: StoryGrammar, s
     return tuple(sorted(i for i, count in votes.items() if tried >= 4 and count >= 0.7 * tried))
 
 
-def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: Bearings) -> Bearings:
-    """Try nouns, those in the place's text first, until `_ENOUGH` were understood; return completed bearings."""
-    shown = machine.step(bearings.wording.look) + " " + machine.step(bearings.wording.inventory)
+def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, parser_globals: ParserGlobals) -> ParserGlobals:
+    """Try nouns, those in the place's text first, until `_ENOUGH` were understood; return all variables found."""
+    shown = machine.step(parser_globals.wording.look) + " " + machine.step(parser_globals.wording.inventory)
     here = dict.fromkeys(story.cut(word) for word in WORD.findall(shown.lower()))
     words = [word for word in here if word in story.dictionary]
     words += [word for word in story.dictionary if word not in here]
@@ -112,7 +112,7 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
         if not data or not data[0] & _NOUN:
             continue
         machine.rewind(saved)
-        machine.step(f"{bearings.wording.examine} {word}")
+        machine.step(f"{parser_globals.wording.examine} {word}")
         values = globals_now(machine, story)
         fits = [i for i, value in enumerate(values) if answers_to(story, value, address)]
         (understood if fits else strange).append(word)
@@ -121,10 +121,10 @@ def _find_nouns(machine: Machine, story: StoryFile, saved: Snapshot, bearings: B
             break
     most = max(votes.values(), default=0)
     if len(understood) < 2 or most < 2:
-        return bearings
+        return parser_globals
     found = tuple(sorted(i for i, count in votes.items() if count == most))
-    absent = _stand_ins(machine, story, saved, bearings.wording.examine, found, strange)
-    return replace(bearings, noun_globals=found, absent=absent, words=tuple(understood))
+    absent = _stand_ins(machine, story, saved, parser_globals.wording.examine, found, strange)
+    return replace(parser_globals, noun_globals=found, absent=absent, words=tuple(understood))
 
 
 def _stand_ins(

@@ -66,7 +66,7 @@ def last_words(text: str) -> str | None:
     return found[-1] if found else None
 
 
-def died(text: str) -> bool:
+def says_died(text: str) -> bool:
     """Whether a text says that the player died or lost."""
     return _LOST.search(text) is not None
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from engine.games.zmachine.keys import choices, keys_in, leave, turn_pages, way_out, ways_through
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.parser_globals import Bearings
+from engine.games.zmachine.parser_globals import ParserGlobals
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import NO_ACTION, global_value, set_global
 
@@ -46,33 +46,33 @@ class StoryPrompt:
     Args:
         machine: The interpreter.
         story: The story file, None if it cannot be read.
-        bearings: The parser's variables, None if they are not known. Then every line is taken for a command.
+        parser_globals: The parser's variables, None if they are not known. Then every line is taken for a command.
     """
 
-    def __init__(self, machine: Machine, story: StoryFile | None, bearings: Bearings | None) -> None:
+    def __init__(self, machine: Machine, story: StoryFile | None, parser_globals: ParserGlobals | None) -> None:
         self._machine = machine
         self._story = story
-        self._bearings = bearings
+        self._parser_globals = parser_globals
         self._takes: dict[tuple[int, int, int], bool] = {}
 
     def kind(self) -> str:
         """Return what is waited for now: `COMMAND`, `KEY` or `QUESTION`."""
-        machine, bearings = self._machine, self._bearings
+        machine, parser_globals = self._machine, self._parser_globals
         if machine.wants_key:
             return KEY
-        if bearings is None or not bearings.stand or machine.halted:
+        if parser_globals is None or not parser_globals.stand or machine.halted:
             return COMMAND
         stand = machine.stand
-        if stand == bearings.stand:
+        if stand == parser_globals.stand:
             return COMMAND
         if stand not in self._takes:
-            wording = bearings.wording
+            wording = parser_globals.wording
             self._takes[stand] = self.understands(wording.look) or self.understands(wording.inventory)
         return COMMAND if self._takes[stand] else QUESTION
 
     def understands(self, command: str) -> bool:
         """Whether the parser understands a command now; the situation stays."""
-        if self._story is None or self._bearings is None:
+        if self._story is None or self._parser_globals is None:
             return False
         with self._machine.probing(" ".join(map(str, self._machine.stand))):
             self.forget_action()
@@ -81,17 +81,17 @@ class StoryPrompt:
 
     def forget_action(self) -> None:
         """Clear the parser's variables for the action, so that `understood` tells of the next command."""
-        if self._story is not None and self._bearings is not None:
-            for number in self._bearings.action_globals:
+        if self._story is not None and self._parser_globals is not None:
+            for number in self._parser_globals.action_globals:
                 set_global(self._machine, self._story, number, NO_ACTION)
 
     def understood(self) -> bool:
         """Whether the parser took what was run since `forget_action` for an action; so if its variables are unknown."""
         story, machine = self._story, self._machine
-        numbers = self._bearings.action_globals if self._bearings is not None else ()
+        numbers = self._parser_globals.action_globals if self._parser_globals is not None else ()
         return story is None or all(global_value(machine, story, number) != NO_ACTION for number in numbers)
 
-    def offered(self, *, world: Callable[[], str] | None = None, further: Sequence[str] = ()) -> tuple[str, ...]:
+    def key_commands(self, *, world: Callable[[], str] | None = None, further: Sequence[str] = ()) -> tuple[str, ...]:
         """Return what can be given to a story that waits for a key or an answer; the situation stays.
 
         Args:
@@ -128,7 +128,7 @@ class StoryPrompt:
                     yield
             return
         here = self._machine.take()
-        for line in self.offered():
+        for line in self.key_commands():
             self._machine.put(here)
             self.give(line)
             leave(self._machine, "")
@@ -164,8 +164,8 @@ class StoryPrompt:
             found = []
             for answer in dict.fromkeys(tried):
                 machine.rewind(begun)
-                told = self._answer_words(answer)
-                if not machine.halted and (anything or told != refused):
+                answered = self._answer_words(answer)
+                if not machine.halted and (anything or answered != refused):
                     found.append(answer)
         return tuple(found) or _YES_NO
 

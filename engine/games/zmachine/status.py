@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from engine.games.zmachine.counts import DEAD, WON, StoryCounts
 from engine.games.zmachine.machine import Machine
-from engine.games.zmachine.printed import died, last_words, outcome
+from engine.games.zmachine.printed import last_words, outcome, says_died
 from engine.games.zmachine.story import StoryFile
 from engine.games.zmachine.variables import global_value, globals_now, set_global
 
@@ -96,9 +96,9 @@ def place_of(look: str, name: str = "") -> str:
     named = [line for line in lines[:_FIRST_LINES] if name and line.lower().startswith(name.lower())]
     first = next((line for line in (*named, *lines[:1]) if not _NO_PLACE.fullmatch(line)), "")
     sentence, *others = _SENTENCE.split(first)
-    told = sentence.rstrip(".!")
-    if first in named or not (others or told != sentence or _LEAD.match(told) or not _is_short(told)):
-        return told[:60]
+    text = sentence.rstrip(".!")
+    if first in named or not (others or text != sentence or _LEAD.match(text) or not _is_short(text)):
+        return text[:60]
     if not others:
         first = _WRAPPED.sub(" ", look[look.index(first) :]).splitlines()[0]
     return _first_words(_SENTENCE.split(first)[0].rstrip(".!"))[:60]
@@ -130,7 +130,7 @@ def known_status(machine: Machine, text: str) -> PlayerStatus:
     """
     env, words = machine.env, last_words(text)
     score, most = float(env.get_score()), env.get_max_score()
-    lost = words is None and machine.failed and (not 0 < most <= score or died(text))
+    lost = words is None and machine.failed and (not 0 < most <= score or says_died(text))
     return PlayerStatus(score, int(env.get_moves()), machine.ended, words or "", machine.won, lost)
 
 
@@ -200,8 +200,8 @@ def find_score(machine: Machine, story: StoryFile) -> int | None:
                 continue
             machine.rewind(saved)
             set_global(machine, story, number, other & 0xFFFF)
-            told = printed_score(machine.step("score"))
-            if told is not None and told[0] == other:
+            printed = printed_score(machine.step("score"))
+            if printed is not None and printed[0] == other:
                 return number
         return None
     finally:

@@ -242,7 +242,7 @@ class _Search:
                 if story.cut(verb) in pattern.verbs and len(pattern.slots) == 1 and words == more:
                     return usual if len(usual) > 1 else max(pattern.verbs, key=len)
         looks = self._one_thing()
-        told = dict.fromkeys(looks, 0)
+        matches = dict.fromkeys(looks, 0)
         for thing in range(1, story.object_count + 1):
             texts = [text for text in map(_plain, own_texts(story, thing)) if len(text) >= _SHORTEST]
             name = next(iter(self._names(thing)), "")
@@ -250,8 +250,8 @@ class _Search:
                 continue
             for verb in looks:
                 said = _plain(self._run(f"{verb} {name}"))
-                told[verb] += any(text[:_LOOKED_AT] in said for text in texts)
-        return max(looks, key=lambda verb: told[verb], default="")
+                matches[verb] += any(text[:_LOOKED_AT] in said for text in texts)
+        return max(looks, key=lambda verb: matches[verb], default="")
 
     def _one_thing(self) -> list[str]:
         """Return a verb for each action that takes any one thing and no other word."""

@@ -139,8 +139,8 @@ class _Server:
             send(self._channel, {"error": f"{type(error).__name__}: {error}"})
             return
         story = self._interpreter
-        told = {"scored": story.scored, "title": story.title, "fallback": story.fallback}
-        send(self._channel, {**told, "confined": dataclasses.asdict(confined)})
+        about = {"scored": story.scored, "title": story.title, "fallback": story.fallback}
+        send(self._channel, {**about, "confined": dataclasses.asdict(confined)})
         while True:
             self._guard.rest()
             self._wait()

@@ -113,7 +113,7 @@ class ModelClient:
         self._jitter = random.Random()
         self._deadline = Deadline()
         self._broke = False
-        self._told: set[str] = set()
+        self._notified: set[str] = set()
         self._on_event: Callable[[Waiting | Notice], None] = lambda event: None
 
     @property
@@ -176,7 +176,7 @@ class ModelClient:
                 started = time.perf_counter()
                 value, retries = self._with_retries(lambda left: self._complete(prompt, arguments))
         call = self._record(purpose, prompt, value["text"], value, started, cached, retries)
-        lacking = failures.lacking(self.name, value)
+        lacking = failures.why_unusable(self.name, value)
         if value["top"] is None:  # one token of an answer says enough where its alternatives are read
             self._notify_once(lacking)
         top = value["top"]
@@ -335,8 +335,8 @@ class ModelClient:
 
     def _notify_once(self, sentence: str) -> None:
         """Tell a sentence about the server once."""
-        if sentence and sentence not in self._told:
-            self._told.add(sentence)
+        if sentence and sentence not in self._notified:
+            self._notified.add(sentence)
             self._on_event(Notice("warning", sentence))
 
     def _with_retries(self, call: Callable[[float], Any]) -> tuple[Any, int]:
@@ -379,10 +379,10 @@ class ModelClient:
         """
         begun = time.monotonic()
         end = begun + seconds
-        told = bool(reason) and (reason != PACED or seconds >= TELL_EVERY_S)
+        announced = bool(reason) and (reason != PACED or seconds >= TELL_EVERY_S)
         with self._deadline.stopped():
             while not self._cancelled.is_set() and (rest := end - time.monotonic()) > 0:
-                if told:
+                if announced:
                     self._on_event(Waiting(reason, rest, max(0.0, left + begun - time.monotonic())))
                 self._cancelled.wait(min(TELL_EVERY_S, rest))
         if self._cancelled.is_set():
@@ -407,8 +407,8 @@ class ModelClient:
         message = choice.message
         logprobs = getattr(choice, "logprobs", None)
         first = (getattr(logprobs, "content", None) or [None])[0]
-        told = getattr(first, "top_logprobs", None) or ()
-        top = [(redact(str(item.token)), p) for item in told if not math.isnan(p := float(item.logprob))]
+        alternatives = getattr(first, "top_logprobs", None) or ()
+        top = [(redact(str(item.token)), p) for item in alternatives if not math.isnan(p := float(item.logprob))]
         usage = getattr(response, "usage", None)
         extra = getattr(message, "provider_specific_fields", None) or {}
         text = redact(texts.encodable(message.content[: TEXT_LIMIT + 1])) if isinstance(message.content, str) else ""
@@ -444,8 +444,8 @@ class ModelClient:
         """Return what a reply cost in US dollars, None if no price is known."""
         listed = list_price(self._target, *tokens)
         with contextlib.suppress(Exception):  # litellm raises various exceptions for models without a known price
-            told = float(self._gateway.library.completion_cost(response, model=self._target) or 0.0)
-            return told or listed
+            computed = float(self._gateway.library.completion_cost(response, model=self._target) or 0.0)
+            return computed or listed
         return listed
 
     def _record(

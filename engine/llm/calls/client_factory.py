@@ -65,7 +65,7 @@ def remote_client(
     base = address(name, env)
     options: dict[str, Any] = {}
     if base:
-        options["api_base"], headers = parted(base)
+        options["api_base"], headers = split_credentials(base)
         if headers:
             options["extra_headers"] = headers
         if name.startswith(OPENAI) and not env.get("OPENAI_API_KEY"):
@@ -88,7 +88,7 @@ def address(name: str, environment: Mapping[str, str]) -> str:
     return base
 
 
-def parted(base: str) -> tuple[str, dict[str, str]]:
+def split_credentials(base: str) -> tuple[str, dict[str, str]]:
     """Return a server's address without credentials, and the headers that carry them; {} if it has none.
 
     So they are in no address that a library puts into its messages.

@@ -200,13 +200,13 @@ class Endpoint:
             self._kept = dict(self._changes)
             if self._folder is not None:
                 _remember(self._folder, self._identity, self._kept)
-        told = (
+        dropped = (
             f"{name} is left out" if how is None
             else f"{name} is sent as {how}" if isinstance(how, str)
             else f"{name} is at most {how:,}"
             for name, how in new.items()
         )  # fmt: skip
-        return f"{self._name} does not take every parameter: {', '.join(told)} from now on"
+        return f"{self._name} does not take every parameter: {', '.join(dropped)} from now on"
 
 
 def _named(error: BaseException, text: str, sent: Collection[str]) -> str:

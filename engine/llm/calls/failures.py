@@ -17,7 +17,7 @@ from typing import Any
 from engine import extras
 from engine.errors import JitrlError, MissingError, ModelError, TooLong
 from engine.llm.calls.network import OLLAMA, has_socks, is_loopback, ollama_address, proxy_for
-from engine.redaction import hidden, secrets_of, without_credentials
+from engine.redaction import hide, secrets_of, without_credentials
 
 CONTEXT, LOGPROBS, REFUSED, CONTENT = "context", "logprobs", "refused", "content"
 """Kinds that the caller can handle: shorten the prompt, read in another way, send other parameters, ask again."""
@@ -85,7 +85,7 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
     """Return `text` without keys and tokens: those in the environment, strings that look like some, and credentials
     in addresses.
     """
-    text = hidden(text, secrets_of(os.environ if environment is None else environment), HIDDEN)
+    text = hide(text, secrets_of(os.environ if environment is None else environment), HIDDEN)
     return without_credentials(_SECRET_TEXT.sub(HIDDEN, text))
 
 
@@ -224,7 +224,7 @@ def _by_status(
     return None
 
 
-def lacking(model: str, answer: Mapping[str, Any]) -> str:
+def why_unusable(model: str, answer: Mapping[str, Any]) -> str:
     """Return why an answer cannot be used, and what to do; "" if it can, or if asking again may help.
 
     Args:

@@ -87,7 +87,7 @@ class ProbeResult:
     cost_usd: float | None = 0.0
 
 
-def known(name: str, environment: Mapping[str, str] | None = None) -> KnownModel:
+def look_up_model(name: str, environment: Mapping[str, str] | None = None) -> KnownModel:
     """Return what is known about a model behind an API, without calling it. Importing litellm takes seconds.
 
     Raises:

@@ -102,8 +102,8 @@ class Patience:
         seconds = self._clock() - self._refused
         lasted = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"
         what, _, rest = failure.message.partition("; ")
-        told = f"{what}; it was tried {self.failed} times in {lasted}"
-        return dataclasses.replace(failure, message=f"{told}; {rest}" if rest else told)
+        text = f"{what}; it was tried {self.failed} times in {lasted}"
+        return dataclasses.replace(failure, message=f"{text}; {rest}" if rest else text)
 
 
 class Deadline(threading.local):

@@ -71,17 +71,17 @@ def reading(client: ModelClient, cache: Path | None, words: int, clock: Callable
     return "token" if found.logprobs >= ENOUGH else "verbalized"
 
 
-def probe(name: str, cache: Path | None, told: Callable[[str], None]) -> ProbeResult:
+def probe(name: str, cache: Path | None, notify: Callable[[str], None]) -> ProbeResult:
     """Ask a model behind an API anew what it can do, and store the result.
 
     Args:
         name: Name of the model.
         cache: Folder in which the result, and what the server refuses, are kept; None to keep nothing.
-        told: Called with each sentence about the server.
+        notify: Called with each sentence about the server.
     """
     settings = Settings(deadline_s=60.0)
     client, close = open_client(name, settings, cache=cache, attempts=1)
-    client.on_event(lambda event: told(event.message) if isinstance(event, Notice) else None)
+    client.on_event(lambda event: notify(event.message) if isinstance(event, Notice) else None)
     try:
         reached = reach(client, settings.reply_tokens)
         if cache is not None and not reached.trouble:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.llm.calls.client import ModelClient
-from engine.llm.calls.client_factory import address, parted
+from engine.llm.calls.client_factory import address, split_credentials
 from engine.llm.calls.network import OLLAMA, bypass, ollama_address
 
 CONTEXTS = ("max_model_len", "context_length", "context_window", "max_context_length")
@@ -19,7 +19,7 @@ LARGEST = 1 << 20
 """Most bytes of an answer that are read."""
 
 
-def listed(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
+def list_models(base: str, seconds: float = 5.0, key: str = "") -> list[str]:
     """Return the names of the models of an OpenAI-compatible server.
 
     Args:
@@ -50,14 +50,14 @@ def context(model: str, base: str, seconds: float = 5.0, key: str = "") -> int:
         items = _models(base, seconds, key)
         found = [item for item in items if item.get("id") == model] or (items if len(items) == 1 else [])
         for item in found:
-            told = [item.get(field) for field in CONTEXTS]
+            sizes = [item.get(field) for field in CONTEXTS]
             trained = (item.get("meta") or {}).get("n_ctx_train")
-            if trained and not any(told):  # llama.cpp: what it was trained with, and what the server was started with
+            if trained and not any(sizes):  # llama.cpp: what it was trained with, and what the server was started with
                 with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
                     props = _asked(base.rstrip("/").removesuffix("/v1") + "/props", seconds, key)
-                    told = [(props.get("default_generation_settings") or {}).get("n_ctx"), props.get("n_ctx")]
-                told.append(trained)
-            return next(_counts(told), 0)
+                    sizes = [(props.get("default_generation_settings") or {}).get("n_ctx"), props.get("n_ctx")]
+                sizes.append(trained)
+            return next(_counts(sizes), 0)
     return 0
 
 
@@ -85,13 +85,13 @@ def _counts(values: list[Any]) -> Iterator[int]:
 
 def _models(base: str, seconds: float, key: str) -> list[Any]:
     if not base.startswith(("http://", "https://")):
-        raise ValueError(f"{parted(base)[0]} is no address: it begins with http:// or https://")
+        raise ValueError(f"{split_credentials(base)[0]} is no address: it begins with http:// or https://")
     return list(_asked(f"{base.rstrip('/')}/models", seconds, key)["data"])
 
 
 def _asked(page: str, seconds: float, key: str, body: Mapping[str, Any] | None = None) -> Any:
     """Return the JSON that a server answers at an address; credentials in the address are sent as a header."""
-    shown, login = parted(page)
+    shown, login = split_credentials(page)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     data = None if body is None else json.dumps(body).encode()
     if data is not None:

@@ -21,7 +21,7 @@ from engine.errors import MissingError, ModelError, TooLong
 from engine.llm.calls.cache import digest
 from engine.llm.local.llamacpp import INSTALL, Unsupported
 from engine.llm.local.runtime import TOO_LONG, UBATCH, Runtime
-from engine.llm.local.trie import constrained as among
+from engine.llm.local.trie import constrained_logprobs as among
 from engine.llm.local.weights import fingerprint
 from engine.llm.prompts import TRANSCRIPT, plain, tail
 from engine.system import cores

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine import limits
-from engine.disk import open_binary, shown
+from engine.disk import open_binary, printable
 from engine.errors import BadFile
 
 PROMPT, SAMPLING, RUN = "jitrl.prompt", "jitrl.sampling", "jitrl.run"
@@ -55,7 +55,9 @@ class ModelMetadata:
         key = f"{self.values.get('general.architecture')}.{name}"
         value = self.values.get(key, 0)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
-            raise BadFile(f"the model file says that its {limits.shown(key)} is {limits.shown(value)}, not a number")
+            raise BadFile(
+                f"the model file says that its {limits.short_text(key)} is {limits.short_text(value)}, not a number"
+            )
         return value
 
 
@@ -99,7 +101,7 @@ def read(path: Path) -> ModelMetadata:
         with open_binary(path) as file:
             reader = _Reader(file)
             if file.read(4) != _MAGIC or reader.one("I") not in (2, 3):
-                raise BadFile(f"{shown(path)} is no model file (GGUF)")
+                raise BadFile(f"{printable(path)} is no model file (GGUF)")
             tensors, keys = reader.one("Q"), reader.one("Q")
             if max(tensors, keys) > MOST_PARTS:
                 raise ValueError("too many parts")
@@ -114,7 +116,7 @@ def read(path: Path) -> ModelMetadata:
                 count += math.prod(reader.one("Q") for _ in range(dimensions))
                 reader.skip(12)
     except (OSError, struct.error, ValueError, KeyError, MemoryError):
-        raise BadFile(f"the model file {shown(path)} is damaged") from None
+        raise BadFile(f"the model file {printable(path)} is damaged") from None
     return ModelMetadata(about.values, about.lengths, count)
 
 

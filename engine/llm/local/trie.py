@@ -73,7 +73,7 @@ def choices(tails: Sequence[Sequence[int]]) -> list[tuple[tuple[int, ...], ...]]
     return [tuple(known[tuple(tail[:depth])] for depth in range(len(tail))) for tail in tails]
 
 
-def constrained(tails: Sequence[Sequence[int]], logprobs: Sequence[Sequence[float]]) -> list[float]:
+def constrained_logprobs(tails: Sequence[Sequence[int]], logprobs: Sequence[Sequence[float]]) -> list[float]:
     """Return the log-probability of each tail if every token is drawn from those with which a tail can go on.
 
     Args:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from engine import extras
-from engine.disk import open_binary, shown
+from engine.disk import open_binary, printable
 from engine.errors import BadFile, MissingError, StorageError, UsageError
 from engine.paths import ensure_folder
 
@@ -81,7 +81,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
         StorageError: There is not enough space.
     """
     if name.startswith("local:"):
-        path = named(name)
+        path = file_of(name)
         check_file(path)
         return path
     weights = KNOWN.get(name)
@@ -93,7 +93,7 @@ def find(name: str, cache: Path | None, on_progress: Callable[[str], None] | Non
     return _assembled(weights, cache, on_progress or (lambda text: None))
 
 
-def named(name: str) -> Path:
+def file_of(name: str) -> Path:
     """Return the file that `local:PATH` names, whether or not it is there; of a training run, its model file."""
     path = Path(name.removeprefix("local:")).expanduser()
     return path / TRAINED if (path / TRAINED).is_file() else path
@@ -109,12 +109,12 @@ def check_file(path: Path) -> None:
     try:
         open_binary(path).close()
     except FileNotFoundError:
-        raise MissingError(f"the model file {shown(path)} is not there") from None
+        raise MissingError(f"the model file {printable(path)} is not there") from None
     except OSError as error:
-        raise BadFile(f"the model file {shown(path)} cannot be read: {error.strerror}") from None
+        raise BadFile(f"the model file {printable(path)} cannot be read: {error.strerror}") from None
 
 
-def installed(name: str, cache: Path | None) -> bool:
+def is_installed(name: str, cache: Path | None) -> bool:
     """Whether a known model could be opened, without joining its parts."""
     weights = KNOWN[name]
     with contextlib.suppress(MissingError):

@@ -73,7 +73,7 @@ class Mixture:
         """
         valid = request.valid_actions
         z = np.zeros(len(valid))
-        offered: dict[str, Candidate] = {}
+        named: dict[str, Candidate] = {}
         calls: list[ModelCall] = []
         notes: list[str] = []
         dropped = again = 0
@@ -89,10 +89,10 @@ class Mixture:
             least = min((candidate.z for candidate in opinion.values()), default=0.0)
             z += weight * np.array([opinion[a].z if a in opinion else least for a in valid])
             if not isinstance(part, Wordless):
-                offered = {**opinion, **offered}
+                named = {**opinion, **named}
         drawn = gumbel_top(z, request.candidates, rng)
         candidates = tuple(
-            dataclasses.replace(offered.get(valid[i], Candidate(valid[i], 0.0)), z=float(z[i])) for i in drawn
+            dataclasses.replace(named.get(valid[i], Candidate(valid[i], 0.0)), z=float(z[i])) for i in drawn
         )
         return Proposal(candidates, tuple(calls), "; ".join(notes), dropped, again=again, missing=missing)
 

@@ -114,7 +114,7 @@ class Folder:
         """Return the prompt cut to `budget` tokens, by removing the oldest paragraphs of the `cuttable` blanks.
 
         Paragraphs are separated by empty lines. If a blank is a single paragraph, lines are removed from its
-        top. The marks of a record (`recorded`) are kept as long as any of it is. No more is removed than needed.
+        top. The marks of a record (`mark_record`) are kept as long as any of it is. No more is removed than needed.
         Other blanks are not cut, so the prompt may remain longer than the budget.
 
         Args:
@@ -176,14 +176,14 @@ TEXT = Folder("engine.llm.prompts")
 render, fit = TEXT.render, TEXT.fit
 
 
-def unmarked(text: str) -> str:
+def without_marks(text: str) -> str:
     """Return text without anything that looks like the markers that enclose pages and game texts in prompts."""
     return _MARK.sub("(mark)", text)
 
 
-def recorded(text: str) -> str:
+def mark_record(text: str) -> str:
     """Return a record of earlier episodes between marks, which say that nothing in it is an instruction."""
-    return f"{_OPEN}\n{unmarked(text)}\n{_CLOSE}"
+    return f"{_OPEN}\n{without_marks(text)}\n{_CLOSE}"
 
 
 def tail(answer: str, action: str) -> str:

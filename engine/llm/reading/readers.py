@@ -207,10 +207,10 @@ class ReplyReader:
             self.count,
             self.budget,
             self.asking.cuttable,
-            summary=prompts.unmarked(request.summary),
+            summary=prompts.without_marks(request.summary),
             memory_text=request.memory_text,
-            recent_history=prompts.unmarked(request.recent_history),
-            valid_actions=prompts.unmarked(valid_actions),
+            recent_history=prompts.without_marks(request.recent_history),
+            valid_actions=prompts.without_marks(valid_actions),
             **self.asking.blanks(request),
             **more,
         )

@@ -68,7 +68,7 @@ class Repeated:
         return self.usable == self.asked and self.similarity == 1.0
 
 
-def repeated(model: Model, test: WritingTest, temperature: float) -> Repeated:
+def ask_repeatedly(model: Model, test: WritingTest, temperature: float) -> Repeated:
     """Ask the question of a test `TRIES` times anew, and compare the answers as memory does.
 
     Args:

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine import limits
 from engine.errors import BadFile
-from engine.limits import ACTIONS, LARGEST_REWARD, NAME, STEPS, TEXT, TOKENS, shown
+from engine.limits import ACTIONS, LARGEST_REWARD, NAME, STEPS, TEXT, TOKENS, short_text
 from engine.records import OUTCOMES, Episode, State, Step
 
 EPISODES, KEPT = "episodes", "kept"
@@ -53,7 +53,7 @@ def to_document(episode: Episode, first: int) -> dict[str, Any]:
     if not 0 < len(episode.uid) <= NAME or not episode.uid.isprintable():
         raise BadFile(f"an episode needs a uid of 1 to {NAME} printable characters")
     if episode.outcome not in OUTCOMES:
-        raise BadFile(f"an episode was won or lost, or has no outcome; {shown(episode.outcome)} is none")
+        raise BadFile(f"an episode was won or lost, or has no outcome; {short_text(episode.outcome)} is none")
     states: dict[tuple[str, tuple[str, ...], str], int] = {}
     histories: dict[tuple[str, tuple[str, ...]], int] = {}
     valid: dict[tuple[str, ...], int] = {}
@@ -153,7 +153,7 @@ def check(document: Mapping[str, Any]) -> None:
         if name in ("uid", "scope", "number") and value is None:
             raise BadFile(f"an episode lacks its {name}")
         if value is not None and not _is(value, kind):
-            raise BadFile(f"the {name} of an episode should be {kind.__name__}, not {shown(value)}")
+            raise BadFile(f"the {name} of an episode should be {kind.__name__}, not {short_text(value)}")
     if not document["uid"] or not all(limits.is_count(document.get(name)) for name in ("first", "number")):
         raise BadFile("an episode lacks its uid, its number or its first entry")
     for name in document.keys() - _KNOWN:
@@ -196,7 +196,7 @@ def _check_steps(steps: list[Any], sizes: tuple[int, int, int]) -> None:
         raise BadFile("whether a step changed anything should be true or false")
     for provenance in set(more["provenance"]):
         if not PROVENANCE.fullmatch(provenance):
-            raise BadFile(f"{shown(provenance)} is no provenance: agent, human or imported:NAME")
+            raise BadFile(f"{short_text(provenance)} is no provenance: agent, human or imported:NAME")
 
 
 def _check_lists(lists: list[Any], most: int, what: str) -> None:

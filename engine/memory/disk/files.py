@@ -157,7 +157,7 @@ def append_durably(path: Path, end: int, data: bytes, *, durable: bool = True) -
         os.close(fd)
 
 
-def cut(path: Path, end: int, aside: Path) -> None:
+def cut_file(path: Path, end: int, aside: Path) -> None:
     """Truncate a file to `end` bytes. The rest is copied to the file `aside` first."""
     with os.fdopen(open_descriptor(path, os.O_NOFOLLOW), "rb") as source, new_file(aside, replace=True) as fd:
         source.seek(end)

@@ -66,13 +66,13 @@ def decode(line: bytes) -> bytes | None:
     return payload if b"%08x" % zlib.crc32(payload) == line[:8] else None
 
 
-def parsed(line: bytes) -> Any:
+def parse_line(line: bytes) -> Any:
     """Return the value of a line, with or without its newline; None if the line is damaged.
 
     Raises:
         BadFile: Its payload is no JSON within the limits.
     """
-    return limits.parsed(decode(line.removesuffix(b"\n")) or b"null")
+    return limits.parse_json(decode(line.removesuffix(b"\n")) or b"null")
 
 
 def json_bytes(data: Any) -> bytes:
@@ -127,7 +127,7 @@ def documents_in(line: bytes) -> tuple[str, dict[int, Document]] | None:
 def parsed_documents(payload: bytes) -> tuple[str, dict[int, Document]] | None:
     """Return the table and the documents that a payload holds, by id; None if it holds none."""
     try:
-        data = limits.parsed(payload)
+        data = limits.parse_json(payload)
         table, put = data["table"], data["put"]
         documents = {int(doc_id): document for doc_id, document in put.items()}
     except (BadFile, ValueError, KeyError, TypeError, AttributeError):
@@ -172,7 +172,7 @@ def recovery(path: Path) -> str:
 def parsed_header(payload: bytes) -> dict[str, Any] | None:
     """Return the header that a payload holds, its fields in the form they should have; None if it holds none."""
     try:
-        header = limits.parsed(payload)
+        header = limits.parse_json(payload)
         limits.check_json(header, "a header")
     except BadFile:
         return None

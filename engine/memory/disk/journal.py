@@ -410,7 +410,7 @@ class Journal(Storage):
             return
         aside = self.path.with_name(f"torn-{self.position.generation}-{self.position.offset}.bin")
         with self._writing:
-            files.cut(self.path, self.position.offset, aside)
+            files.cut_file(self.path, self.position.offset, aside)
         self._mark_seen()
         self.tell(
             f"an unfinished write of {len(tail)} bytes at the end of {self.path} was set aside as "

@@ -45,7 +45,7 @@ class Embedder:
     def __init__(self) -> None:
         found = importlib.util.find_spec("wordllama")
         if found is None or not found.submodule_search_locations:
-            raise extras.lacking("semantic")
+            raise extras.missing_extra("semantic")
         folder = Path(found.submodule_search_locations[0])
         try:
             from tokenizers import Tokenizer
@@ -53,7 +53,7 @@ class Embedder:
             self._weights = _tensor(folder / _WEIGHTS, _TENSOR)
             self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
         except Exception as error:  # the tokenizer raises plain `Exception`
-            raise extras.lacking("semantic", error) from None
+            raise extras.missing_extra("semantic", error) from None
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self.dimensions = int(self._weights.shape[1])

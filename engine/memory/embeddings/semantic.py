@@ -168,7 +168,7 @@ class _Index:
                 continue
             for row, step in enumerate(document["steps"], starts[place]):
                 if columns["state"][row] != NOTHING:
-                    history = texts.facts(document["histories"][step["history"]]["text"])
+                    history = texts.without_prose(document["histories"][step["history"]]["text"])
                     found.append((row, document["states"][step["state"]]["text"], history))
         states = self.states.add([state for _, state, _ in found])
         histories = self.histories.add([history for *_, history in found])
@@ -218,7 +218,7 @@ class _Matching:
         self._keep_above = keep_above
         self._returns = returns
         self._asked_state = index.states.ask(state.text)
-        self._asked_history = index.histories.ask(texts.facts(state.history))
+        self._asked_history = index.histories.ask(texts.without_prose(state.history))
 
     def best(self, k: int, *, least: float, overlap: float) -> Hits:
         """Return the best k rows by cosine, with a score of at least `least` and J(states) of at least `overlap`."""

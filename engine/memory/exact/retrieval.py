@@ -99,8 +99,8 @@ def _states(
         known: J of every state, where it was computed; None if `bound` has upper bounds.
     """
     newest = np.frombuffer(entries.state_last, np.int32)[states]
-    lived = newest != NOTHING  # a state that was only the last of its episodes has no step
-    states, newest, bound = states[lived], newest[lived], bound[lived]
+    has_step = newest != NOTHING  # a state that was only the last of its episodes has no step
+    states, newest, bound = states[has_step], newest[has_step], bound[has_step]
 
     def score(chosen: NDArray[np.int64]) -> Floats:
         exact = bound[chosen] if known is not None else entries.states.compare(query, states[chosen])
@@ -282,7 +282,7 @@ def returns(entries: Entries, search: NeighbourSearch, corrections: Corrections)
 def neighbours(
     hits: Hits, entries: Entries, search: NeighbourSearch, corrections: Corrections, text: Callable[[int], str]
 ) -> tuple[Neighbour, ...]:
-    """Return the steps at these rows, as far as the lens of the search shows them.
+    """Return the steps at these rows, as far as the filter of the search shows them.
 
     Args:
         text: Returns the text of a row's state.
@@ -293,7 +293,7 @@ def neighbours(
         episode = columns["episode"][row]
         step = row - entries.start[episode]
         entry = entries.first[episode] + step
-        if search.lens.hides(entry):
+        if search.memory_filter.hides(entry):
             continue
         known = corrections.get(entry)
         found.append(

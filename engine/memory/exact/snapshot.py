@@ -60,7 +60,7 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         return None
     with os.fdopen(fd, "rb") as file:
         try:
-            head = frame.parsed(file.readline(1 << 22))
+            head = frame.parse_line(file.readline(1 << 22))
             if head["format"] != FORMAT or head["version"] != VERSION:
                 return None
             body = np.fromfile(file, np.uint8)

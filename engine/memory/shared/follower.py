@@ -47,7 +47,7 @@ class Follower:
         self._scopes = scopes
         self._outbox = outbox
         self._notice = notice
-        self._told: set[str] = set()
+        self._notified: set[str] = set()
         self._closed = False
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
@@ -111,8 +111,8 @@ class Follower:
         line = connection.fileno()
         ready = [line]
         while line in ready:
-            told = {message.pid for message in connection.notifies(timeout=0)}
-            if told - {self._writer.process}:
+            senders = {message.pid for message in connection.notifies(timeout=0)}
+            if senders - {self._writer.process}:
                 return
             ready = readable_of([line, self._wake_read], POLL_S)
 
@@ -121,6 +121,6 @@ class Follower:
 
     def _notify_once(self, text: str) -> None:
         """Tell a sentence once."""
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._notified:
+            self._notified.add(text)
             self._notice(text)

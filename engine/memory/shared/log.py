@@ -142,7 +142,7 @@ class Log:
                 wrong = None if named else "it has no name"
             except BadFile as error:
                 wrong = f"it is damaged on the server: {error}"
-            found.append((name if named else limits.shown(name), wrong))
+            found.append((name if named else limits.short_text(name), wrong))
         return sorted(found)
 
     def append(self, scope: str, rows: Sequence[LogRow], within: float = math.inf) -> Stored:
@@ -216,7 +216,7 @@ class Log:
         rows = tuple(Logged(*one[3:]) for one in found if one[3] is not None)
         number, generation, last = found[0][:3]
         if not generation or not limits.is_count(last):
-            raise self._damaged(scope, f"its generation is {limits.shown(generation)}, its seq {last}")
+            raise self._damaged(scope, f"its generation is {limits.short_text(generation)}, its seq {last}")
         return News(int(number), generation, int(last), rows)
 
     def last_key(self, scope: str, seq: int) -> str:

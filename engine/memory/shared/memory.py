@@ -58,7 +58,7 @@ class SharedMemory(Memory):
         self._line = SharedConnection(self.server)
         shared = Path(saves) / FOLDER
         away = self.server.reach(self._line, shared)  # what is wrong with the address is told before a folder is made
-        self._told: deque[str] = deque()
+        self._notices: deque[str] = deque()
         self._user_notice = notice
         known = secrets_of(os.environ) if secrets is None else secrets
         mine = ensure_folder(ensure_folder(shared) / self.server.identity)
@@ -133,11 +133,11 @@ class SharedMemory(Memory):
     def _notify(self, text: str) -> None:
         """Tell a sentence: at once, or, if the follower has it, when the memory is used next."""
         if self._follower is not None and threading.current_thread() is self._follower.thread:
-            self._told.append(text)
+            self._notices.append(text)
         else:
             self._user_notice(text)
 
     def _pass_notices_on(self) -> None:
         """Tell what the follower had to tell."""
-        while self._told:
-            self._user_notice(self._told.popleft())
+        while self._notices:
+            self._user_notice(self._notices.popleft())

@@ -142,8 +142,8 @@ class Outbox:
         except StorageError as error:
             self._notice(f"an episode that waits in {self._folder} was refused: {error}")
         except (BadFile, KeyError, TypeError, ValueError) as error:
-            told = error if isinstance(error, JitrlError) else "it is damaged"
-            self._notice(f"an episode that waits in {self._folder} cannot be sent: {told}")
+            reason = error if isinstance(error, JitrlError) else "it is damaged"
+            self._notice(f"an episode that waits in {self._folder} cannot be sent: {reason}")
         return False
 
 

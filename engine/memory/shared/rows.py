@@ -84,7 +84,7 @@ class Logged:
     def _read(self) -> Document:
         """Return the document of a row of the server, which may hold anything."""
         if not is_table(self.table) or not limits.is_count(self.doc, 1):
-            raise BadFile(f"it is document {self.doc} of {limits.shown(self.table)}")
+            raise BadFile(f"it is document {self.doc} of {limits.short_text(self.table)}")
         if self.payload is None:
             raise BadFile(f"it is longer than {limits.LINE >> 20} MB")
         unpacker = zlib.decompressobj()
@@ -93,7 +93,7 @@ class Logged:
             raise BadFile("it is longer than a document may be, or cut off")
         if data.count(b"[") + data.count(b"{") > _MOST_LISTS:
             raise BadFile("it has more lists than a document may")
-        document = limits.parsed(data)
+        document = limits.parse_json(data)
         if not isinstance(document, dict):
             raise BadFile("it is no object")
         self._numbered(document)
@@ -128,7 +128,7 @@ def new_row(table: str, document: Document) -> LogRow:
     """
     steps = len(document["steps"]) if table == EPISODES else 0
     number = int(document["number"]) or None if table == EPISODES else None
-    return LogRow(table, key_of(document["uid"]), number, None, steps, packed(document), document)
+    return LogRow(table, key_of(document["uid"]), number, None, steps, pack(document), document)
 
 
 def old_row(table: str, document: Mapping[str, Any]) -> LogRow:
@@ -138,8 +138,8 @@ def old_row(table: str, document: Mapping[str, Any]) -> LogRow:
     numbered = table == EPISODES and isinstance(steps, list) and limits.is_count(number) and limits.is_count(first)
     key = key_of(uid) if table in (EPISODES, KEPT) and isinstance(uid, str) else None
     if not numbered:
-        return LogRow(table, key, None, None, 0, packed(document))
-    return LogRow(table, key, number, first, len(steps or ()), packed(document))
+        return LogRow(table, key, None, None, 0, pack(document))
+    return LogRow(table, key, number, first, len(steps or ()), pack(document))
 
 
 def is_table(name: Any) -> bool:
@@ -152,7 +152,7 @@ def key_of(uid: str) -> bytes:
     return blake2b(uid.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def packed(document: Mapping[str, Any]) -> bytes:
+def pack(document: Mapping[str, Any]) -> bytes:
     """Return a document as compressed JSON; raises as `new_row`."""
     return zlib.compress(frame.json_bytes(document), _LEVEL)
 
@@ -212,17 +212,17 @@ def read_counters(fields: tuple[Any, ...]) -> Counters:
     """
     number, generation, seq, next_entry, next_number, next_ids, header = fields
     if not (isinstance(generation, str) and 0 < len(generation) <= _LONGEST_GENERATION and generation.isalnum()):
-        raise BadFile(f"its generation is {limits.shown(generation)}")
+        raise BadFile(f"its generation is {limits.short_text(generation)}")
     for name, value in (("seq", seq), ("next_entry", next_entry), ("next_number", next_number)):
         if not limits.is_count(value):
             raise BadFile(f"its {name} is {value}")
-    ids, about = limits.parsed(next_ids), limits.parsed(header)
+    ids, about = limits.parse_json(next_ids), limits.parse_json(header)
     if not (isinstance(ids, dict) and len(ids) <= _MOST_TABLES and all(map(is_table, ids))
             and all(limits.is_count(value, 1) for value in ids.values())):  # fmt: skip
-        raise BadFile(f"its next_ids are {limits.shown(ids)}")
+        raise BadFile(f"its next_ids are {limits.short_text(ids)}")
     if not isinstance(about, Mapping) or not isinstance(about.get("about", {}), Mapping):
-        raise BadFile(f"its header is {limits.shown(about)}")
+        raise BadFile(f"its header is {limits.short_text(about)}")
     if about.get("created") is not None and not limits.is_number(about["created"]):
-        raise BadFile(f"its time is {limits.shown(about['created'])}")
+        raise BadFile(f"its time is {limits.short_text(about['created'])}")
     limits.check_json(about, "its header")
     return Counters(number, generation, seq, next_entry, next_number, ids, dict(about))

@@ -183,7 +183,7 @@ class DatabaseServer:
                 raise DatabaseRefused(f"{self.where} is another database than before, and nothing was sent to it")
         except psycopg.Error as error:
             connection.close()
-            raise translated(error, self.where) from None
+            raise translate(error, self.where) from None
         except JitrlError as error:
             connection.close()
             if self._identity:  # it could be used before, so what is stored waits until it can again
@@ -255,7 +255,7 @@ class SharedConnection:
         except psycopg.Error as error:
             if self._connection is not None and (self._connection.closed or self._connection.broken):
                 self.drop()
-            raise translated(error, self.server.where) from None
+            raise translate(error, self.server.where) from None
         finally:
             self.until = before
             if self.ended:
@@ -379,7 +379,7 @@ def pauses() -> Iterator[float]:
         pause = min(pause * 2, _LONGEST_S)
 
 
-def translated(error: psycopg.Error, where: str) -> JitrlError:
+def translate(error: psycopg.Error, where: str) -> JitrlError:
     """Return an error of the server as one for people."""
     psycopg = driver()
     state = error.sqlstate or ""

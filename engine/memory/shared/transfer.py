@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.disk import files
 from engine.memory.disk.files import JOURNAL
@@ -69,7 +69,7 @@ def pull(shared: SharedMemory, name: str, memory: Memory, tell: Callable[[str], 
     """
     folder = memory.folder / slug(name)
     path = folder / JOURNAL
-    there = UsageError(f"{name} is in {shown(memory.folder)} already; `jitrl memory merge` adds to it")
+    there = UsageError(f"{name} is in {printable(memory.folder)} already; `jitrl memory merge` adds to it")
     if path.exists():
         raise there
     with shared.log.all_of(name) as (counters, rows):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine import limits
 from engine.codec import from_plain, to_plain
-from engine.disk import Unreadable, private_file, shown
+from engine.disk import Unreadable, printable, private_file
 from engine.errors import BadFile, StorageError, UsageError
 from engine.session.remote.lines import GrowingLines
 
@@ -73,7 +73,7 @@ def who() -> str:
     return f"{user[:40]}@{socket.gethostname()[:40]}, process {os.getpid()}"
 
 
-def parsed(line: bytes | str) -> RemoteCommand:
+def parse_command(line: bytes | str) -> RemoteCommand:
     """Return the command in a line.
 
     Raises:
@@ -81,7 +81,7 @@ def parsed(line: bytes | str) -> RemoteCommand:
     """
     if len(line) > LONGEST:
         raise BadFile("a command is too long")
-    found = from_plain(RemoteCommand, limits.parsed(line))
+    found = from_plain(RemoteCommand, limits.parse_json(line))
     texts = ((found.by, _NAME), (found.action, _ACTION), (found.id, _NAME))
     if found.kind not in KINDS or not found.by or not found.id or not limits.is_count(found.question):
         raise BadFile("it is no command")
@@ -120,7 +120,7 @@ class RemoteCommands:
         found, bad = [], 0
         for line in lines:
             try:
-                command = parsed(line)
+                command = parse_command(line)
             except BadFile:
                 bad += 1
                 continue
@@ -154,6 +154,8 @@ def send(folder: Path, command: RemoteCommand) -> None:
     except FileNotFoundError:
         raise UsageError("this session takes no commands") from None
     except Unreadable as error:
-        raise StorageError(f"{shown(path)} takes no commands: {error.strerror}") from None
+        raise StorageError(f"{printable(path)} takes no commands: {error.strerror}") from None
     except OSError as error:
-        raise StorageError(f"commands cannot be written to {shown(path)}: {error.strerror}; you only follow") from None
+        raise StorageError(
+            f"commands cannot be written to {printable(path)}: {error.strerror}; you only follow"
+        ) from None

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import JitrlError
 from engine.records import Event
 from engine.session import recording
@@ -81,7 +81,7 @@ class FolderSession(Followed):
 
     def __init__(self, folder: Path) -> None:
         file = folder / recording.FILE_NAME
-        super().__init__(shown(file))
+        super().__init__(printable(file))
         self._folder = folder
         self._lines = GrowingLines(file)
 
@@ -146,7 +146,7 @@ class RemoteControl:
         return [reply for reply in sign.replies if self._sent.pop(reply.id, None) is not None]
 
     def _give(self, command: RemoteCommand) -> None:
-        commands.parsed(command.line())
+        commands.parse_command(command.line())
         self._session.send(command)
         self._sent[command.id] = command.kind
 

@@ -31,7 +31,7 @@ from engine.session.remote.commands import (
     RemoteCommands,
 )
 from engine.session.remote.presence import BEAT_S, CommandReply, PlayedAt, Presence
-from engine.session.remote.relay import Relay, wanted
+from engine.session.remote.relay import Relay, is_wanted
 from engine.settings.address import is_address
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _LASTS_S = 0.5
 _REPLIES = 8
 _GIVEN = 1000
 """Commands that wait at most; what comes through a database is read a little later than it arrives."""
-TOLD = (Thinking, Waiting, Decided, Stepped)
+ACTIVITIES = (Thinking, Waiting, Decided, Stepped)
 """Events that change what a sign of life says."""
 
 
@@ -85,7 +85,7 @@ class Through:
 
     def _take(self, line: str) -> None:
         with contextlib.suppress(BadFile):
-            self._given.append(commands.parsed(line))
+            self._given.append(commands.parse_command(line))
 
 
 def name_of(folder: Path) -> str:
@@ -119,8 +119,8 @@ class SessionHost:
         self._commands: RemoteCommands | None = None
         self._place = PlayedAt.here()
         self._steerable = steerable
-        self._told: Event | None = None
-        self._told_at = 0.0
+        self._last_event: Event | None = None
+        self._last_event_at = 0.0
         self._where = 0, 0
         self._holder, self._until = "", 0.0
         self._replies: deque[CommandReply] = deque(maxlen=_REPLIES)
@@ -147,15 +147,15 @@ class SessionHost:
                 self._commands = RemoteCommands(self._folder)
             except OSError:
                 self._steerable = False
-        if self._address and wanted():
+        if self._address and is_wanted():
             with contextlib.suppress(JitrlError):  # The memory at the same address says what is wrong with it.
                 self._channels.append(Through(self._address, self._folder))
         self._thread.start()
 
     def see(self, event: Event) -> None:
         """Note what the session does. Any thread may call this, with every event; it is fast."""
-        if isinstance(event, TOLD):
-            self._told, self._told_at = event, self._clock()
+        if isinstance(event, ACTIVITIES):
+            self._last_event, self._last_event_at = event, self._clock()
             if isinstance(event, Decided):
                 self._where = event.episode, event.decision.step
 
@@ -262,14 +262,14 @@ class SessionHost:
             presence.write(self._folder, sign)
 
     def _sign(self) -> Presence:
-        held, told = self._control.held, self._told
+        held, last = self._control.held, self._last_event
         activity, doing, seconds, left = "running", "", 0.0, 0.0
         if held is not None:
             activity, doing = "paused", held.reason
-        elif self._clock() - self._told_at >= _LASTS_S and isinstance(told, Thinking):
-            activity, doing = "thinking", told.what
-        elif isinstance(told, Waiting) and told.seconds > 1:
-            activity, doing, seconds, left = "waiting", told.reason, told.seconds, told.left_s
+        elif self._clock() - self._last_event_at >= _LASTS_S and isinstance(last, Thinking):
+            activity, doing = "thinking", last.what
+        elif isinstance(last, Waiting) and last.seconds > 1:
+            activity, doing, seconds, left = "waiting", last.reason, last.seconds, last.left_s
         held = held or Paused()
         return Presence(
             self._place, round(time.time(), 3), self._steerable, activity, doing, seconds, left,

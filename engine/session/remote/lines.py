@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from engine import limits
-from engine.disk import open_descriptor, shown
+from engine.disk import open_descriptor, printable
 from engine.errors import BadFile
 
 MOST = 4 << 20
@@ -52,7 +52,7 @@ class GrowingLines:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise BadFile(f"cannot read {shown(self._path)}: {error.strerror}") from None
+            raise BadFile(f"cannot read {printable(self._path)}: {error.strerror}") from None
 
     def _read(self, most: int) -> list[bytes]:
         fd = open_descriptor(self._path)
@@ -73,7 +73,7 @@ class GrowingLines:
         end = data.rfind(b"\n") + 1
         if not end:  # Nothing of it is kept; what follows its end is read.
             self._at += len(data)
-            raise BadFile(f"a line of {shown(self._path)} is longer than {self._longest:,} bytes")
+            raise BadFile(f"a line of {printable(self._path)} is longer than {self._longest:,} bytes")
         self._at += end
         self.more = self._at < status.st_size
         found = data[:end].splitlines(keepends=True)

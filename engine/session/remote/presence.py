@@ -121,7 +121,7 @@ def from_line(data: bytes | str) -> Presence:
     Raises:
         BadFile: It is none.
     """
-    found = from_plain(Presence, limits.parsed(data))
+    found = from_plain(Presence, limits.parse_json(data))
     texts = (found.activity, found.holder, found.place.host, *(one.id for one in found.replies))
     if any(len(text) > _TEXT for text in texts) or len(found.replies) > 100:
         raise BadFile("a sign of life is longer than one is")

@@ -47,7 +47,7 @@ Marks = Sequence[bytes]
 """Beginnings of lines that a new follower gets from anywhere in the file."""
 
 
-def wanted() -> bool:
+def is_wanted() -> bool:
     """Whether what is played can be followed through the database of its memory. JITRL_LIVE can forbid it."""
     return os.environ.get("JITRL_LIVE", "").strip().casefold() not in ("0", "false", "no")
 

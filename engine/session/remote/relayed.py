@@ -112,7 +112,7 @@ class RelayedSession(Followed):
     def __init__(self, address: str, name: str) -> None:
         super().__init__(f"the recording of {name}")
         self._lines = RelayedLines(address, name)
-        self._away = self._lived = False
+        self._away = self._was_alive = False
 
     def sign(self) -> Presence | None:
         """Return the latest sign of life, None if there is none."""
@@ -126,8 +126,8 @@ class RelayedSession(Followed):
     def lives(self) -> bool:
         """Return whether the session is being played."""
         if not self._away:
-            self._lived = super().lives()
-        return self._lived
+            self._was_alive = super().lives()
+        return self._was_alive
 
     def send(self, command: RemoteCommand) -> None:
         """Give a command."""

@@ -42,7 +42,7 @@ def variables() -> dict[str, str]:
     return children.environment(further=_FURTHER)
 
 
-async def driving(begin: Any) -> Any:
+async def start_playwright(begin: Any) -> Any:
     """Return Playwright, started without our keys. It would hand all of our variables to its driver.
 
     Args:
@@ -63,9 +63,9 @@ def may_use_sandbox() -> bool:
     return not hasattr(os, "geteuid") or os.geteuid() != 0
 
 
-def blames_sandbox(told: str) -> bool:
+def blames_sandbox(output: str) -> bool:
     """Whether a browser that did not start says that its sandbox is the reason."""
-    return "sandbox" in told.lower()
+    return "sandbox" in output.lower()
 
 
 def why_no_sandbox(browser: str) -> str:
@@ -87,7 +87,7 @@ def why_no_sandbox(browser: str) -> str:
 def missing() -> str:
     """Return "" if web pages can be opened, else a sentence that says what is missing and how to install it."""
     if find_spec("playwright") is None:
-        return str(extras.lacking("web"))
+        return str(extras.missing_extra("web"))
     if find_browser() is None:
         return (
             "web sessions need a browser; get one with: apt install chromium "

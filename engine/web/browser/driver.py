@@ -163,7 +163,7 @@ class Driver(BrowserDriver):
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         waited = 0.0
         while True:
-            part = min(self.limits.telling, timeout - waited)
+            part = min(self.limits.report_every, timeout - waited)
             try:
                 return future.result(part)
             except TimeoutError:
@@ -429,7 +429,7 @@ class Driver(BrowserDriver):
         from playwright.async_api import TimeoutError as Late
 
         end = self._loop.time() + limit
-        await tabs.settled(tab, self.limits.settle)
+        await tabs.wait_until_settled(tab, self.limits.settle)
         while self._loading and self._loop.time() < end:
             await asyncio.sleep(0.02)
         tab = self._tab or tab
@@ -443,7 +443,7 @@ class Driver(BrowserDriver):
         if self._loading:
             self._note(f"a page was still loading after {limit:.0f} s")
             self._loading.clear()
-        await tabs.settled(tab, self.limits.settle)
+        await tabs.wait_until_settled(tab, self.limits.settle)
         return tab
 
     async def _evaluate(self, script: str, argument: Any) -> Any:

@@ -39,7 +39,7 @@ class BrowserLimits:
         snapshot: Reading the page.
         margin: What the browser itself needs besides these for one of them. If it takes longer, it counts as hung.
         episode: Total time of the browser in one episode. The time that a model or a person needs does not count.
-        telling: While an action takes longer, it is told each time that so many seconds have passed.
+        report_every: While an action takes longer, it is told each time that so many seconds have passed.
         memory: MiB that each process of the browser may have as data. A page that needs more does not get it, or
             crashes.
     """
@@ -51,7 +51,7 @@ class BrowserLimits:
     snapshot: float = waits.BROWSER_SNAPSHOT.seconds
     margin: float = waits.BROWSER_MARGIN.seconds
     episode: float = waits.BROWSER_EPISODE.seconds
-    telling: float = 10.0
+    report_every: float = 10.0
     memory: int = 1024
     width: int = 1280
     height: int = 720

@@ -13,7 +13,7 @@ from typing import Any
 from engine.disk import open_binary, private_folder, write_private
 from engine.environment import Sight
 from engine.records import PageShown
-from engine.redaction import REDACTED, hidden
+from engine.redaction import REDACTED, hide
 from engine.web.browser.snapshot import Page, parse
 from engine.web.choices import is_secret
 
@@ -38,7 +38,7 @@ class PageStore:
         self._folder = session / FOLDER
         self._most = most
         self._used = -1
-        self._told = False
+        self._notified = False
         self._last: tuple[tuple[str, str, str, int, int], Page] | None = None
         """The page read last and the identity of its file. Several panes ask for the same page."""
 
@@ -65,8 +65,8 @@ class PageStore:
                 trouble = f"The pages of this session take {self._most >> 20} MiB; no more are kept."
                 break
             shown = replace(shown, **{field: f"{stem}.{ending}"})  # type: ignore[arg-type]
-        told, self._told = self._told, self._told or bool(trouble)
-        return shown, "" if told else trouble
+        notified, self._notified = self._notified, self._notified or bool(trouble)
+        return shown, "" if notified else trouble
 
     def page(self, shown: PageShown) -> Page | None:
         """Read a stored page; None if it was not stored or cannot be read. Never raises."""
@@ -135,8 +135,8 @@ def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None
     """
     kept, found = tuple(secrets), list[str]()
     for node in page.nodes:
-        told = f"{node.name}\n{node.value}"
-        if is_secret(node) or hidden(told, kept) != told:
+        text = f"{node.name}\n{node.value}"
+        if is_secret(node) or hide(text, kept) != text:
             ref, above = node.ref, node.parent
             while not ref and above >= 0:
                 ref, above = page.nodes[above].ref, page.nodes[above].parent
@@ -147,7 +147,7 @@ def secret_handles(page: Page, secrets: Iterable[str]) -> tuple[str, ...] | None
 # ------------------------------------------------------------------------------------------- snapshot
 
 
-def written(page: Page, secrets: Iterable[str] = (), limit: int = LARGEST_SNAPSHOT // 2) -> str:
+def snapshot_text(page: Page, secrets: Iterable[str] = (), limit: int = LARGEST_SNAPSHOT // 2) -> str:
     """Return a page without secrets as a snapshot for `snapshot.parse`, at most `limit` characters long."""
     lines, used = [], 0
     for line in _lines(page, tuple(secrets)):
@@ -185,4 +185,4 @@ def _lines(page: Page, secrets: tuple[str, ...]) -> Iterator[str]:
 
 
 def _quoted(text: str, secrets: tuple[str, ...]) -> str:
-    return json.dumps(hidden(text, secrets))
+    return json.dumps(hide(text, secrets))

@@ -9,7 +9,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from engine import waits
-from engine.web.browser.chromium import blames_sandbox, driving, may_use_sandbox
+from engine.web.browser.chromium import blames_sandbox, may_use_sandbox, start_playwright
 from engine.web.browser.limits import BrowserLimits, end_browser, hold_memory, new_mark, starter_of
 from engine.web.browser.network import NO_WEBRTC, Gate, resolver_rules
 
@@ -57,7 +57,7 @@ class BrowserProcess:
         if self._browser is not None and self._browser.is_connected():
             return self._browser
         if self._playwright is None:
-            self._playwright = await driving(async_playwright())
+            self._playwright = await start_playwright(async_playwright())
         try:
             browser = await self._launch(self._playwright, sandbox=may_use_sandbox())
         except Error as error:

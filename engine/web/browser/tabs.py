@@ -69,7 +69,7 @@ async def on_element(tab: Tab, call: Call, node: PageNode) -> None:
     elif call.name == "clear":
         await element.clear()
     elif call.name == "fill":
-        await _fill(element, dates.fitted(given[0], node.state("format")))
+        await _fill(element, dates.fit_date(given[0], node.state("format")))
     elif call.name == "press":
         await element.press(given[0])
     elif call.name == "select_option":
@@ -129,7 +129,7 @@ async def snapshot(tab: Tab, limit: float, settle: float) -> str:
     return await tab.aria_snapshot(mode="ai", boxes=True, timeout=limit * 1000)
 
 
-async def settled(tab: Tab, limit: float) -> None:
+async def wait_until_settled(tab: Tab, limit: float) -> None:
     """Wait for two frames, by which event handlers have drawn their changes, and for animations to end.
 
     Each of the two takes at most `limit` seconds.

@@ -89,7 +89,7 @@ def require(saves: Path, variables: Mapping[str, str]) -> tuple[Path, str]:
     return python, browser
 
 
-def listed(saves: Path, variables: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+def list_tasks(saves: Path, variables: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the names of all tasks of the installed benchmarks, and a sentence for each benchmark that does not load.
 
     Raises:
@@ -115,9 +115,9 @@ def expand(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, .
     """
     task = name.removeprefix(PREFIX)
     require(saves, variables)
-    if "." in asked(task)[0] or task.startswith(OPEN_ENDED):
+    if "." in task_name(task)[0] or task.startswith(OPEN_ENDED):
         return (f"web:{name}",)
-    names, broken = listed(saves, variables)
+    names, broken = list_tasks(saves, variables)
     found = [each for each in names if each.startswith(f"{task}.")]
     if not found:
         if task in broken:
@@ -129,7 +129,7 @@ def expand(name: str, saves: Path, variables: Mapping[str, str]) -> tuple[str, .
     return tuple(f"web:{PREFIX}{each}" for each in found)
 
 
-def asked(task: str) -> tuple[str, dict[str, str]]:
+def task_name(task: str) -> tuple[str, dict[str, str]]:
     """Return BrowserGym's name of a task, and the arguments for making it, which `openended URL GOAL` has.
 
     Raises:
@@ -155,7 +155,7 @@ def open_gym(name: str, saves: Path, variables: Mapping[str, str]) -> BrowserGym
         UsageError: There is no such task.
         GameError: Its process does not start.
     """
-    task, given = asked(name.removeprefix(PREFIX))
+    task, given = task_name(name.removeprefix(PREFIX))
     for site in trust.sites_in(given.get("start_url", "")):
         trust.require(site)
     python, browser = require(saves, variables)

@@ -78,7 +78,7 @@ class Gym:
         op = request["op"]
         self._requests = 0
         if op == "list":
-            tasks, broken = known("")
+            tasks, broken = known_tasks("")
             return {"tasks": tasks, "broken": broken}
         if op == "open":
             self._secrets, self._most = request["secrets"], request["requests"]
@@ -117,7 +117,7 @@ class Gym:
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
         """Make the environment. The browser starts with the first reset."""
         task, given, hosts = request["task"], request["given"], request["hosts"]
-        tasks, broken = known(task)
+        tasks, broken = known_tasks(task)
         if task not in tasks:
             return {"missing": task, "tasks": tasks, "broken": broken}
         import browsergym.core.env
@@ -204,7 +204,7 @@ def add_arguments(further: list[str]) -> None:
     playwright.BrowserType.launch = launch_with_them
 
 
-def known(task: str) -> tuple[list[str], dict[str, str]]:
+def known_tasks(task: str) -> tuple[list[str], dict[str, str]]:
     """Return the tasks of the benchmark of `task`, or of all installed ones for "", and the errors by benchmark.
 
     Benchmarks register their tasks when they are imported.

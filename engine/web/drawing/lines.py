@@ -52,7 +52,7 @@ class PageLine:
         return f"{self.name} {self.value}".strip() if self.name != self.value else self.name
 
 
-class Lines(Sequence[PageLine]):
+class PageLines(Sequence[PageLine]):
     """The lines of a page, with lookups of their surroundings."""
 
     def __init__(self, lines: Sequence[PageLine]) -> None:
@@ -133,7 +133,7 @@ class Lines(Sequence[PageLine]):
         return ""
 
 
-def lines_of(page: Page, hidden: Callable[[PageNode], bool]) -> Lines:
+def lines_of(page: Page, hidden: Callable[[PageNode], bool]) -> PageLines:
     """Return a page's lines. Values of nodes that are `hidden` are left out."""
     lines: list[PageLine] = []
     depths = [0] * len(page.nodes)
@@ -148,7 +148,7 @@ def lines_of(page: Page, hidden: Callable[[PageNode], bool]) -> Lines:
             states = ", ".join(k if v == "true" else f"{k}={v}" for k, v in node.states)
             role = "text" if is_bare(node) else node.role
             lines.append(PageLine(depths[index], role, plain_name(node.name), ordinal, value, states))
-    return Lines(lines)
+    return PageLines(lines)
 
 
 def is_bare(node: PageNode) -> bool:
@@ -161,7 +161,7 @@ def says(node: PageNode) -> bool:
     return bool(node.value) if is_bare(node) else True
 
 
-def read(outline: str) -> Lines:
+def read(outline: str) -> PageLines:
     """Parse the outline of a page; never raises."""
     lines = []
     for written in outline.splitlines():
@@ -180,4 +180,4 @@ def read(outline: str) -> Lines:
                 found["states"] or "",
             )
         )
-    return Lines(lines)
+    return PageLines(lines)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from engine.llm.prompts import unmarked
-from engine.redaction import REDACTED, hidden
+from engine.llm.prompts import without_marks
+from engine.redaction import REDACTED, hide
 from engine.web.browser.snapshot import Page, PageNode
 from engine.web.choices import is_secret
 from engine.web.drawing.lines import is_bare, says
@@ -39,7 +39,7 @@ def outline(page: Page, limit: int = LONGEST, secrets: Iterable[str] = ()) -> st
             lines.append(f"... {len(page.nodes) - number} more elements are not shown")
             break
         lines.append(line)
-    return hidden("\n".join(lines), secrets)
+    return hide("\n".join(lines), secrets)
 
 
 def node_lines(page: Page) -> Iterator[tuple[int, str]]:
@@ -53,9 +53,9 @@ def node_lines(page: Page) -> Iterator[tuple[int, str]]:
             yield number, _line(node, levels[number])
 
 
-def fenced(text: str) -> str:
+def fence(text: str) -> str:
     """Return a page's text between two marks. Anything like these marks inside the text is replaced."""
-    return f"{OPEN}\n{unmarked(text)}\n{CLOSE}"
+    return f"{OPEN}\n{without_marks(text)}\n{CLOSE}"
 
 
 def _line(node: PageNode, level: int) -> str:

@@ -125,7 +125,7 @@ class Sites:
 
     def status(self, names: Sequence[str] = ()) -> tuple[SiteStatus, ...]:
         """Return the status of the named sites, of all if none is named. Each that runs is asked for a page."""
-        return tuple(self._status(site) for site in chosen(names))
+        return tuple(self._status(site) for site in choose_sites(names))
 
     def up(self, names: Sequence[str] = (), *, stay: bool = True) -> tuple[SiteStatus, ...]:
         """Start the sites that are not running; build their data if there is none.
@@ -138,7 +138,7 @@ class Sites:
         """
         found = []
         with self._lock():
-            for site in chosen(names):
+            for site in choose_sites(names):
                 try:
                     found.append(self._start(site, stay))
                 except JitrlError as error:
@@ -154,7 +154,7 @@ class Sites:
             GameError: A file cannot be restored.
         """
         with self._lock(), contextlib.ExitStack() as held:
-            copies = [_Copy(site, 1) for site in chosen(names) if not site.missing(self.saves)]
+            copies = [_Copy(site, 1) for site in choose_sites(names) if not site.missing(self.saves)]
             for copy in copies:
                 self._take(copy, held)
             for copy in copies:
@@ -173,7 +173,7 @@ class Sites:
         """
         lent = BorrowedSites(self)
         try:
-            for site in chosen(names):
+            for site in choose_sites(names):
                 copy, held = self._free(site, who)
                 lent.add(copy, held)
                 if copy.number > 1:
@@ -216,9 +216,9 @@ class Sites:
             UsageError: A session has one of them. None was stopped.
         """
         with self._lock(), contextlib.ExitStack() as free:
-            for site in chosen(names):
+            for site in choose_sites(names):
                 self._take(_Copy(site, 1), free)
-            ended = [site.name for site in chosen(names) if self._stop(site)]
+            ended = [site.name for site in choose_sites(names) if self._stop(site)]
         return tuple(ended)
 
     def urls(self) -> dict[str, str]:
@@ -373,7 +373,7 @@ class Sites:
             yield
 
 
-def chosen(names: Sequence[str]) -> list[Site]:
+def choose_sites(names: Sequence[str]) -> list[Site]:
     """Return the named sites, all if none is named.
 
     Raises:

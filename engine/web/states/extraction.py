@@ -14,7 +14,7 @@ from engine.environment import Writing
 from engine.errors import JitrlError, ModelError
 from engine.llm.model import Question
 from engine.records import Observation
-from engine.web.drawing.text import CLOSE, OPEN, fenced
+from engine.web.drawing.text import CLOSE, OPEN, fence
 from engine.web.prompts import PAGES
 from engine.web.states.history import TakenAction, visit_of
 
@@ -41,7 +41,7 @@ class Extraction:
         self._picture = picture
         self._come_to = b""
         """Screenshot of the page at the start of this visit."""
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def effective(
         self, taken: tuple[TakenAction, ...], observation: Observation, by_rule: tuple[str, ...]
@@ -57,8 +57,8 @@ class Extraction:
         page = observation.description.partition("\n")[2].removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")[:PAGE]
         prompt = PAGES.render(
             "history",
-            actions=fenced(" -> ".join(visit)),
-            page=fenced(page),
+            actions=fence(" -> ".join(visit)),
+            page=fence(page),
             screenshots=("", SEEN_ONCE, SEEN_TWICE)[len(pictures)],
         )
         try:
@@ -81,8 +81,8 @@ class Extraction:
         return b""
 
     def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
+        if sentence not in self._reported:
+            self._reported.add(sentence)
             self._writing.notice(sentence)
 
 

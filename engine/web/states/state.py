@@ -112,7 +112,7 @@ class WebAbstractor:
             text=f"[{place}: {done}] {intent}",
             tokens=task_tokens(place, intent),
             history=summary,
-            history_tokens=texts.counted([word for each in local for word in texts.words(_spoken(each))]),
+            history_tokens=texts.number_repeats([word for each in local for word in texts.words(_spoken(each))]),
             place=place,
         )
 

@@ -51,10 +51,10 @@ class LiftedMemory:
         asked = 4 * k
         while True:
             found = self._memory.retrieve(state, dataclasses.replace(search, k=asked))
-            told = _rewritten(found, task_of(state.text))
-            if len(told) >= k or len(found) < asked or asked >= MOST:
-                kept = sum(each.similarity >= keep_above for each in told) if keep_above > 0 else 0
-                return told[: max(k, kept)]
+            rewritten = _rewritten(found, task_of(state.text))
+            if len(rewritten) >= k or len(found) < asked or asked >= MOST:
+                kept = sum(each.similarity >= keep_above for each in rewritten) if keep_above > 0 else 0
+                return rewritten[: max(k, kept)]
             asked = min(MOST, 4 * asked)
 
 
@@ -63,7 +63,7 @@ def task_of(text: str) -> str:
     return text.rpartition("] ")[2]
 
 
-def lifted(action: str, theirs: str, ours: str) -> str | None:
+def lift_action(action: str, theirs: str, ours: str) -> str | None:
     """Return an action of the task `theirs` rewritten for the task `ours`, None if that is not possible."""
     if theirs == ours or REDACTED in action:  # The page will refuse a redacted value, as it should.
         return action
@@ -73,7 +73,7 @@ def lifted(action: str, theirs: str, ours: str) -> str | None:
         return action
     if call.name in ENDING:
         return action if call.arguments == (DONE,) else None
-    kept, counterparts = aligned(theirs, ours)
+    kept, counterparts = align(theirs, ours)
     foreign = _content(theirs) - _content(ours)
     if call.name == "goto":  # Names inside a URL are not replaced.
         return None if _content(str(call.arguments[0])) & foreign else action
@@ -83,16 +83,16 @@ def lifted(action: str, theirs: str, ours: str) -> str | None:
         if name is None:
             return None
         target = target if name == target.name else Target(target.role, name)
-    told = [_replaced(str(each), counterparts, kept, foreign) for each in call.arguments]
-    if any(each is None for each in told):
+    replaced = [_replaced(str(each), counterparts, kept, foreign) for each in call.arguments]
+    if any(each is None for each in replaced):
         return None
-    same = [each == str(given) for each, given in zip(told, call.arguments, strict=True)]
-    arguments = tuple(g if s else t for g, t, s in zip(call.arguments, told, same, strict=True))
+    same = [each == str(given) for each, given in zip(replaced, call.arguments, strict=True)]
+    arguments = tuple(g if s else t for g, t, s in zip(call.arguments, replaced, same, strict=True))
     return Call(call.name, target, arguments).text
 
 
 @functools.lru_cache(maxsize=1024)
-def aligned(theirs: str, ours: str) -> tuple[frozenset[str], Mapping[str, str]]:
+def align(theirs: str, ours: str) -> tuple[frozenset[str], Mapping[str, str]]:
     """Align two tasks.
 
     Returns:
@@ -151,17 +151,17 @@ def _only_values(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
 
 
 def _rewritten(found: Iterable[Neighbour], ours: str) -> tuple[Neighbour, ...]:
-    told = []
+    rewritten = []
     for neighbour in found:
-        action = lifted(neighbour.action, task_of(neighbour.state), ours)
+        action = lift_action(neighbour.action, task_of(neighbour.state), ours)
         if action is not None:
             changed = action != neighbour.action
-            told.append(
+            rewritten.append(
                 dataclasses.replace(neighbour, action=action, taken=neighbour.action)
                 if changed
                 else neighbour
             )
-    return tuple(told)
+    return tuple(rewritten)
 
 
 def _replaced(

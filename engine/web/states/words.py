@@ -75,7 +75,7 @@ def may_ask(intent: str) -> bool:
     return asks(intent) or bool(_MAY_ASK.search(intent))
 
 
-def expected(intent: str) -> str:
+def expected_answer(intent: str) -> str:
     """Return the kind of answer that a question wants: money, number, date, duration, address, name or text."""
     low = intent.casefold()
     return next((kind for kind, pattern in _KINDS if re.search(pattern, low)), TEXT)

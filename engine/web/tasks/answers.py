@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from engine.web.drawing.lines import Lines, PageLine
+from engine.web.drawing.lines import PageLine, PageLines
 from engine.web.states.words import (
     ADDRESS,
     DATE,
@@ -22,7 +22,7 @@ from engine.web.states.words import (
     NAME,
     NUMBER,
     TEXT,
-    expected,
+    expected_answer,
     may_ask,
     stem,
     stems,
@@ -86,7 +86,7 @@ class PossibleAnswer(NamedTuple):
     fit: float
 
 
-def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tuple[PossibleAnswer, ...]:
+def rank_answers(lines: PageLines, intent: str, title: str = "", most: int = MOST) -> tuple[PossibleAnswer, ...]:
     """Return at most `most` possible answers, the best first; none if the task is no question.
 
     Args:
@@ -111,9 +111,9 @@ def ranked(lines: Lines, intent: str, title: str = "", most: int = MOST) -> tupl
 class _Question:
     """A question on one page."""
 
-    def __init__(self, lines: Lines, intent: str, title: str) -> None:
+    def __init__(self, lines: PageLines, intent: str, title: str) -> None:
         self._lines = lines
-        self._kind = expected(intent)
+        self._kind = expected_answer(intent)
         self._words = frozenset(stems(intent))
         self._all = frozenset(tokens(intent))
         count = Counter(word for line in lines for word in set(stems(line.text)) & self._words)

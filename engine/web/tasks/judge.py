@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import JitrlError, ModelError
 from engine.llm.model import Model, Question
 from engine.llm.reading import parse
-from engine.web.drawing.text import fenced
+from engine.web.drawing.text import fence
 from engine.web.prompts import PAGES
 from engine.web.records import Look
 from engine.web.tasks.classic import Judge, targets
@@ -33,7 +33,7 @@ def by_model(model: Model) -> Judge:
     """
 
     def same(intent: str, reference: str, answer: str) -> bool:
-        prompt = PAGES.render("same", question=intent, reference=reference, answer=fenced(answer))
+        prompt = PAGES.render("same", question=intent, reference=reference, answer=fence(answer))
         for _ in range(2):
             found = parse.json_object(model.complete(Question("rewards", prompt.chat(), SCHEMA)).text) or {}
             if isinstance(found.get("same"), bool):

@@ -60,7 +60,7 @@ def require_pages(saves: Path | None = None) -> Path:
     return folder
 
 
-def listed(saves: Path | None = None) -> tuple[WebTask, ...]:
+def list_tasks(saves: Path | None = None) -> tuple[WebTask, ...]:
     """Return the tasks in the form of other suites. The task's text is on its page and changes with the seed.
 
     Raises:

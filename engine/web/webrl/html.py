@@ -63,7 +63,7 @@ class Simplified:
     elements: Mapping[str, PageNode]
 
 
-def simplified(page: Page) -> Simplified:
+def simplify(page: Page) -> Simplified:
     """Return a page in the format."""
     made = _Maker(page)
     inside = " ".join(filter(None, (made.html(index)[0] for index in made.children[-1])))

@@ -15,7 +15,7 @@ from engine.web.browser.snapshot import PageNode, plain_name
 from engine.web.choices import DONE
 from engine.web.drawing.text import GOAL
 from engine.web.webrl import calls
-from engine.web.webrl.html import HEIGHT, plain, simplified
+from engine.web.webrl.html import HEIGHT, plain, simplify
 
 USER = "<|eot_id|><|start_header_id|>user<|end_header_id|>"
 ASSISTANT = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>"
@@ -44,7 +44,7 @@ class WebrlScene:
     def __init__(self, present: str, page: str) -> None:
         self._task = plain(present.partition("\n")[0].removeprefix(GOAL))
         self._tree = snapshot.parse(page)
-        self._page = simplified(self._tree)
+        self._page = simplify(self._tree)
 
     def prompt(self, said: Sequence[str], most: int) -> str:
         """Return the prompt: the task, the rounds so far, and the page, which is cut at its end."""

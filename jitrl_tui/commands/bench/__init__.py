@@ -69,7 +69,7 @@ def list_all(args: argparse.Namespace) -> int:
     from engine.bench import suite as suites
     from engine.bench.manifest import read_manifest
 
-    found = [suites.load(name) for name in suites.shipped()]
+    found = [suites.load(name) for name in suites.shipped_suites()]
     runs = []
     for folder in folders.runs(saves_folder(args.saves)):
         try:
@@ -169,7 +169,7 @@ def report_one(args: argparse.Namespace) -> int:
     runs = {folder.name if short else str(folder): report.load(folder) for folder in found}
     if args.episodes is not None:
         runs = {name: report.first(run, args.episodes, name) for name, run in runs.items()}
-    results = report.joined(runs)
+    results = report.join_runs(runs)
     if args.json:
         print(json.dumps(report.plain(results, args.per), indent=1))
         return 0

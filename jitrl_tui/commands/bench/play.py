@@ -86,17 +86,17 @@ def run(args: argparse.Namespace) -> int:
     from engine.bench import folder as folders
     from engine.bench import suite as suites
     from engine.bench.estimate import estimate
-    from engine.bench.plan import planned
-    from engine.kinds import Places
+    from engine.bench.plan import make_plan
+    from engine.kinds import EnvironmentContext
     from engine.memory.memory_factory import check_address
     from jitrl_tui.commands.options import address
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
     check(args.track)
-    suite = suites.changed(suites.load(args.suite), **_changes(args))
+    suite = suites.change_suite(suites.load(args.suite), **_changes(args))
     memory = address(args.memory) if args.memory is not None else ""
-    plan = planned(suite, Places(saves, args.games), args.suite, memory)
+    plan = make_plan(suite, EnvironmentContext(saves, args.games), args.suite, memory)
     on = _on(args.on)
     jobs = _jobs(args.jobs, plan.cells)
     expected = estimate(plan.cells, saves, jobs)
@@ -117,25 +117,25 @@ def resume(args: argparse.Namespace) -> int:
     """Go on with a run."""
     from engine.bench import folder as folders
     from engine.bench.folder import change
-    from engine.bench.plan import planned
-    from engine.kinds import Places
+    from engine.bench.plan import make_plan
+    from engine.kinds import EnvironmentContext
     from engine.memory.memory_factory import check_address
 
     saves = saves_folder(args.saves)
     limits = _limits(args)
     check(args.track)
     folder = folders.find(saves, args.name)
-    plan = folders.planned(folder)
+    plan = folders.read_plan(folder)
     games = args.games or plan.games
-    now = planned(plan.suite, Places(saves, games), str(folder), plan.memory)
+    now = make_plan(plan.suite, EnvironmentContext(saves, games), str(folder), plan.memory)
     if plan.memory:
         check_address(plan.memory)
-    if now.tasks != plan.tasks or now.train != plan.train or folders.outdated(folder, plan):
+    if now.tasks != plan.tasks or now.train != plan.train or folders.is_outdated(folder, plan):
         raise UsageError(
             f"the run in {folder} was planned with other tasks or settings than this version has; begin a new run"
         )
     change(folder, games, args.episodes)
-    plan = folders.planned(folder)
+    plan = folders.read_plan(folder)
     _tell_retired(plan)
     with _executor(_on(args.on), plan, args, saves) as (executor, jobs):
         return _play(folder, plan, args, saves, limits, executor, jobs)
@@ -179,11 +179,11 @@ def _executor(on: str, plan: BenchPlan, args: argparse.Namespace, saves: Path) -
         jobs = _jobs(args.jobs, plan.cells)
         yield LocalPool(jobs), jobs
         return
-    from engine.bench.on_ray.ray_cluster import opened
+    from engine.bench.on_ray.ray_cluster import open_executor
 
     if not args.quiet:
         note(f"{'starting' if on == 'ray' else 'joining'} Ray ...")
-    with opened(on, plan, saves, _jobs(args.jobs, plan.cells) if on == "ray" else args.jobs) as executor:
+    with open_executor(on, plan, saves, _jobs(args.jobs, plan.cells) if on == "ray" else args.jobs) as executor:
         yield executor, executor.jobs
 
 

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from engine.disk import read_bytes, shown
+from engine.disk import printable, read_bytes
 from engine.errors import FailingAs, UsageError
 from engine.paths import ensure_folder, saves_folder
 from engine.settings import Settings
@@ -155,13 +155,13 @@ def put(args: argparse.Namespace) -> int:
     folder = ensure_folder(saves_folder(args.saves) / "games", private=False)
     for file in args.files:
         if not file.exists():
-            raise UsageError(f"there is no file {shown(file)}")
+            raise UsageError(f"there is no file {printable(file)}")
         story = read_story(file)
         if story.shipped:
-            note(f"{shown(file)} comes with jitrl as {story.name}")
+            note(f"{printable(file)} comes with jitrl as {story.name}")
             continue
         kept = folder / kept_name(file)
-        with FailingAs(UsageError, f"cannot add {shown(file)}"):
+        with FailingAs(UsageError, f"cannot add {printable(file)}"):
             keep(read_bytes(file), kept)
         besides = {story.metadata: kept.with_suffix(".json"), walkthrough_of(file): walkthrough_of(kept)}
         for beside, target in besides.items():
@@ -177,7 +177,7 @@ def check(args: argparse.Namespace) -> int:
 
     It also returns 1 if points are missing in a story that Jericho does not list.
     """
-    from engine.games.alongside import jericho_plays, parting
+    from engine.games.alongside import difference, jericho_plays
     from engine.games.catalogue import commands_in, find_game, known_solution
     from engine.games.env import GameEnvironment, sanitise
 
@@ -197,7 +197,7 @@ def check(args: argparse.Namespace) -> int:
         for steps, command in enumerate(commands, 1):
             seen = environment.step(command)
             best = max(best, seen.score)
-            if theirs and not parted and (what := parting(seen, theirs[steps])):
+            if theirs and not parted and (what := difference(seen, theirs[steps])):
                 parted = f"parts from Jericho's environment at step {steps}, {shlex.quote(command)}: {what}"
             if seen.over or parted:
                 break
@@ -226,6 +226,6 @@ def _plain(story: Any) -> dict[str, Any]:
     return {
         "name": story.name, "title": story.title, "shipped": story.shipped, "supported": story.supported,
         "max_score": story.max_score, "solution_known": known_solution(story) is not None, "md5": story.digest,
-        "path": shown(story.path), "source": story.origin, "licence": story.licence,
+        "path": printable(story.path), "source": story.origin, "licence": story.licence,
         "description": story.description,
     }  # fmt: skip

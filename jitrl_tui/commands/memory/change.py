@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.disk import shown
+from engine.disk import printable
 from engine.errors import UsageError
 from engine.paths import slug
 from jitrl_tui.commands.memory.text import find_scope, memory_at, open_memory, scope_name, size, with_noun
@@ -29,7 +29,7 @@ def export(args: argparse.Namespace) -> int:
             return 0
         target = Path(args.file)
         count, records = exchange.export_to(target, scopes)
-    note(f"wrote {with_noun(count, 'episode')}{_and_kept(records)} to {shown(target)}")
+    note(f"wrote {with_noun(count, 'episode')}{_and_kept(records)} to {printable(target)}")
     return 0
 
 
@@ -145,7 +145,7 @@ def correct(args: argparse.Namespace) -> int:
     """Correct a step."""
     from dataclasses import replace
 
-    from engine.memory.corrections import described
+    from engine.memory.corrections import describe
     from engine.memory.search import Correction
     from engine.memory.upkeep import correct as store
 
@@ -157,7 +157,7 @@ def correct(args: argparse.Namespace) -> int:
         given = {"g": args.g, "gain": args.points, "pinned": args.pin}
         made = replace(known, **{name: value for name, value in given.items() if value is not None})
         store(scope, {args.entry: made})
-    note(f"entry {args.entry} of {scope.name}: {described(made)}")
+    note(f"entry {args.entry} of {scope.name}: {describe(made)}")
     return 0
 
 

@@ -106,7 +106,7 @@ def show(args: argparse.Namespace) -> int:
     with open_memory(args) as memory:
         scope = find_scope(memory, args.scope)
         if args.kept is not None:
-            return _show_kept(report.kept(scope), args)
+            return _show_kept(report.find_kept(scope), args)
         episodes = list(scope.entered())
         if wanted is not None:
             episodes = [pair for pair in episodes if wanted in (str(pair[1].number), pair[1].uid)]
@@ -121,7 +121,7 @@ def show(args: argparse.Namespace) -> int:
                     f"{row['number']:>5}  {points(row['score'], row['max_score']):<9} {row['steps']:>4} steps  "
                     f"entries {row['first_entry']:>7} on  {row['agent']:<9} {row['model']:<22} {row['uid']}"
                 )
-            for found in [] if args.json else report.kept(scope):
+            for found in [] if args.json else report.find_kept(scope):
                 print_kept(found, full=False)
             return 0
         hits = [hit for first, one in episodes for hit in report.hits_of(scope.name, one, first, args.gamma)]
@@ -166,7 +166,7 @@ def search(args: argparse.Namespace) -> int:
             [find_scope(memory, args.scope)] if args.scope else [memory.scope(n) for n in memory.scopes()]
         )
         found = chain.from_iterable(report.search(scope, args.words, gamma=args.gamma) for scope in scopes)
-        records = chain.from_iterable(report.kept(scope, args.words) for scope in scopes)
+        records = chain.from_iterable(report.find_kept(scope, args.words) for scope in scopes)
         hits = list(islice(chain(found, records), max(args.limit, 0) + 1))
 
     def row(hit: Any) -> dict[str, Any]:

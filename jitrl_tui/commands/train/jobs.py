@@ -180,10 +180,10 @@ def _session(args: argparse.Namespace, saves: Path) -> tuple[SessionConfig, tupl
         JitrlError: A game cannot be played, or a setting is wrong.
     """
     from engine import environments
-    from engine.kinds import Places
+    from engine.kinds import EnvironmentContext
     from jitrl_tui.commands.options import change
 
-    places = Places(saves, args.games)
+    places = EnvironmentContext(saves, args.games)
     kind, _ = environments.resolve(args.tasks[0])
     changes: dict[str, Any] = dict(change(text) for text in args.changes)
     changes |= {"selection": "sample", "candidates": ALL}
@@ -338,7 +338,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 def table(rows: Sequence[Mapping[str, Any]], runs: Sequence[TrainingRun], published: str) -> str:
     """Return the scores of the evaluations of each run, beside those of the paper."""
-    from engine.bench.published import published as published_table
+    from engine.bench.published import read_published as published_table
 
     papers = published_table(published)
     lines = [f"group  batch  epochs  rate      mean    max    min  episodes   paper ({papers.model}): mean  max  min"]

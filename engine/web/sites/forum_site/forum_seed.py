@@ -73,7 +73,7 @@ def _topics(board: dict[str, Any], people: dict[str, Any]) -> None:
         Category(id=each["id"], title=each["title"], description=each["description"], sort=number, reindex_at=began)
         for number, each in enumerate(board["forums"])
     ])  # fmt: skip
-    topics, comments, likes, members, told = [], [], [], [], []
+    topics, comments, likes, members, notices = [], [], [], [], []
     for each in board["topics"]:
         posts, start = each["posts"], _when(each["date"])
         last = _when(posts[-1]["date"])
@@ -92,7 +92,7 @@ def _topics(board: dict[str, Any], people: dict[str, Any]) -> None:
                 CommentLike(user=people[name], comment=comments[-1], date=comments[-1].date + timedelta(hours=1))
                 for name in post["likes"]
             ]
-        told += [
+        notices += [
             TopicNotification(
                 user=people[name], topic=topics[-1], comment=comments[-1], date=last, is_active=True, is_read=False,
                 action=TopicNotification.COMMENT,
@@ -100,7 +100,7 @@ def _topics(board: dict[str, Any], people: dict[str, Any]) -> None:
             for name in each["members"]
             if name != posts[-1]["user"]
         ]  # fmt: skip
-    for rows in (topics, comments, likes, members, told):
+    for rows in (topics, comments, likes, members, notices):
         if rows:
             type(rows[0]).objects.bulk_create(rows, batch_size=500)
 

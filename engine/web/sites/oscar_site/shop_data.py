@@ -388,8 +388,8 @@ def _reviews(rng: random.Random, products: Sequence[Product], people: Sequence[C
             continue
         taken.add((product.id, person.id))
         score = min(5, max(1, round(rng.gauss(3.7 + liking[rows[product.id]], 1.1))))
-        told = rng.sample(list(REMARKS), rng.choices((1, 2, 3), (5, 4, 2))[0])
-        body = " ".join(REMARKS[topic][score + rng.choice((-1, 0, 0, 1)) < 3] for topic in told)
+        topics = rng.sample(list(REMARKS), rng.choices((1, 2, 3), (5, 4, 2))[0])
+        body = " ".join(REMARKS[topic][score + rng.choice((-1, 0, 0, 1)) < 3] for topic in topics)
         written = ORDERS_FROM + timedelta(minutes=minutes[len(made)])
         made.append(Review(
             60 + len(made) + 1, product, person, score, rng.choice(TITLES[score]), body,

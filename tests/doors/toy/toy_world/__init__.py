@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from engine.errors import UsageError
-from engine.kinds import Kind, Places
+from engine.kinds import EnvironmentContext, Kind
 from engine.llm.prompts import TEXT, Folder
 from engine.llm.questions import Asking, TextAsking
 from engine.memory.search import ScopeRules
 
 
-def _open(name: str, places: Places):
+def _open(name: str, context: EnvironmentContext):
     from toy_world.corridor import Corridor
 
     return Corridor(name, _rooms(name))
 
 
-def _ready(name: str, places: Places) -> tuple[str, ...]:
+def _ready(name: str, context: EnvironmentContext) -> tuple[str, ...]:
     if name == "toy:all":
         return ("toy:2", "toy:3")
     _rooms(name)

@@ -1,8 +1,8 @@
 """What could be tried where: what it promises, what makes it possible, and what it risks.
 
 Places promise something for two reasons (`PlacePromise`): actions that were never tried there, and lights to be had
-there. An `Offer` is one such action in one situation: what is left of its promise there, what makes it possible, and
-the danger of it. Which lights are worth fetching is decided here, too.
+there. An `ActionPromise` is one such action in one situation: what is left of its promise there, what makes it
+possible, and the danger of it. Which lights are worth fetching is decided here, too.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PlacePromise:
         return max(rates, default=0.0)
 
 
-class Offer(NamedTuple):
+class ActionPromise(NamedTuple):
     """Something to try at a place.
 
     Attributes:
@@ -72,7 +72,7 @@ class Offer(NamedTuple):
     handles: Tokens = EMPTY
 
 
-class Offers:
+class Promises:
     """Tells what can be tried, for one task.
 
     Attributes:
@@ -144,7 +144,7 @@ class Offers:
                     found.setdefault(here, []).append((action, token))
         return found
 
-    # ----------------------------------------------------------------------------------------- offers
+    # ----------------------------------------------------------------------------------------- actions
 
     def _is_light_in(self, token: str, have: Tokens) -> bool:
         """Return whether a light, or one of the same kind, is in hand."""
@@ -161,7 +161,7 @@ class Offers:
                 yield self._light_worth, action, True
         yield from ((promise, action, False) for promise, action in promised.promising)
 
-    def of(self, at: Situation, action: str, promise: float, *, sought: bool) -> Offer | None:
+    def of(self, at: Situation, action: str, promise: float, *, sought: bool) -> ActionPromise | None:
         """Return what trying an action in a situation comes to, None if nothing is left of its promise.
 
         Args:
@@ -182,11 +182,11 @@ class Offers:
             return None
         death = max(m.darkening(at.have, one) for one in actions)
         if sought:
-            return Offer(promise, actions, death)
+            return ActionPromise(promise, actions, death)
         own = m.death(key, then) if key in m.fatal and action not in m.moves else 0.0
         handles = EMPTY.union(*(names_in(token) for token in at.have if concerns(action, token)))
         names = bool(handles) or not words_of(at.have).isdisjoint(action.split())
-        return Offer(promise, actions, max(death, own), names, handles)
+        return ActionPromise(promise, actions, max(death, own), names, handles)
 
     def _left(self, key: Key, then: Tokens) -> float:
         """Return what share of an action's promise is left in a situation, after the tries in similar ones."""
