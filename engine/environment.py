@@ -59,7 +59,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisiblePage:
     """The visible page, without secrets.
 
     Attributes:
@@ -101,7 +101,7 @@ class Environment(ABC):
     fallback: tuple[str, ...] = ()
     resolve: Callable[[str], str | None] | None = None
     snapshot: Callable[[], str] | None = None
-    sight: Callable[[], Sight] | None = None
+    sight: Callable[[], VisiblePage] | None = None
 
     @abstractmethod
     def reset(self, seed: int) -> Observation:

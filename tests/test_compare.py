@@ -18,7 +18,7 @@ from engine.session.compare import (
     SAME,
     ComparedOption,
     ComparedStep,
-    Side,
+    SessionStep,
     compare,
     reason,
 )
@@ -118,7 +118,8 @@ def test_the_same_action_with_another_answer_is_told(played):
 
 def side(action, before=(0.5, 0.5), after=(0.5, 0.5), actions=("go", "wait"), **changes):
     options = tuple(ComparedOption(name, *p) for name, p in zip(actions, zip(before, after, strict=True), strict=True))
-    return Side(**{"action": action, "provenance": "agent", "seen": "a room", "answer": "", "score": 0.0, "reward": 0.0,
+    return SessionStep(**{"action": action, "provenance": "agent", "seen": "a room", "answer": "", "score": 0.0,
+                          "reward": 0.0,
                    "options": options, **changes})  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def _leg(
         return True
     session = _session(cell.name, number, saved, saves, send, control, len(played))
     finished = session.run().finished
-    if isinstance(session.error, recording.OnceOnly):
+    if isinstance(session.error, recording.NotRepeatable):
         # The torn episode cannot be resumed, and it taught nothing yet. It is set apart and played anew.
         send(Said(cell.name, f"{session.error} The episode is played anew."))
         recording.set_torn_apart(saved.recording)

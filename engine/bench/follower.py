@@ -26,7 +26,7 @@ from engine.bench.run_events import (
 from engine.bench.worker import KINDS
 from engine.disk import printable
 from engine.errors import BadFile, UsageError
-from engine.memory.shared.server import Away
+from engine.memory.shared.server import ServerUnreachable
 from engine.session import recording, suites
 from engine.session import store as sessions
 from engine.session.remote import presence
@@ -189,7 +189,7 @@ class RelayedRun:
         try:
             self._lines.look()
             found = self._lines.new()
-        except Away:
+        except ServerUnreachable:
             self.away = True
             return []
         self.away = False

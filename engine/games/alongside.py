@@ -19,7 +19,7 @@ from engine.records import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class JerichoState:
     """Where Jericho's environment stands after a command.
 
     Attributes:
@@ -37,7 +37,7 @@ class Stand:
     won: bool
 
 
-def jericho_plays(story: Story, seed: int, commands: Sequence[str]) -> list[Stand]:
+def jericho_plays(story: Story, seed: int, commands: Sequence[str]) -> list[JerichoState]:
     """Return where Jericho's environment stands at the beginning and after each command, until the story ends.
 
     Raises:
@@ -58,10 +58,10 @@ def jericho_plays(story: Story, seed: int, commands: Sequence[str]) -> list[Stan
         )
     if done.returncode:
         raise GameError(f"Jericho's own environment cannot play {story.name} with these commands")
-    return [Stand(*each) for each in json.loads(done.stdout)]
+    return [JerichoState(*each) for each in json.loads(done.stdout)]
 
 
-def difference(ours: Observation, theirs: Stand) -> str:
+def difference(ours: Observation, theirs: JerichoState) -> str:
     """Return what differs between our environment and Jericho's after the same commands, "" if nothing does.
 
     Jericho has no victory where it knows no words for one, so a victory of ours alone is no difference.

@@ -23,7 +23,7 @@ from engine.errors import BadFile, GameError, MissingError, UsageError
 from engine.games.states.phrases import sentences, short
 from engine.games.states.state import abstract as of_prose
 from engine.gym.marks import plain
-from engine.gym.names import PREFIX, Wanted, parse
+from engine.gym.names import PREFIX, NameParts, parse
 from engine.records import EnvironmentInfo, Observation
 from engine.workers import LineWorker, WorkerFailed, WorkerLost
 
@@ -307,7 +307,7 @@ def _absolute(env_id: str) -> str:
     return str(path.absolute()) if path.is_file() else env_id
 
 
-def _scope(name: str, wanted: Wanted, digest: str) -> str:
+def _scope(name: str, wanted: NameParts, digest: str) -> str:
     """Return the key of an environment's memory: its name with sorted options, or its game file with the digest."""
     if digest:
         return f"{PREFIX.removesuffix(':')}/{wanted.package}/{Path(wanted.env_id).stem}-{digest[:8]}"
@@ -325,7 +325,7 @@ def _missing(name: str, module: str, package: str, python: str) -> str:
     )
 
 
-def _unknown(wanted: Wanted, near: list[str]) -> str:
+def _unknown(wanted: NameParts, near: list[str]) -> str:
     if not near:
         return f"{wanted.package} registers no environment {wanted.env_id!r}, and no other with Gymnasium"
     return f"{wanted.package} has no environment {wanted.env_id!r}; it has {', '.join(near)}"

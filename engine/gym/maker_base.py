@@ -24,7 +24,7 @@ class ModuleMissing(Exception):
         self.module = module
 
 
-class NoSuch(Exception):
+class NoSuchEnvironment(Exception):
     """The package has no environment of this name.
 
     Attributes:
@@ -37,7 +37,7 @@ class NoSuch(Exception):
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeEnvironment:
     """An environment and its origin.
 
     Attributes:
@@ -76,7 +76,7 @@ def versions(*modules: str) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def make_registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made:
+def make_registered(package: str, env_id: str, given: Mapping[str, Any]) -> MadeEnvironment:
     """Make an environment that its package has registered with Gymnasium, or with its predecessor Gym.
 
     Raises:
@@ -89,7 +89,7 @@ def make_registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made
     try:
         spec = _spec(gymnasium, env_id)
     except gymnasium.error.Error:
-        raise NoSuch(_near(gymnasium, package, env_id)) from None
+        raise NoSuchEnvironment(_near(gymnasium, package, env_id)) from None
     creator = spec.entry_point
     if isinstance(creator, str):
         creator = gymnasium.envs.registration.load_env_creator(creator)
@@ -98,7 +98,7 @@ def make_registered(package: str, env_id: str, given: Mapping[str, Any]) -> Made
         options["render_mode"] = "ansi"
     spec = dataclasses.replace(spec, entry_point=adapt(creator))
     env = gymnasium.make(spec, disable_env_checker=True, **options)
-    return Made(env, versions(package, "gymnasium"))
+    return MadeEnvironment(env, versions(package, "gymnasium"))
 
 
 def _spec(gymnasium: Any, env_id: str) -> Any:

@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.gym.maker_base import Made, import_module, make_registered
+from engine.gym.maker_base import MadeEnvironment, import_module, make_registered
 
-Maker = Callable[[str, Mapping[str, Any], Path], Made]
+Maker = Callable[[str, Mapping[str, Any], Path], MadeEnvironment]
 """Makes an environment from an id, keyword arguments, and a folder for cached files."""
 
 
-def _textworld(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+def _textworld(env_id: str, given: Mapping[str, Any], cache: Path) -> MadeEnvironment:
     from engine.gym import textworld_games
 
     return textworld_games.make(env_id, given, cache)
 
 
-def _nethack(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+def _nethack(env_id: str, given: Mapping[str, Any], cache: Path) -> MadeEnvironment:
     from engine.gym import nethack
 
     return nethack.make(env_id, given, cache)
@@ -30,7 +30,7 @@ def _nethack(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
 MAKERS: Mapping[str, Maker] = {"textworld": _textworld, "nle": _nethack}
 
 
-def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+def make(package: str, env_id: str, given: Mapping[str, Any], cache: Path) -> MadeEnvironment:
     """Import a package and make one of its environments.
 
     Raises:

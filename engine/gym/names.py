@@ -28,7 +28,7 @@ _WORDS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NameParts:
     """The parts of a name.
 
     Attributes:
@@ -53,7 +53,7 @@ class Wanted:
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
-def parse(name: str) -> Wanted:
+def parse(name: str) -> NameParts:
     """Parse the full name of an environment, which begins with `gym:`.
 
     Raises:
@@ -80,7 +80,7 @@ def parse(name: str) -> Wanted:
     ended = options.pop("ended", "")
     if ended not in ENDS:
         raise UsageError(f"ended={ended} in {name!r} cannot be; choose one of: {', '.join(filter(None, ENDS))}")
-    return Wanted(
+    return NameParts(
         package,
         env_id,
         actions=_listed(options.pop("actions", "")),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.gym.maker_base import Made, make_registered
+from engine.gym.maker_base import MadeEnvironment, make_registered
 
 _STATUS_ROWS = 2
 """Number of rows at the bottom of the screen, with attributes, hit points and the turn."""
@@ -19,14 +19,14 @@ _X, _Y, _DEPTH = 0, 1, 12
 """Indices in `blstats`."""
 
 
-def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+def make(env_id: str, given: Mapping[str, Any], cache: Path) -> MadeEnvironment:
     """Make a task of NLE.
 
     Raises:
         NoSuch: There is no such task.
     """
     made = make_registered("nle", env_id, given)
-    return Made(NetHack(made.env), made.source)
+    return MadeEnvironment(NetHack(made.env), made.source)
 
 
 class NetHack:

@@ -155,11 +155,11 @@ def actions_of(
     if size is not None and _whole(size) is not None:
         if templates:
             raise Unfit("its actions are numbers; ?actions=... names them, and there is no use for ?templates=...")
-        return Numbered(int(size), int(getattr(space, "start", 0)), names or _own_names(env, int(size)))
+        return NumberedActions(int(size), int(getattr(space, "start", 0)), names or _own_names(env, int(size)))
     if any(_texts(info.get(key)) is not None for key in LISTS):
         if names or templates:
             raise Unfit("it lists its actions itself; there is no use for ?actions=... and ?templates=...")
-        return Listed(space)
+        return ListedActions(space)
     if names or templates:
         return Templates(space, [*names, *templates], slots)
     raise Unfit(
@@ -168,7 +168,7 @@ def actions_of(
     )
 
 
-class Numbered:
+class NumberedActions:
     """Numbered actions with names."""
 
     open = False
@@ -228,7 +228,7 @@ class _Typed:
         raise NotImplementedError
 
 
-class Listed(_Typed):
+class ListedActions(_Typed):
     """Texts that the environment lists."""
 
     def _list(self, info: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from engine.disk import printable, read_bytes
-from engine.gym.maker_base import Made, NoSuch, versions
+from engine.gym.maker_base import MadeEnvironment, NoSuchEnvironment, versions
 from engine.gym.unfit import Unfit
 
 _PROMPT = re.compile(r"\n>[^\n]*\Z")
@@ -26,7 +26,7 @@ _HEADING = re.compile(r"^-= (.+?) =-$", re.M)
 _SHOWN = ("description", "inventory", "admissible_commands", "score", "max_score", "won", "lost", "moves", "objective")
 
 
-def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
+def make(env_id: str, given: Mapping[str, Any], cache: Path) -> MadeEnvironment:
     """Make a game.
 
     Raises:
@@ -41,7 +41,7 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
     if env_id in CHALLENGES:
         path = _compiled(env_id, given, cache)
     elif not path.exists():
-        raise NoSuch(sorted(CHALLENGES))
+        raise NoSuchEnvironment(sorted(CHALLENGES))
     elif given:
         raise Unfit(f"a game file takes no options such as {next(iter(given))}")
     try:
@@ -49,7 +49,7 @@ def make(env_id: str, given: Mapping[str, Any], cache: Path) -> Made:
     except OSError as error:
         raise Unfit(f"{printable(path)} cannot be read: {error.strerror}") from None
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    return Made(TextWorldGame(path), f"{path}, {versions('textworld')}", digest)
+    return MadeEnvironment(TextWorldGame(path), f"{path}, {versions('textworld')}", digest)
 
 
 class GameCommands:

@@ -80,7 +80,7 @@ class GymServer:
             )
         except maker_base.ModuleMissing as missing:
             return {"missing": missing.module}
-        except maker_base.NoSuch as unknown:
+        except maker_base.NoSuchEnvironment as unknown:
             return {"unknown": unknown.near}
         except unfit.Unfit as error:
             return {"unfit": str(error)}

@@ -213,8 +213,8 @@ class Scope(Listener):
             state: The state to search for. Secrets are removed from it.
             find: Takes the entries and the cleaned state and returns (row, similarity) pairs. The memory is locked
                 while it runs.
-            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed, its `memory_filter` which hits
-                are left out and which returns are corrected.
+            search: Its `gamma` and `zero_rewards` say how the neighbours' returns are computed, its `memory_filter`
+                which hits are left out and which returns are corrected.
         """
         began = time.perf_counter()
         state = self._redactor.state(state)

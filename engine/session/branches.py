@@ -178,7 +178,7 @@ def branch(
     assert started is not None  # a recording begins with it
     place = (played[-1].started.episode, len(played[-1].steps)) if played else (0, 0)
     if place[1] and played[-1].ended is None and not started.environment.repeatable:
-        raise recording.OnceOnly(*place)
+        raise recording.NotRepeatable(*place)
     config = source.config
     base = levers.began_with(config.settings, started)
     changes = _changes(source, at, reader.changed)

@@ -36,7 +36,7 @@ class ComparedOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SessionStep:
     """A step of one session.
 
     Attributes:
@@ -79,8 +79,8 @@ class ComparedStep:
 
     episode: int
     step: int
-    left: Side | None
-    right: Side | None
+    left: SessionStep | None
+    right: SessionStep | None
 
     @property
     def kind(self) -> str:
@@ -195,16 +195,16 @@ def actions_taken(row: ComparedStep) -> list[tuple[str, ComparedOption | None, C
     ]
 
 
-def _alike(left: Side, right: Side, name: str) -> bool:
+def _alike(left: SessionStep, right: SessionStep, name: str) -> bool:
     """Return whether all actions have the same probabilities, "before" memory or "after" it."""
     one, other = ({option.action: getattr(option, name) for option in side.options} for side in (left, right))
     return one.keys() == other.keys() and all(math.isclose(one[a], other[a], abs_tol=1e-9) for a in one)
 
 
-def _read(events: Iterable[Event]) -> tuple[ComparedRun, dict[tuple[int, int], Side]]:
+def _read(events: Iterable[Event]) -> tuple[ComparedRun, dict[tuple[int, int], SessionStep]]:
     """Return a session and its steps by episode and step."""
     reader, scores, costs = SessionReader(), dict[int, float](), list[tuple[int, float | None]]()
-    steps = dict[tuple[int, int], Side]()
+    steps = dict[tuple[int, int], SessionStep]()
     for past in reader.episodes((0.0, event) for event in events):
         number, account = past.started.episode, past.account()
         if past.ended is not None:
@@ -216,11 +216,11 @@ def _read(events: Iterable[Event]) -> tuple[ComparedRun, dict[tuple[int, int], S
     return ComparedRun(reader.started, scores, tokens, dollars), steps
 
 
-def _side(taken: TakenStep) -> Side:
+def _side(taken: TakenStep) -> SessionStep:
     decision = taken.decided or taken.decision
     update = decision.update
     seen = explain.shown_values(update) if explain.knows(update) else None
-    return Side(
+    return SessionStep(
         action=taken.decision.action,
         provenance=taken.decision.provenance,
         seen=taken.before.text,

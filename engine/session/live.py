@@ -80,7 +80,7 @@ def step_of(decision: Decision, state: State, before: Observation, after: Observ
 
 
 @dataclass(slots=True)
-class Live:
+class RunningEpisode:
     """The running episode. It is mutable and is used only by the session's thread."""
 
     number: int
@@ -205,7 +205,7 @@ class Live:
 
 
 @dataclass(slots=True)
-class Parts:
+class SessionParts:
     """The objects that a session keeps open.
 
     Attributes:
@@ -235,7 +235,7 @@ class Parts:
         self.memory.close()
 
 
-def session_started(saved: SavedSession, parts: Parts, first: Event | None) -> SessionStarted:
+def session_started(saved: SavedSession, parts: SessionParts, first: Event | None) -> SessionStarted:
     """Return the first event of a session, which says what is played, how, and from which memory.
 
     Args:
@@ -283,7 +283,7 @@ def open_parts(
     origin: Callable[[], Kept],
     failed: Callable[[JitrlError], None],
     given: Model | None = None,
-) -> Parts:
+) -> SessionParts:
     """Open memory, model, agent and evaluator for an environment. If that fails, the environment is closed.
 
     Args:
@@ -355,7 +355,7 @@ def open_parts(
         before = scope.next_entry if before is None else before
         evaluator = kind.evaluator(settings, model)
         write = Writer(model, charge, check)
-        return Parts(
+        return SessionParts(
             kind, environment, memory, scope, model, write, agent, evaluator, settings, before, replaced
         )
     except BaseException:
@@ -383,7 +383,7 @@ FAILED_BEGINNINGS = 5
 """Episodes in a row that may fail to begin. One more ends the session: then it is no single page that is at fault."""
 
 
-class Beginnings:
+class EpisodeBeginnings:
     """The beginnings of a session's episodes.
 
     Args:

@@ -123,7 +123,7 @@ class Lockstep:
         return False
 
 
-class Reins(Control):
+class GroupControl(Control):
     """The commands of one session of a group.
 
     Args:

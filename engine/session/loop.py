@@ -42,9 +42,9 @@ from engine.session.account import Account, Accounts
 from engine.session.control import Control, EndEpisode, StopRequested, TakeBack
 from engine.session.emitter import EventWriter
 from engine.session.live import (
-    Beginnings,
-    Live,
-    Parts,
+    EpisodeBeginnings,
+    RunningEpisode,
+    SessionParts,
     open_environment,
     open_parts,
     session_started,
@@ -109,7 +109,7 @@ class Session:
         self._processor = Stopwatch()
         self._ahead: Lookahead | None = None
         self._steering: Steering
-        self._beginnings = Beginnings(self.control.check, self._warn)
+        self._beginnings = EpisodeBeginnings(self.control.check, self._warn)
         self._changes: levers.Changes
         self._uids: set[str] = set()
         """Those of its episodes."""
@@ -128,7 +128,7 @@ class Session:
 
         Errors in play are not raised. They are reported in a Notice, and `error` holds them.
         """
-        parts: Parts | None = None
+        parts: SessionParts | None = None
         finished = False
         try:
             past = self._past()
@@ -161,7 +161,7 @@ class Session:
 
     # -------------------------------------------------------------------------------------- opening
 
-    def _open(self, past: list[tuple[float, Event]]) -> Parts:
+    def _open(self, past: list[tuple[float, Event]]) -> SessionParts:
         """Open environment, memory and model, and report slow work."""
         started = past[0][1] if past else None
         kind = kind_of(self._config.game)
@@ -232,7 +232,7 @@ class Session:
             return []
         return list(recording.read(self._saved.recording))
 
-    def _resume(self, parts: Parts, past: list[tuple[float, Event]]) -> Live | None:
+    def _resume(self, parts: SessionParts, past: list[tuple[float, Event]]) -> RunningEpisode | None:
         """Show what the recording holds, and bring the environment to where it ends."""
         started = session_started(self._saved, parts, past[0][1] if past else None)
         self._task = started.environment.task
@@ -257,7 +257,7 @@ class Session:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
         left = recorded[-1] if recorded and not recorded[-1].ended else None
         if left is not None and left.steps and not parts.environment.info.repeatable:
-            raise recording.OnceOnly(self.episode + 1, len(left.steps))
+            raise recording.NotRepeatable(self.episode + 1, len(left.steps))
         self._emit(Thinking("resuming the session where it was left"))
         for episode in recorded:
             self.control.check()
@@ -267,7 +267,7 @@ class Session:
         self._changes.follow(parts.agent, levers.in_force(event for _, event in past), 0, 0)
         return live
 
-    def _repeat(self, parts: Parts, account: Account, steps: Iterable[TakenStep]) -> Live:
+    def _repeat(self, parts: SessionParts, account: Account, steps: Iterable[TakenStep]) -> RunningEpisode:
         """Take steps of an episode again from its beginning: it was left after them, or a later one is taken back.
 
         Args:
@@ -287,7 +287,7 @@ class Session:
 
     # ------------------------------------------------------------------------------------- playing
 
-    def _play(self, parts: Parts, live: Live | None) -> None:
+    def _play(self, parts: SessionParts, live: RunningEpisode | None) -> None:
         first = live.number if live else self.episode + 1
         self._processor = Stopwatch()
         for number in range(first, self._config.episodes + 1):
@@ -322,7 +322,7 @@ class Session:
             self._end(parts, live)
             live = None
 
-    def _taken_back(self, parts: Parts, before: Live) -> Live:
+    def _taken_back(self, parts: SessionParts, before: RunningEpisode) -> RunningEpisode:
         """Return the episode without its last step, by taking all others again."""
         steps = zip(before.decisions[:-1], before.seen, before.seen[1:], strict=False)
         live = self._repeat(parts, before.account, (TakenStep(one, None, seen, then) for one, seen, then in steps))
@@ -335,7 +335,7 @@ class Session:
         ))  # fmt: skip
         return live
 
-    def _begin(self, parts: Parts, account: Account, *, anew: bool = False) -> Live:
+    def _begin(self, parts: SessionParts, account: Account, *, anew: bool = False) -> RunningEpisode:
         """Begin an episode. Only a new one (`anew`) is reported, not one whose steps are repeated.
 
         All episodes begin in the same way, with the seed of the session.
@@ -359,7 +359,7 @@ class Session:
             if anew:
                 self._replay.others(known)
             self._replay.begun(state)
-        live = Live(number, account.uid, observation, state, abstractor, started, account)
+        live = RunningEpisode(number, account.uid, observation, state, abstractor, started, account)
         if observation.broken:
             live.failed, live.ended_by = 1, "failure"
         return live
@@ -377,7 +377,7 @@ class Session:
             self.control.check()
             self._warn(f"the agent could not {what}: {error}")
 
-    def _decide(self, parts: Parts, live: Live) -> Decision:
+    def _decide(self, parts: SessionParts, live: RunningEpisode) -> Decision:
         parts.scope.hide(self._events.secrets())
         environment = parts.environment
         valid = environment.valid_actions() or environment.fallback or parts.kind.fallback
@@ -417,7 +417,7 @@ class Session:
             again=lambda made: self._reread(parts, live, made),
         )
 
-    def _reread(self, parts: Parts, live: Live, decision: Decision) -> Decision:
+    def _reread(self, parts: SessionParts, live: RunningEpisode, decision: Decision) -> Decision:
         """Make a decision again after a person changed memory or settings. The model is not asked."""
         changed = "settings" if self._follow_changes(parts, live) else "memory"
         self._emit(Thinking(f"deciding again with the changed {changed}"))
@@ -430,7 +430,7 @@ class Session:
             parts, self._recorded, at, decision, changed, warn=self._warn, check=self.control.check
         )
 
-    def _follow_changes(self, parts: Parts, live: Live) -> bool:
+    def _follow_changes(self, parts: SessionParts, live: RunningEpisode) -> bool:
         """Follow the settings that the person changed since the last call; return whether there are any."""
         try:
             changed = self._changes.follow(parts.agent, self.control.changes(), live.number, len(live.steps))
@@ -441,7 +441,7 @@ class Session:
             self._tell(changed)
         return changed is not None
 
-    def _advance(self, parts: Parts, live: Live, decision: Decision) -> None:
+    def _advance(self, parts: SessionParts, live: RunningEpisode, decision: Decision) -> None:
         if not self._accounts.repeated:
             live.account.count(decision.tally)
         seen = parts.environment.step(decision.action)
@@ -451,7 +451,7 @@ class Session:
             return
         self._replay.stepped(step, live.state, seen)
 
-    def _end(self, parts: Parts, live: Live) -> None:
+    def _end(self, parts: SessionParts, live: RunningEpisode) -> None:
         """Judge the episode, remember it, let the agent learn from it, tell about it (step 7)."""
         self._emit(Thinking("judging the episode"))
         judged = parts.evaluator.rewards(live.trajectory())
@@ -476,7 +476,7 @@ class Session:
         self.results.append(ended)
         self._tell(ended)
 
-    def _remember(self, parts: Parts, episode: Episode) -> None:
+    def _remember(self, parts: SessionParts, episode: Episode) -> None:
         parts.scope.hide(self._events.secrets())
         while True:
             try:
@@ -495,6 +495,6 @@ class Session:
         self.control.wait_for_resume(lambda: self._emit(Paused(str(error))))
         self._emit(Resumed())
 
-    def _others(self, parts: Parts) -> int:
+    def _others(self, parts: SessionParts) -> int:
         """Return how many episodes other sessions stored in this scope since this one began."""
         return sum(uid not in self._uids for _, uid in parts.scope.stored_since(parts.before))

@@ -17,7 +17,7 @@ from engine.paths import ensure_folder
 from engine.records import Decided, Event, Notice
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.lockstep import Lockstep, Moment, Reins
+from engine.session.lockstep import GroupControl, Lockstep, Moment
 from engine.session.store import SavedSession
 from engine.settings import SessionConfig
 
@@ -148,7 +148,7 @@ class Race:
         self.lockstep = Lockstep(count, paused=paused)
         self.errors: dict[int, str] = {}
         self._saved, self._saves, self._emit = saved, saves, emit
-        self._reins = [Reins(self.lockstep, who) for who in range(count)]
+        self._reins = [GroupControl(self.lockstep, who) for who in range(count)]
         self._unexpected: list[Exception] = []
 
     def run(self) -> None:

@@ -38,7 +38,7 @@ CHANGEABLE = frozenset(name for name, part in _PARTS.items() if part)
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class DecisionAgain:
     """One recorded decision, made again.
 
     Attributes:
@@ -182,7 +182,7 @@ class RecordedRun:
         at: tuple[int, int] | None = None,
         from_memory: bool | None = None,
         check: Callable[[], None] = lambda: None,
-    ) -> Iterator[Again]:
+    ) -> Iterator[DecisionAgain]:
         """Make the decisions again, oldest first.
 
         Args:
@@ -208,7 +208,7 @@ class RecordedRun:
         at: tuple[int, int] | None = None,
         from_memory: bool | None = None,
         check: Callable[[], None] = lambda: None,
-    ) -> Iterator[tuple[RecordedAgent, Again]]:
+    ) -> Iterator[tuple[RecordedAgent, DecisionAgain]]:
         """Yield the same, each decision with the agent that has just made it."""
         asks = from_memory
         if asks is None:
@@ -245,7 +245,7 @@ class RecordedRun:
                 agent.change(self._settings_of(asked, changes))
                 now = agent.again(asked)
                 if wanted:
-                    yield agent, Again(number, asked.recorded, now, asked.carried_out)
+                    yield agent, DecisionAgain(number, asked.recorded, now, asked.carried_out)
                     if at is not None:
                         return
 

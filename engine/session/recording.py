@@ -107,7 +107,7 @@ class Recorder:
             os.ftruncate(self._fd, end)
 
 
-class OnceOnly(UsageError):
+class NotRepeatable(UsageError):
     """An episode cannot be continued, because its actions must not or cannot be repeated.
 
     Args:

@@ -119,7 +119,7 @@ class Turns:
         self._changed.notify_all()
 
 
-class InTurn(Control):
+class TurnControl(Control):
     """The commands of one session among several that play in turn.
 
     Args:
@@ -161,7 +161,7 @@ def play_in_turn(taken: Sequence[int], play: Callable[[int, Control], bool], con
         Exception: What `play` of one of them raised.
     """
     turns = Turns(taken)
-    controls = [InTurn(turns, who) for who in range(len(taken))]
+    controls = [TurnControl(turns, who) for who in range(len(taken))]
     finished = [False] * len(taken)
     errors: list[Exception] = []
 

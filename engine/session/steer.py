@@ -36,7 +36,7 @@ from engine.session.control import Answer, Control, EndEpisode, PersonSaid, Rere
 
 if TYPE_CHECKING:
     from engine.session.emitter import EventWriter
-    from engine.session.live import Live
+    from engine.session.live import RunningEpisode
     from engine.session.lookahead import Lookahead
 
 
@@ -117,7 +117,7 @@ ONCE_ONLY = (
 ALL_VETOED = "everything that the agent proposes here is vetoed; choose another action"
 
 
-class Hold(NamedTuple):
+class BreakpointHold(NamedTuple):
     """Why breakpoints hold a decision.
 
     Attributes:
@@ -164,7 +164,7 @@ class Steering:
         self._undone: list[Decision] = []
         self._redone = False
         self._places: set[tuple[str, int]] = set()
-        self._after = Hold()
+        self._after = BreakpointHold()
         for event in past:
             if isinstance(event, (EpisodeStarted, Stepped, TakenBack)):
                 self._places.add(rules.place_of(event.observation))
@@ -192,7 +192,7 @@ class Steering:
 
     def settle(
         self,
-        live: Live,
+        live: RunningEpisode,
         decision: Decision,
         resolve: Callable[[str], str | None] | None,
         *,
@@ -243,14 +243,14 @@ class Steering:
             elif settled is not None:
                 return settled
 
-    def _forewarned(self, live: Live, decision: Decision) -> tuple[Decision, Hold]:
+    def _forewarned(self, live: RunningEpisode, decision: Decision) -> tuple[Decision, BreakpointHold]:
         """Return the decision with earlier vetoes applied, and why breakpoints hold it."""
-        hold, self._after = self._after, Hold()
+        hold, self._after = self._after, BreakpointHold()
         vetoed = self._vetoes.of(decision.state)
         if decision.action in vetoed:
             other = self._without(live, decision, vetoed)
             if other is None:
-                hold = Hold("", ALL_VETOED)
+                hold = BreakpointHold("", ALL_VETOED)
             else:
                 decision = dataclasses.replace(other, by="rule", reason="vetoed before")
                 self._record_decision(live, decision)
@@ -259,7 +259,7 @@ class Steering:
             hold = _joined(hold, str(rule), why) if why else hold
         return decision, hold
 
-    def _gate(self, live: Live, decision: Decision, hold: str, ahead: Lookahead | None) -> Answer:
+    def _gate(self, live: RunningEpisode, decision: Decision, hold: str, ahead: Lookahead | None) -> Answer:
         """Let the person see the decision; return what they say."""
         if ahead is None or not self._control.waits(live.number, hold):
             return self._control.gate(live.number, self._record_gate, hold)
@@ -274,7 +274,7 @@ class Steering:
 
     def _answered(
         self,
-        live: Live,
+        live: RunningEpisode,
         decision: Decision,
         answer: Answer,
         resolve: Callable[[str], str | None] | None,
@@ -299,7 +299,7 @@ class Steering:
         self._vetoes.put(decision.state, left)
         return dataclasses.replace(chosen, reason=f"{chosen.reason}{at}", vetoed=left)
 
-    def _vetoed(self, live: Live, decision: Decision, action: str, at: str) -> Decision | None:
+    def _vetoed(self, live: RunningEpisode, decision: Decision, action: str, at: str) -> Decision | None:
         """Return what the agent chooses without an action; None if it has nothing else."""
         vetoed = (*(one for one in self._vetoes.of(decision.state) if one != action), action)
         other = self._without(live, decision, vetoed)
@@ -309,7 +309,7 @@ class Steering:
         self._vetoes.put(decision.state, vetoed)
         return dataclasses.replace(other, by="person", reason=f"vetoed '{action}'{at}")
 
-    def _without(self, live: Live, decision: Decision, vetoed: tuple[str, ...]) -> Decision | None:
+    def _without(self, live: RunningEpisode, decision: Decision, vetoed: tuple[str, ...]) -> Decision | None:
         """Return the choice without the vetoed actions, with the draw that the agent's own choice was made with."""
         _, _, sampling = self._draws(live.number, decision.step).spawn(3)
         return without(decision, vetoed, greedy=self._greedy, draw=float(sampling.random()))
@@ -324,7 +324,7 @@ class Steering:
         how = undone.reason.removeprefix("taken again; ")
         return dataclasses.replace(undone, by="person", reason="; ".join(filter(None, ["taken again", how])))
 
-    def _can_take_back(self, live: Live, repeatable: bool) -> bool:
+    def _can_take_back(self, live: RunningEpisode, repeatable: bool) -> bool:
         """Return whether the last step can be taken back; tell why where it cannot."""
         if not live.steps:
             self._inform("There is no step to take back: the episode has just begun.")
@@ -361,11 +361,11 @@ class Steering:
     def taken_back(self, decision: Decision) -> None:
         """Note that the last step was taken back."""
         self._undone.append(decision)
-        self._after = Hold()
+        self._after = BreakpointHold()
 
     # ------------------------------------------------------------------------------------------ telling
 
-    def _record_decision(self, live: Live, decision: Decision) -> None:
+    def _record_decision(self, live: RunningEpisode, decision: Decision) -> None:
         self._events.record(Decided(live.number, decision))
 
     def _record_gate(self, event: Paused | Resumed | Steered | Notice) -> None:
@@ -379,5 +379,5 @@ class Steering:
         self._events.emit(Notice("info", text))
 
 
-def _joined(hold: Hold, name: str, why: str) -> Hold:
-    return Hold(", ".join(filter(None, [hold.names, name])), "; ".join(filter(None, [hold.why, why])))
+def _joined(hold: BreakpointHold, name: str, why: str) -> BreakpointHold:
+    return BreakpointHold(", ".join(filter(None, [hold.names, name])), "; ".join(filter(None, [hold.why, why])))

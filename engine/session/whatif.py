@@ -22,8 +22,8 @@ from engine.memory.upkeep import correct
 from engine.records import Decided, Decision, Event, Neighbour, SessionStarted
 from engine.session import recording
 from engine.session import store as sessions
-from engine.session.live import Parts
-from engine.session.recorded import Again, RecordedRun
+from engine.session.live import SessionParts
+from engine.session.recorded import DecisionAgain, RecordedRun
 from engine.session.recording import EventReader
 from engine.session.remote.lines import GrowingLines
 from engine.settings.address import is_address
@@ -47,8 +47,8 @@ class WhatIfOutcome:
 
     changed: Mapping[str, tuple[Any, Any]]
     decisions: int
-    differing: tuple[Again, ...]
-    moving: tuple[Again, ...]
+    differing: tuple[DecisionAgain, ...]
+    moving: tuple[DecisionAgain, ...]
     without_memory: int
     ties: int = 0
     unlike: int | None = None
@@ -151,7 +151,7 @@ def what_if(
     )
 
 
-def shift(one: Again) -> float:
+def shift(one: DecisionAgain) -> float:
     """Return by how much the probability of the chosen action changes, without its sign."""
     was, now = one.recorded, one.now
     before = next((p for c, p in zip(was.candidates, was.posterior, strict=True) if c.action == now.action), 0.0)
@@ -161,7 +161,7 @@ def shift(one: Again) -> float:
 def by_value(
     run: RecordedRun, at: tuple[int, int], name: str, values: Sequence[Any], changes: Mapping[str, Any],
     check: Callable[[], None] = lambda: None,
-) -> list[tuple[Any, Again]]:  # fmt: skip
+) -> list[tuple[Any, DecisionAgain]]:  # fmt: skip
     """Return one decision as it would be with each of some values of a setting; nothing where that takes long.
 
     Args:
@@ -212,7 +212,7 @@ def trial(
     changes: Mapping[str, Any] | None = None,
     memory_filter: MemoryFilter | None = None,
     check: Callable[[], None] = lambda: None,
-) -> Again | None:
+) -> DecisionAgain | None:
     """Make one decision again, with other settings or with a changed memory; None if it is not in the recording.
 
     Args:
@@ -264,7 +264,7 @@ def influence(
     return sorted(found, key=lambda one: (not one.decides, -abs(one.p), -abs(one.q), -abs(one.v)))
 
 
-def _influence(entry: int, base: Again, other: Again) -> Influence:
+def _influence(entry: int, base: DecisionAgain, other: DecisionAgain) -> Influence:
     one, two = base.now, other.now
     assert one.update is not None
     assert two.update is not None
@@ -281,7 +281,7 @@ def _influence(entry: int, base: Again, other: Again) -> Influence:
 
 
 def decide_again(
-    parts: Parts, recorded: OpenRun, at: tuple[int, int], decision: Decision, changed: str, *,
+    parts: SessionParts, recorded: OpenRun, at: tuple[int, int], decision: Decision, changed: str, *,
     warn: Callable[[str], None], check: Callable[[], None],
 ) -> Decision:  # fmt: skip
     """Make a decision again that waits to be carried out, after a person changed memory or settings.

@@ -25,7 +25,7 @@ Tell = Callable[[str, Any], None]
 """Tells one thing: its name ("process", "say", "update", "done", "failed") and its value."""
 
 
-class Wish:
+class StopRequest:
     """Whether the user wants training to end."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ def work(path: str) -> int:
         if main_process or name in ("process", "failed"):
             out.write(json.dumps({name: value}) + "\n")
 
-    wish = Wish()
+    wish = StopRequest()
     signal.signal(signal.SIGINT, wish.signalled)
     signal.signal(signal.SIGTERM, wish.signalled)
     tell("process", os.getpid())

@@ -17,7 +17,7 @@ each file uses only those above it:
     promises.py       what could be tried where, what it promises and what it risks; what is worth fetching
     detours.py        finds what is tried on the way along a route
     planner.py        finds routes to known gains, and makes the plan
-    looking_on.py     plays episodes otherwise than earlier ones while there is more to gain
+    exploration.py    plays episodes otherwise than earlier ones while there is more to gain
     explanation.py    the remembered steps that a plan repeats, for people
     graph.py          the estimator: learns from steps, has plans made, returns V and Q
     learnt.py         opens an estimator for a session, from what was kept and the episodes after that

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from engine.settings.plan import PlanNumbers
 from engine.values.model import WorldModel
-from engine.values.paths import Imagined, Paths, Way, Ways
+from engine.values.paths import ImaginedSituation, Paths, Way, Ways
 from engine.values.plans import Detour, Route
 from engine.values.promises import PlacePromise, Promises
 from engine.values.text import EMPTY, Key, Situation, Tokens, objects
@@ -34,7 +34,7 @@ class _Anchor:
     """
 
     steps: int
-    at: Imagined
+    at: ImaginedSituation
     stake: float
     price: float
     later: Tokens
@@ -112,7 +112,7 @@ class Explorer:
             # From here only ways can be gone that are possible now.
             ways = self._ways.of(place, task.valid if not steps and task.valid else None)
             later = EMPTY.union(*map(objects, route.actions[steps:]))
-            at = Imagined(place, have, route.at.world if steps else task.now.world)
+            at = ImaginedSituation(place, have, route.at.world if steps else task.now.world)
             anchors.append(_Anchor(steps, at, stake, stake + lost, later, ways, steps < end))
         return anchors
 

@@ -21,7 +21,7 @@ from engine.values.counts import Memo, jaccard, rate
 from engine.values.text import EMPTY, Key, Situation, Tokens, kept_once, name_in
 
 
-class Occasion(NamedTuple):
+class ActionResult(NamedTuple):
     """One time an action was taken: in what context, and what it did there.
 
     Attributes:
@@ -66,7 +66,7 @@ class ExpectedOutcome(NamedTuple):
         death: Probability of dying of it.
     """
 
-    occasion: Occasion
+    occasion: ActionResult
     success: float
     death: float
 
@@ -74,7 +74,7 @@ class ExpectedOutcome(NamedTuple):
 class _Usual(NamedTuple):
     """What the latest occasions of an action under one alias come to; fields as in `ExpectedOutcome`."""
 
-    occasion: Occasion
+    occasion: ActionResult
     success: float
     deaths: int
     tries: int
@@ -97,7 +97,7 @@ class Effects:
 
     def __init__(self, numbers: PlanNumbers) -> None:
         self._n = numbers
-        self._occasions: dict[Key, deque[Occasion]] = {}
+        self._occasions: dict[Key, deque[ActionResult]] = {}
         # Plans ask the same many times between two occasions.
         self._usual: dict[Key, dict[tuple[str, bool | None], _Usual]] = {}
         self._leading: dict[Key, _Leading | None] = {}
@@ -109,10 +109,10 @@ class Effects:
 
     def add(
         self, now: Situation, action: str, reward: float, then: Situation, *, terminated: bool, died: bool, fresh: bool
-    ) -> Occasion:
+    ) -> ActionResult:
         """Learn from a step; return it as an occasion."""
         moved = then.place != now.place and not terminated
-        occasion = Occasion(
+        occasion = ActionResult(
             context=now.context,
             alias=name_in(now.see),
             place=then.place,
@@ -223,7 +223,7 @@ class Effects:
         return sum(o.died and o.alias == alias for o in self._occasions.get(key, ()))
 
 
-class Views:
+class PlaceViews:
     """What one place looked like to who first came there in an episode, by what was in hand."""
 
     def __init__(self, numbers: PlanNumbers) -> None:

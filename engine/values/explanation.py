@@ -42,7 +42,7 @@ class RememberedStep(NamedTuple):
     hit: Neighbour
 
 
-class Expected(NamedTuple):
+class ExpectedSituation(NamedTuple):
     """A situation as far as it is known.
 
     Attributes:
@@ -136,7 +136,7 @@ class Sources:
         if len(known) > _SHOWN:
             del known[next((n for n, other in enumerate(known[:-1]) if other.hit.gain <= 0), 0)]
 
-    def best(self, key: Key, at: Expected, *, gains: bool = False) -> RememberedStep | None:
+    def best(self, key: Key, at: ExpectedSituation, *, gains: bool = False) -> RememberedStep | None:
         """Return the step that shows best what comes of an action: in the same situation, else the latest in memory.
 
         What memory has none of is shown from the running episode.
@@ -155,7 +155,7 @@ class Sources:
         return next((step for step in reversed(known) if step.now.have == at.have), known[-1])
 
 
-def alike(step: RememberedStep, at: Expected) -> float:
+def alike(step: RememberedStep, at: ExpectedSituation) -> float:
     """Return how similar a step's situation is to another, 0 to 1; what is not known of it is taken to be alike."""
     if step.state_digest == at.state_digest:
         return 1.0
@@ -163,7 +163,7 @@ def alike(step: RememberedStep, at: Expected) -> float:
     return jaccard(step.now.context, union(at.have, seen))
 
 
-def _shown(step: RememberedStep, at: Expected, ahead: int = 0, expected: float = 0.0) -> Neighbour:
+def _shown(step: RememberedStep, at: ExpectedSituation, ahead: int = 0, expected: float = 0.0) -> Neighbour:
     """Return a step as it is shown where a plan repeats it after so many steps, and expects so many points of it."""
     return replace(step.hit, similarity=alike(step, at), ahead=ahead, expected=expected)
 
@@ -172,7 +172,7 @@ class _PlanStep(NamedTuple):
     """A step of a plan, what is expected when it is taken, and whether, and how many, points are expected of it."""
 
     key: Key
-    at: Expected
+    at: ExpectedSituation
     gains: bool
     points: float
 
@@ -213,7 +213,7 @@ class PlanBasis:
             state_digest: `digest` of the present state.
             others: What else was done at this place before.
         """
-        here, begin, found = Expected(now.have, now.see, state_digest), self._length - left, list[Neighbour]()
+        here, begin, found = ExpectedSituation(now.have, now.see, state_digest), self._length - left, list[Neighbour]()
         for number, (key, at, gains, points) in enumerate(self._steps[begin:], begin):
             if (number < begin + _NEAR or gains or points) and len(found) < _MOST:
                 if number == begin:
@@ -239,7 +239,9 @@ class PlanBasis:
         return PlanAccount(len(plan.actions), tries, plan.spare, left, tuple(now), self._sources.remembered)
 
 
-def _expected(steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]) -> Iterator[tuple[Key, Expected]]:
+def _expected(steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]) -> Iterator[
+    tuple[Key, ExpectedSituation]
+]:
     """Yield the steps with what is expected then: places look as they did last, until the plan does something there."""
     changed = set[str]()
     before = ""
@@ -247,7 +249,7 @@ def _expected(steps: Iterable[tuple[Key, Tokens]], world: Mapping[str, Tokens]) 
         place = key[0]
         if place == before:
             changed.add(place)
-        yield key, Expected(have, None if place in changed else world.get(place))
+        yield key, ExpectedSituation(have, None if place in changed else world.get(place))
         before = place
 
 

@@ -23,9 +23,9 @@ from engine.settings import Settings
 from engine.settings.plan import PlanNumbers
 from engine.values.base import Estimator, Query
 from engine.values.explanation import PlanBasis, Sources, digest
-from engine.values.looking_on import LookingOn
+from engine.values.exploration import Exploration
 from engine.values.model import WorldModel
-from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask
+from engine.values.paths import EpisodeProgress, ImaginedSituation, Paths, PlanTask
 from engine.values.planner import Planner
 from engine.values.plans import NOTHING, TERMS, Plan, Terms
 from engine.values.text import Situation, situation
@@ -56,7 +56,7 @@ class GraphEstimator(Estimator):
         self._sources = Sources(settings.gamma)
         self._basis = PlanBasis(self._sources)
         self._liking: dict[str, dict[str, float]] = {}
-        self._looking_on = LookingOn(self._planner, self._trails, numbers)
+        self._exploration = Exploration(self._planner, self._trails, numbers)
         self._progress = EpisodeProgress()
         self._begin()
         vars(self).update(known or {})
@@ -94,13 +94,13 @@ class GraphEstimator(Estimator):
     def _begin(self) -> None:
         """End the last episode, if there was one, and forget what only concerned it."""
         self._trails.close()
-        self._looking_on.end(self._progress)
+        self._exploration.end(self._progress)
         self._progress = EpisodeProgress()
         self._plan, self._collected = NOTHING, 0.0
         """The plan being followed, and the part of its known value already collected."""
         self._on_trial = False
         """Whether the plan is followed as long as it is possible, to see what comes of it."""
-        self._expected: Imagined | None = None
+        self._expected: ImaginedSituation | None = None
         self._model.begin_episode()
         self._sources.begin()
 
@@ -241,18 +241,18 @@ class GraphEstimator(Estimator):
 
     def _task(self, now: Situation, query: Query) -> PlanTask:
         """Return what a plan is made for here and now."""
-        here = Imagined(now.place, now.have, {**self._progress.world, now.place: now.see})
+        here = ImaginedSituation(now.place, now.have, {**self._progress.world, now.place: now.see})
         valid = frozenset(query.valid_actions)
         curiosity = self._settings.curiosity * query.outlook
         task = PlanTask(here, query.steps_left, self._progress, valid, curiosity, self._liking, query.to_gain)
-        if self._looking_on.reserve is None:
-            self._looking_on.settled = query.outlook < 1.0
+        if self._exploration.reserve is None:
+            self._exploration.settled = query.outlook < 1.0
             self._decide_how(now, task)
-        return dataclasses.replace(task, reserve=self._looking_on.reserve) if self._looking_on.reserve else task
+        return dataclasses.replace(task, reserve=self._exploration.reserve) if self._exploration.reserve else task
 
     def _decide_how(self, now: Situation, task: PlanTask) -> None:
         """Decide how this episode is played."""
-        trial = self._looking_on.decide(task, lambda task: self._planned(now, task))
+        trial = self._exploration.decide(task, lambda task: self._planned(now, task))
         if trial is not None:
             self._plan, self._on_trial = trial, True
             self._basis.use_plan(trial, task.now.world, self._model.gains, task.progress.gained)
@@ -271,7 +271,7 @@ class GraphEstimator(Estimator):
                 self._trails.histories.refuse(plan.actions[0])
             plan, self._collected, self._on_trial = self._new_plan(now, task), 0.0, False
             if not self._progress.tried:
-                self._looking_on.expect(plan)
+                self._exploration.expect(plan)
             self._basis.use_plan(plan, task.now.world, self._model.gains, paths.gained)
         self._plan = plan
         done = paths.do(task.now, plan.actions[0]) if plan.actions else None
@@ -283,12 +283,12 @@ class GraphEstimator(Estimator):
         progress = self._progress
         for _ in range(2 * self._n.patience):
             plan = self._planned(now, task)
-            if self._looking_on.repeats(plan, task):
+            if self._exploration.repeats(plan, task):
                 if plan.detour is not None:
                     progress.failed.add(plan.goal)
                     continue
-                self._looking_on.give_up(plan)
-                task = dataclasses.replace(task, reserve=self._looking_on.reserve or 0)
+                self._exploration.give_up(plan)
+                task = dataclasses.replace(task, reserve=self._exploration.reserve or 0)
                 plan = self._planned(now, task)
             if not plan.actions:
                 break
@@ -314,7 +314,7 @@ class GraphEstimator(Estimator):
             gained = gained | task.progress.corrected
         trails = self._trails.from_here(now, steps, task.valid, gained)
         plan = self._planner.plan(task, trails, unedited)
-        if task.reserve and plan.detour is None and not self._looking_on.aimless:  # nothing is left to discover
+        if task.reserve and plan.detour is None and not self._exploration.aimless:  # nothing is left to discover
             return self._planned(now, dataclasses.replace(task, reserve=0))
         return plan
 

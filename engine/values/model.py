@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from engine.settings.plan import PlanNumbers
 from engine.values.counts import Yields
-from engine.values.effects import Effects, ExpectedOutcome, Views
+from engine.values.effects import Effects, ExpectedOutcome, PlaceViews
 from engine.values.hazards import Hazards
 from engine.values.preconditions import Makers, Preconditions
 from engine.values.text import EMPTY, Key, Situation, Tokens, concerns, objects, verb, words_of
@@ -85,7 +85,7 @@ class _Place:
     """
 
     def __init__(self, numbers: PlanNumbers, moves: Set[str]) -> None:
-        self.views = Views(numbers)
+        self.views = PlaceViews(numbers)
         self.preconditions = Preconditions(numbers)
         self.makers = Makers(numbers, self.preconditions, moves)
         self.exits: dict[str, str] = {}

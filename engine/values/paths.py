@@ -26,7 +26,7 @@ Liking = Mapping[str, Mapping[str, float]]
 """By place and action, a factor on what it promises, from a model's opinion; 1 if absent."""
 
 
-class Imagined(NamedTuple):
+class ImaginedSituation(NamedTuple):
     """A situation in a plan: place, what is carried, and what all places visited look like."""
 
     place: str
@@ -76,7 +76,7 @@ class PlanTask:
         reserve: Steps at the end that known gains may not take: they are left for discoveries.
     """
 
-    now: Imagined
+    now: ImaginedSituation
     steps: int
     progress: EpisodeProgress
     valid: frozenset[str] = frozenset()
@@ -86,7 +86,7 @@ class PlanTask:
     reserve: int = 0
 
 
-class Reached(NamedTuple):
+class ReachedPlace(NamedTuple):
     """The cheapest known way to a place.
 
     Attributes:
@@ -102,11 +102,11 @@ class Reached(NamedTuple):
     actions: tuple[str, ...]
     marks: tuple[Mark, ...]
     alive: float
-    at: Imagined
+    at: ImaginedSituation
     sure: float = 1.0
 
 
-class Done(NamedTuple):
+class ExpectedResult(NamedTuple):
     """What is expected of an action.
 
     Attributes:
@@ -116,13 +116,13 @@ class Done(NamedTuple):
         ends: Whether the game ends with it, death apart: nothing can be done after it.
     """
 
-    at: Imagined
+    at: ImaginedSituation
     tries: float
     death: float
     ends: bool
 
 
-class Enabled(NamedTuple):
+class EnabledAction(NamedTuple):
     """How an action becomes possible at a place.
 
     Attributes:
@@ -135,12 +135,14 @@ class Enabled(NamedTuple):
     at: Situation
     sure: float
 
-    def after(self, begin: Imagined) -> Imagined:
+    def after(self, begin: ImaginedSituation) -> ImaginedSituation:
         """Return the situation after that, where `begin` is the one before it."""
-        return Imagined(begin.place, self.at.have, {**begin.world, begin.place: self.at.see}) if self.actions else begin
+        if not self.actions:
+            return begin
+        return ImaginedSituation(begin.place, self.at.have, {**begin.world, begin.place: self.at.see})
 
 
-Answers = Memo[tuple[object, ...], Enabled | None]
+Answers = Memo[tuple[object, ...], EnabledAction | None]
 
 
 class Paths:
@@ -156,7 +158,7 @@ class Paths:
         self.task = task
         self._memo: Answers = memo if memo is not None else Memo(1 << 15)
         self.here = self.seen(task.now)
-        self._reached: dict[object, tuple[float, dict[str, Reached]]] = {}
+        self._reached: dict[object, tuple[float, dict[str, ReachedPlace]]] = {}
 
     @property
     def gained(self) -> Set[Key]:
@@ -173,22 +175,22 @@ class Paths:
         """Return the points that dying costs, known gains apart, with what so many steps could have discovered."""
         return self.death_cost + self._n.step_value * self.task.curiosity * steps
 
-    def look(self, at: Imagined, place: str) -> Tokens:
+    def look(self, at: ImaginedSituation, place: str) -> Tokens:
         """Return what is expected to be seen at a place: what was seen last, else what others saw who came there."""
         seen = at.world.get(place)
         return seen if seen is not None else self._m.view(place, at.have)
 
-    def seen(self, at: Imagined) -> Situation:
+    def seen(self, at: ImaginedSituation) -> Situation:
         """Return an imagined situation with what is expected to be seen."""
         return Situation(at.place, at.have, self.look(at, at.place))
 
-    def context(self, at: Imagined, place: str) -> Tokens:
+    def context(self, at: ImaginedSituation, place: str) -> Tokens:
         """Return what is in hand in a situation, and what is expected to be seen at a place, together."""
         return union(at.have, self.look(at, place))
 
     # ----------------------------------------------------------------------------------------- actions
 
-    def enable(self, at: Situation, action: str, depth: int, *, to_try: bool = False) -> Enabled | None:
+    def enable(self, at: Situation, action: str, depth: int, *, to_try: bool = False) -> EnabledAction | None:
         """Return how `action` becomes possible in a situation, and leads on if it is a move; None if it does not.
 
         Only known actions at the same place are considered: nothing is fetched from elsewhere.
@@ -202,7 +204,7 @@ class Paths:
         version, asked = (self._m.places[at.place].version, len(self._m.moves)), (valid, action, depth, to_try, at)
         return self._memo.find(at.place, version, asked, lambda: self._enabled(at, action, depth, to_try))
 
-    def _enabled(self, at: Situation, action: str, depth: int, to_try: bool) -> Enabled | None:
+    def _enabled(self, at: Situation, action: str, depth: int, to_try: bool) -> EnabledAction | None:
         m, key, preconditions = self._m, (at.place, action), self._m.places[at.place].preconditions
         missing = preconditions.missing(action, at.context)
         if at == self.here:
@@ -210,30 +212,31 @@ class Paths:
         else:
             chance = 0.0 if missing else preconditions.chance(action, at.context)
         if chance and to_try:
-            return Enabled((), at, chance)
+            return EnabledAction((), at, chance)
         needed = m.effects.lacks(key, at.context)
         if chance and not needed:
             sure = chance * m.effects.leads(key, at.context)
-            return Enabled((), at, sure) if sure else None
+            return EnabledAction((), at, sure) if sure else None
         if not chance:
             needed |= missing
         return self._helped(at, action, depth, needed) if depth > 0 and needed else None
 
-    def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> Enabled | None:
+    def _helped(self, at: Situation, action: str, depth: int, needed: Tokens) -> EnabledAction | None:
         """Return how an action becomes possible by actions that make what it needs; None if it does not."""
         # So many rounds leave out no helper that `enable` could use, up to a depth of 3.
         for helper in self._m.places[at.place].makers.helpers(needed, at.context, 2 * depth - 2):
             before = self.enable(at, helper, depth - 1) if helper != action else None
-            done = self.do(before.after(Imagined(at.place, at.have, {at.place: at.see})), helper) if before else None
+            here = ImaginedSituation(at.place, at.have, {at.place: at.see})
+            done = self.do(before.after(here), helper) if before else None
             if before is None or done is None or done.ends or done.at.place != at.place:
                 continue
             then = Situation(at.place, done.at.have, done.at.world[at.place])
             after = self.enable(then, action, depth - 1)
             if after is not None:
-                return Enabled((*before.actions, helper, *after.actions), after.at, before.sure * after.sure)
+                return EnabledAction((*before.actions, helper, *after.actions), after.at, before.sure * after.sure)
         return None
 
-    def do(self, at: Imagined, action: str) -> Done | None:
+    def do(self, at: ImaginedSituation, action: str) -> ExpectedResult | None:
         """Return what is expected of `action`; None if it was never taken, or leads nowhere but to death."""
         now = self.seen(at)
         outcome = self._m.outcome((at.place, action), now.context)
@@ -243,13 +246,13 @@ class Paths:
         have = (at.have - did.have_removed) | did.have_added
         tries = 1.0 / outcome.success
         if did.moved:
-            return Done(Imagined(did.place, have, at.world), tries, outcome.death, False)
+            return ExpectedResult(ImaginedSituation(did.place, have, at.world), tries, outcome.death, False)
         world = {**at.world, at.place: (now.see - did.see_removed) | did.see_added}
-        return Done(Imagined(at.place, have, world), tries, outcome.death, did.ended)
+        return ExpectedResult(ImaginedSituation(at.place, have, world), tries, outcome.death, did.ended)
 
     # ----------------------------------------------------------------------------------------- ways
 
-    def reach(self, at: Imagined, steps: float) -> dict[str, Reached]:
+    def reach(self, at: ImaginedSituation, steps: float) -> dict[str, ReachedPlace]:
         """Return the places that known moves lead to, by the cheapest way, within so many steps or more."""
         key = (at.place, at.have, frozenset(at.world.items()))
         known = self._reached.get(key)
@@ -257,10 +260,10 @@ class Paths:
             known = self._reached[key] = (steps, self._search(at, steps))
         return known[1]
 
-    def _search(self, at: Imagined, steps: float) -> dict[str, Reached]:
+    def _search(self, at: ImaginedSituation, steps: float) -> dict[str, ReachedPlace]:
         """Search with Dijkstra's algorithm."""
         m = self._m
-        reached = {at.place: Reached(0.0, (), (), 1.0, at)}
+        reached = {at.place: ReachedPlace(0.0, (), (), 1.0, at)}
         queue, settled = [(0.0, at.place)], set[str]()
         while queue:
             cost, name = heapq.heappop(queue)
@@ -280,7 +283,7 @@ class Paths:
                     heapq.heappush(queue, (found.cost, found.at.place))
         return reached
 
-    def _move(self, start: Reached, action: str) -> Reached | None:
+    def _move(self, start: ReachedPlace, action: str) -> ReachedPlace | None:
         """Return where a move leads that may need something first, which is had at its place."""
         name = start.at.place
         opening = self.enable(self.seen(start.at), action, self._n.levels - 1)
@@ -290,7 +293,7 @@ class Paths:
         tries = 1.0 / (outcome.success * opening.sure)
         actions = (*start.actions, *opening.actions, action)
         at = opening.after(start.at)._replace(place=outcome.occasion.place)
-        return Reached(
+        return ReachedPlace(
             start.cost + len(opening.actions) + tries,
             actions,
             (*start.marks, (len(actions), at.place, at.have)),

@@ -18,7 +18,7 @@ from engine.settings.plan import PlanNumbers
 from engine.values.counts import Memo, TryCount
 from engine.values.detours import Explorer
 from engine.values.model import WorldModel
-from engine.values.paths import Answers, Imagined, Paths, PlanTask, Ways
+from engine.values.paths import Answers, ImaginedSituation, Paths, PlanTask, Ways
 from engine.values.plans import NOTHING, Plan, Route, hold_back, without_edits
 from engine.values.promises import Promises
 from engine.values.text import Key
@@ -161,7 +161,7 @@ class Router:
         seen = {at.place: at.see for step in steps for at in (step.now, step.then)}
         marks = [(number, step.now.place, step.now.have | extra) for number, step in enumerate(steps)]
         route = Route(
-            Imagined(end.place, end.have | extra, {**start.at.world, **seen}),
+            ImaginedSituation(end.place, end.have | extra, {**start.at.world, **seen}),
             start.left - len(steps),
             sum(gain.points for gain in trail.earned),
             trail.sure,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from engine.settings.plan import PlanNumbers
 from engine.values.histories import Histories
 from engine.values.model import WorldModel
-from engine.values.paths import Imagined, Mark, Paths, Way
+from engine.values.paths import ImaginedSituation, Mark, Paths, Way
 from engine.values.text import Key, Situation, Tokens
 
 
@@ -36,7 +36,7 @@ class Route:
         ends: Whether the game ends with its last step, so that nothing can be done after it.
     """
 
-    at: Imagined
+    at: ImaginedSituation
     left: float
     value: float = 0.0
     success: float = 1.0

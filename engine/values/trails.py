@@ -50,7 +50,7 @@ class TrailStep(NamedTuple):
         return self.then.place, self.then.have, see, self.died, self.reward
 
 
-class Earned(NamedTuple):
+class TrailGain(NamedTuple):
     """A gain on a trail: the number of steps it takes, where it is, and its points, each as likely as it is had."""
 
     steps: int
@@ -72,7 +72,7 @@ class Trail(NamedTuple):
 
     worth: float
     steps: list[TrailStep]
-    earned: tuple[Earned, ...]
+    earned: tuple[TrailGain, ...]
     sure: float
     repeat_probability: float
 
@@ -192,8 +192,8 @@ class Trails:
     def without_a_block(self) -> Trail | None:
         """Return the best episode from its beginning without steps that led back to a place and gained nothing.
 
-        Whether the rest needs them shows when it is followed. What was followed is not returned again. None if nothing is
-        left to leave out, or this episode has begun.
+        Whether the rest needs them shows when it is followed. What was followed is not returned again. None if
+        nothing is left to leave out, or this episode has begun.
         """
         number, index = next(self.histories.continued(), (0, -1))
         if index:
@@ -219,7 +219,7 @@ class Trails:
         self, part: list[TrailStep], gained: Container[Key], repeat_probability: float = 0.0
     ) -> Iterator[Trail]:
         """Yield the parts of steps of an episode from their beginning to each gain."""
-        total, counted, earned, said = 0.0, 1.0, tuple[Earned, ...](), set[Key]()
+        total, counted, earned, said = 0.0, 1.0, tuple[TrailGain, ...](), set[Key]()
         for taken, step in enumerate(part, 1):
             if step.terminated:
                 break
@@ -238,7 +238,7 @@ class Trails:
                 continue
             total += points
             if points > 0:
-                earned = (*earned, Earned(taken, key, points * sure))
+                earned = (*earned, TrailGain(taken, key, points * sure))
                 yield Trail(total * sure, part[:taken], earned, sure, repeat_probability)
 
 

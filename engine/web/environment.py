@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.environment import Abstractor, Environment, Sight
+from engine.environment import Abstractor, Environment, VisiblePage
 from engine.errors import GameError, UsageError
 from engine.records import EnvironmentInfo, Observation
 from engine.redaction import REDACTED, clean, hide, without_credentials
@@ -344,12 +344,12 @@ class WebEnvironment(Environment):
         """Return the page's elements as text, without secrets. Never raises."""
         return snapshot_text(self._seen.page, self._secrets)
 
-    def sight(self) -> Sight:
+    def sight(self) -> VisiblePage:
         """Return the visible page without secrets. Never raises."""
         page, secrets = self._seen.page, self._secrets
         new = self._driver.traffic.entries[self._looked :]
         self._looked += len(new)
-        return Sight(
+        return VisiblePage(
             hide(texts.clean(page.url), secrets),
             hide(texts.clean(page.title), secrets),
             hide(texts.clean(self._intent), secrets),

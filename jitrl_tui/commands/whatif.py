@@ -11,7 +11,7 @@ from engine.paths import saves_folder
 from jitrl_tui.system.output import note
 
 if TYPE_CHECKING:
-    from engine.session.recorded import Again
+    from engine.session.recorded import DecisionAgain
     from engine.session.whatif import WhatIfOutcome
 
 
@@ -80,7 +80,7 @@ def _tell(outcome: WhatIfOutcome, limit: int) -> None:
         note(f"... and {len(outcome.differing) - max(0, limit)} more; --limit N shows more")
 
 
-def _share(one: Again, action: str) -> float:
+def _share(one: DecisionAgain, action: str) -> float:
     """Return the new probability of an action, 0.0 if it is no candidate."""
     found = [p for c, p in zip(one.now.candidates, one.now.posterior, strict=True) if c.action == action]
     return found[0] if found else 0.0

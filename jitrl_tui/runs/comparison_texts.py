@@ -16,7 +16,7 @@ from engine.session.compare import (
     ComparedRun,
     ComparedStep,
     Comparison,
-    Side,
+    SessionStep,
     actions_taken,
     compare,
     reason,
@@ -71,7 +71,7 @@ def result_of(run: ComparedRun) -> str:
     )
 
 
-def done(side: Side | None) -> str:
+def done(side: SessionStep | None) -> str:
     """Return what was done, with the points that it gave."""
     if side is None:
         return "-"
@@ -174,7 +174,7 @@ def _run(run: ComparedRun, name: str) -> dict[str, Any]:
     }
 
 
-def _side(side: Side | None) -> dict[str, Any] | None:
+def _side(side: SessionStep | None) -> dict[str, Any] | None:
     if side is None:
         return None
     return {

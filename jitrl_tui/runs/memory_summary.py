@@ -18,7 +18,7 @@ _GAMMA = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ScopeSummary:
     """What a memory knows of one scope.
 
     Attributes:
@@ -47,7 +47,7 @@ class Known:
         return self.scope.partition("/")[2].rpartition("-")[0] or self.scope
 
 
-def read(folder: Path, saves: Path) -> list[Known]:
+def read(folder: Path, saves: Path) -> list[ScopeSummary]:
     """Return what the memory in a folder knows, the scope changed last first. Nothing is written.
 
     Raises:
@@ -65,7 +65,7 @@ def read(folder: Path, saves: Path) -> list[Known]:
     try:
         for name in memory.scopes():
             stat = (folder / slug(name) / JOURNAL).stat()
-            known = Known(name, size=stat.st_size, left_out=True)
+            known = ScopeSummary(name, size=stat.st_size, left_out=True)
             if stat.st_size <= LARGEST:
                 known = _of(memory.scope(name), stat.st_size)
             found.append((stat.st_mtime, known))
@@ -74,7 +74,7 @@ def read(folder: Path, saves: Path) -> list[Known]:
     return [known for _, known in sorted(found, key=lambda one: -one[0])]
 
 
-def _of(scope: Scope, size: int) -> Known:
+def _of(scope: Scope, size: int) -> ScopeSummary:
     import numpy as np  # the first drawing of the home screen does not wait for it
 
     table = scope.table(_GAMMA)
@@ -91,4 +91,4 @@ def _of(scope: Scope, size: int) -> Known:
     if scores and len(numbers) == len(scores):  # all steps of an episode may have been forgotten
         last = max(range(len(scores)), key=lambda place: (scores[place], place))
         best = tuple(table.actions[action] for action in table.action[table.episode == numbers[last]])
-    return Known(scope.name, scores, outcomes[-1][1] if outcomes else None, len(table), actions, best, size)
+    return ScopeSummary(scope.name, scores, outcomes[-1][1] if outcomes else None, len(table), actions, best, size)

@@ -22,7 +22,7 @@ from engine.session.compare import (
     ComparedOption,
     ComparedStep,
     Comparison,
-    Side,
+    SessionStep,
     reason,
 )
 from jitrl_tui import keymap
@@ -215,7 +215,7 @@ def _cell(option: ComparedOption | None, width: int) -> str:
     return fit(f"{text} {signed(option.q):>7}" if option.q is not None and width > _CELL else text, width)
 
 
-def _seen(row: ComparedStep, side: Side | None, width: int) -> list[tuple[str, str]]:
+def _seen(row: ComparedStep, side: SessionStep | None, width: int) -> list[tuple[str, str]]:
     """Return what a session did and saw at a step, as lines with their styles."""
     if side is None:
         return [("-", MUTED)]
@@ -341,7 +341,7 @@ class CompareRows(RowList):
         )
 
 
-def _half_row(side: Side | None, width: int) -> str:
+def _half_row(side: SessionStep | None, width: int) -> str:
     if side is None:
         return fit("-", width) + " " * _SCORE
     return fit(done(side), width) + points(side.score)[-_SCORE:].rjust(_SCORE)

@@ -29,7 +29,7 @@ from jitrl_tui.runs.session_summary import summary_of
 if TYPE_CHECKING:
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig
-    from jitrl_tui.runs.memory_summary import Known
+    from jitrl_tui.runs.memory_summary import ScopeSummary
     from jitrl_tui.screens.bench import BenchScreen
     from jitrl_tui.screens.memory import MemoryScreen
     from jitrl_tui.screens.race import RaceScreen
@@ -92,7 +92,7 @@ class StoredHome:
             raise UsageError("Nothing is remembered yet: an episode is remembered when it ends.")
         return MemoryScreen(memory, "", self.saves, close=True)
 
-    def known(self, folder: Path | None = None) -> list[Known]:
+    def known(self, folder: Path | None = None) -> list[ScopeSummary]:
         """Return what a memory knows; None for the shared one. It is called in another thread."""
         return memory_summary.read(self.saves / "memory" if folder is None else folder, self.saves)
 

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from engine.records import SettingsChanged, Stepped
 from engine.session.levers import change_text
 from jitrl_tui.runs.home_contents import RaceRow, SessionRow
-from jitrl_tui.runs.memory_summary import Known
+from jitrl_tui.runs.memory_summary import ScopeSummary
 from jitrl_tui.runs.session_summary import last_steps
 from jitrl_tui.runs.view import points, signed
 from jitrl_tui.screens.home_rows import CURVE, date_text, session_facts, sparkline
@@ -41,13 +41,13 @@ class MemoryPreviews:
     """
 
     def __init__(
-        self, screen: Screen[int], load: Callable[[Path | None], Sequence[Known]], ready: Callable[[], object]
+        self, screen: Screen[int], load: Callable[[Path | None], Sequence[ScopeSummary]], ready: Callable[[], object]
     ) -> None:
         self._work, self._load, self._ready = Background(screen), load, ready
-        self._found: dict[Path | None, Sequence[Known] | str] = {}
+        self._found: dict[Path | None, Sequence[ScopeSummary] | str] = {}
         self._wanted: set[Path | None] = set()
 
-    def of(self, folder: Path | None = None) -> tuple[Sequence[Known] | None, str]:
+    def of(self, folder: Path | None = None) -> tuple[Sequence[ScopeSummary] | None, str]:
         """Return what a memory knows, None as long as that is not known, and a sentence for where it knows nothing."""
         found = self._found.get(folder)
         if found is None:
@@ -55,7 +55,7 @@ class MemoryPreviews:
             return None, "reading the memory …"
         return (None, found) if isinstance(found, str) else (found, NOTHING)
 
-    def game(self, name: str) -> tuple[Known | None, str]:
+    def game(self, name: str) -> tuple[ScopeSummary | None, str]:
         """Return what the shared memory knows of a game, and a sentence for where it knows nothing."""
         found, nothing = self.of()
         return next((known for known in found or () if known.title == name), None), nothing
@@ -77,7 +77,7 @@ class MemoryPreviews:
             self._wanted.clear()
         self._wanted.add(folder)
 
-        def got(found: Sequence[Known] | str) -> None:
+        def got(found: Sequence[ScopeSummary] | str) -> None:
             self._found[folder] = found
             self._ready()
 
@@ -89,11 +89,11 @@ class KnownPane(LinePane):
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
-        self._known: Known | None = None
+        self._known: ScopeSummary | None = None
         self._nothing = ""
         self._secret = False
 
-    def show(self, game: str, known: Known | None, nothing: str, *, secret: bool) -> None:
+    def show(self, game: str, known: ScopeSummary | None, nothing: str, *, secret: bool) -> None:
         """Show a game.
 
         Args:
@@ -124,7 +124,7 @@ class Preview(LinePane):
         self._nothing = ""
         self._steps: Sequence[Stepped | SettingsChanged] = ()
         self._race: RaceRow | None = None
-        self._known: Sequence[Known] | None = None
+        self._known: Sequence[ScopeSummary] | None = None
 
     def show_game(self, game: str, played: Sequence[SessionRow]) -> None:
         """Show the last session of a game, and a line for each of the others.
@@ -150,7 +150,7 @@ class Preview(LinePane):
         self._race = row
         self.renew()
 
-    def show_known(self, known: Sequence[Known] | None, nothing: str) -> None:
+    def show_known(self, known: Sequence[ScopeSummary] | None, nothing: str) -> None:
         """Show what a memory knows.
 
         Args:
@@ -221,7 +221,7 @@ def _step_lines(step: Stepped | SettingsChanged, width: int, rows: int) -> list[
 
 
 def known_lines(
-    known: Known, width: int, height: int, *, named: bool = False, secret: bool = False
+    known: ScopeSummary, width: int, height: int, *, named: bool = False, secret: bool = False
 ) -> list[Content]:
     """Return what a memory knows of a scope: numbers, then as much of curve, best episode and actions as there is room.
 

@@ -26,7 +26,7 @@ from jitrl_tui.system.background import STORING, Background, Progress
 from jitrl_tui.system.output import one_line
 
 if TYPE_CHECKING:
-    from engine.session.recorded import Again, RecordedRun
+    from engine.session.recorded import DecisionAgain, RecordedRun
     from engine.session.whatif import Influence
     from jitrl_tui.screens.whatif import GoOn
 
@@ -227,13 +227,13 @@ class MemoryTrial(Service):
             self.drop()
             return
 
-        def work(progress: Progress) -> Again | None:
+        def work(progress: Progress) -> DecisionAgain | None:
             from engine.session import whatif
 
             run = self.recorded.open().run()
             return whatif.trial(run, at, memory_filter=memory_filter, check=_counted(progress, _until(run, at)))
 
-        def finished(again: Again | None) -> None:
+        def finished(again: DecisionAgain | None) -> None:
             if again is not None:
                 self._now = dataclasses.replace(choice, decision=again.now)
             self._screen.redraw()

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from engine.errors import UsageError
 from engine.session import whatif
 from engine.session.levers import levers
-from engine.session.recorded import Again, RecordedRun
+from engine.session.recorded import DecisionAgain, RecordedRun
 from engine.session.whatif import OpenRun, WhatIfOutcome
 from engine.settings import Settings
 from jitrl_tui import keymap
@@ -216,7 +216,7 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
         self._runs = runs
         self._opened, self._run, self._place = opened, run, at
         self._outcome: WhatIfOutcome | None = None
-        self._listed: tuple[Again, ...] = ()
+        self._listed: tuple[DecisionAgain, ...] = ()
         self._problem = ""
         self._unlike: int | None = None
         self._work = Background(self)
@@ -274,14 +274,14 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
         self.query_one(RowList).message = ""
         self.query_one(RowList).show(0)
 
-        def work(progress: Callable[[int, int], None]) -> tuple[Again | None, WhatIfOutcome]:
+        def work(progress: Callable[[int, int], None]) -> tuple[DecisionAgain | None, WhatIfOutcome]:
             one = whatif.trial(run, place, changes=changes, check=lambda: progress(0, 0))
             progress(0, 0)  # raises if the window was closed
             self.app.call_later(self._show, one)
             asks = True if first and run.scope is not None else None
             return one, whatif.what_if(run, changes, from_memory=asks, checks=first, progress=progress)
 
-        def finished(result: tuple[Again | None, WhatIfOutcome]) -> None:
+        def finished(result: tuple[DecisionAgain | None, WhatIfOutcome]) -> None:
             one, self._outcome = result
             if self._outcome.unlike is not None:
                 self._unlike = self._outcome.unlike
@@ -313,10 +313,10 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
         stops, changes, now = sliders.stops(name), sliders.changes, getattr(sliders.now, name)
         values = self.query_one(OtherValues)
 
-        def work(progress: Callable[[int, int], None]) -> list[tuple[Any, Again]]:
+        def work(progress: Callable[[int, int], None]) -> list[tuple[Any, DecisionAgain]]:
             return whatif.by_value(run, place, name, stops, changes, lambda: progress(0, 0))
 
-        def finished(made: list[tuple[Any, Again]]) -> None:
+        def finished(made: list[tuple[Any, DecisionAgain]]) -> None:
             values.show(STOPS[name][0] or name, now, made)
 
         def failed(sentence: str) -> None:
@@ -324,7 +324,7 @@ class WhatIfScreen(CommandDialog["tuple[int, int] | GoOn"]):
 
         self._work.begin(work, finished, failed, what="Trying other values")
 
-    def _show(self, one: Again | None) -> None:
+    def _show(self, one: DecisionAgain | None) -> None:
         for decision in self.query(ChoicePane):  # there is none any more once the window was closed
             decision.show(one)
 

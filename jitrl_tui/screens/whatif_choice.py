@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from engine import explain
-from engine.session.recorded import Again
+from engine.session.recorded import DecisionAgain
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import signed
 from jitrl_tui.widgets.lines import ACCENT, BAD, FAINT, GOOD, MUTED, NAME, STRONG, LinePane, fit, wrap
@@ -28,9 +28,9 @@ class ChoicePane(LinePane, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__("decision")
-        self.again: Again | None = None
+        self.again: DecisionAgain | None = None
 
-    def show(self, again: Again | None) -> None:
+    def show(self, again: DecisionAgain | None) -> None:
         """Show a choice that was made again, None if it could not be."""
         self.again = again
         self.renew()
@@ -80,9 +80,9 @@ class OtherValues(LinePane, can_focus=False):
         super().__init__("values")
         self._symbol = ""
         self._now: object = None
-        self._made: Sequence[tuple[Any, Again]] = ()
+        self._made: Sequence[tuple[Any, DecisionAgain]] = ()
 
-    def show(self, symbol: str, now: object, made: Sequence[tuple[Any, Again]]) -> None:
+    def show(self, symbol: str, now: object, made: Sequence[tuple[Any, DecisionAgain]]) -> None:
         """Show choices.
 
         Args:

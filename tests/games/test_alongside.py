@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.games.alongside import Stand, difference
+from engine.games.alongside import JerichoState, difference
 from engine.games.catalogue import find_game, known_solution
 from engine.records import Observation
 from jitrl_tui.cli import main
@@ -47,11 +47,11 @@ def test_places_and_ends_are_compared_in_a_story_that_jericho_lists(games_folder
 @pytest.mark.parametrize(
     ("theirs", "told"),
     [
-        (Stand(3.0, 7, "Hall", False, False), ""),
-        (Stand(3.0, 0, "", False, False), ""),
-        (Stand(4.0, 7, "Hall", False, False), "the score is 3, and 4 in Jericho"),
-        (Stand(3.0, 8, "Cellar", False, False), "the place is 'Hall', and 'Cellar' in Jericho"),
-        (Stand(3.0, 7, "Hall", True, False), "the story goes on, and ends in Jericho"),
+        (JerichoState(3.0, 7, "Hall", False, False), ""),
+        (JerichoState(3.0, 0, "", False, False), ""),
+        (JerichoState(4.0, 7, "Hall", False, False), "the score is 3, and 4 in Jericho"),
+        (JerichoState(3.0, 8, "Cellar", False, False), "the place is 'Hall', and 'Cellar' in Jericho"),
+        (JerichoState(3.0, 7, "Hall", True, False), "the story goes on, and ends in Jericho"),
     ],
 )
 def test_each_difference_is_told(theirs, told):

@@ -16,7 +16,7 @@ import pytest
 
 from engine import waits
 from engine.memory.shared.memory import SharedMemory
-from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
+from engine.memory.shared.server import DatabaseServer, ServerUnreachable, SharedConnection
 from tests import commands
 from tests.memory.lives import make_episode
 from tests.memory.postgres import Cluster
@@ -75,7 +75,7 @@ def test_a_statement_of_any_kind_ends(through: str, proxy: Proxy, monkeypatch: p
     proxy.hold()
 
     def ask() -> None:
-        with pytest.raises(Away, match="does not answer"), line.use() as connection:
+        with pytest.raises(ServerUnreachable, match="does not answer"), line.use() as connection:
             connection.execute("SELECT 1")
 
     within(ask)

@@ -28,7 +28,7 @@ from engine.memory.shared.log import Log
 from engine.memory.shared.memory import SharedMemory
 from engine.memory.shared.replica import CURSOR
 from engine.memory.shared.rows import Stored
-from engine.memory.shared.server import Away
+from engine.memory.shared.server import ServerUnreachable
 from engine.records import Kept
 from tests.memory.lives import make_episode, make_state
 from tests.memory.postgres import Cluster
@@ -285,7 +285,7 @@ def test_a_worker_begins_from_its_replica_while_the_server_is_away(tmp_path: Pat
             assert (len(told), one.waiting) == (1, 1)
             assert told[0].startswith("cannot open the shared memory at ")
             assert "Reading goes on here; episodes wait in" in told[0]
-            with pytest.raises(Away, match="has no replica of game/another"):
+            with pytest.raises(ServerUnreachable, match="has no replica of game/another"):
                 one.scope("game/another")
             cluster.start()
             until(lambda: one.waiting == 0 and len(scope) == 16)
@@ -311,7 +311,7 @@ def test_an_answer_that_is_lost_after_the_commit_stores_nothing_twice(
         stored = append(self, *arguments)
         if lost[0]:
             lost[0] -= 1
-            raise Away("the answer is lost")
+            raise ServerUnreachable("the answer is lost")
         return stored
 
     monkeypatch.setattr(Log, "append", losing)

@@ -17,7 +17,7 @@ from engine.records import Candidate, Decided, SessionStarted
 from engine.session import store as sessions
 from engine.session import whatif
 from engine.session.compare import ComparedStep, compare
-from engine.session.recorded import Again
+from engine.session.recorded import DecisionAgain
 from engine.session.rules import risk
 from engine.settings import SessionConfig
 from jitrl_tui.panes.candidates import CandidatesPane
@@ -146,7 +146,7 @@ def places(choice: Choice, row: ComparedStep) -> dict[str, dict[str, float]]:
     beliefs = next(line.plain for line in _beliefs(row, 140) if line.plain.startswith(f"{d.action} "))
     screen = {"V": after("V̂ ", _seen(row, row.left, 80)[1][0]), "Q": value(re.findall(NUMBER, beliefs)[0])}
     pane = ChoicePane()
-    pane.again = Again(choice.episode, d, d)
+    pane.again = DecisionAgain(choice.episode, d, d)
     what_if = plain(pane.build(100, 60))
     mine = next(line for line in what_if.splitlines() if line.startswith("▸ "))
     fixture = derivation.fixture(choice)
@@ -190,7 +190,7 @@ def test_all_places_show_the_same_numbers_of_a_decision(played):
 
 def test_the_influence_of_a_step_is_a_difference_of_shown_numbers(plans):
     one, other = [c.decision for c in plans[0].choices if explain.shown_values(c.decision.update).left is not None][:2]
-    found = whatif._influence(7, Again(1, one, one), Again(1, other, other))
+    found = whatif._influence(7, DecisionAgain(1, one, one), DecisionAgain(1, other, other))
     with_it, without = explain.shown_values(one.update), explain.shown_values(other.update)
     assert found.v == pytest.approx(with_it.v - without.v)
     index = [c.action for c in other.candidates].index(one.action) if one.action in other.valid_actions else -1

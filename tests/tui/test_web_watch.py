@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from engine.environment import Sight
+from engine.environment import VisiblePage
 from engine.records import Decided, EpisodeStarted, PageShown, SessionStarted, Stepped
 from engine.web.browser.pages import PageStore
 from engine.web.browser.snapshot import parse
@@ -56,7 +56,7 @@ def web_events(store: PageStore | None, picture: bytes = b""):
         if isinstance(event, (EpisodeStarted, Stepped)):
             episode = event.episode
             step = event.step + 1 if isinstance(event, Stepped) else 0
-            sight = Sight(f"http://shop.test/page/{step}", f"Page {step}", "Find the cheapest kettle.",
+            sight = VisiblePage(f"http://shop.test/page/{step}", f"Page {step}", "Find the cheapest kettle.",
                           PAGE.replace("{n}", str(step)), 1280, 720, picture)  # fmt: skip
             shown = PageShown(episode, step, sight.url, sight.title, sight.task)
             events.append(store.keep(sight, episode, step)[0] if store else shown)

@@ -10,7 +10,7 @@ from engine.settings.plan import PlanNumbers
 from engine.values import trails
 from engine.values.detours import Explorer
 from engine.values.model import WorldModel
-from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask, Ways
+from engine.values.paths import EpisodeProgress, ImaginedSituation, Paths, PlanTask, Ways
 from engine.values.planner import Planner, Router
 from engine.values.plans import Plan, Route
 from engine.values.promises import Promises
@@ -26,18 +26,20 @@ def new_model() -> WorldModel:
 
 
 def standing(
-    model: WorldModel, here: Imagined, valid=(), *, steps=20, progress=None, curiosity=1.0, numbers=NUMBERS
+    model: WorldModel, here: ImaginedSituation, valid=(), *, steps=20, progress=None, curiosity=1.0, numbers=NUMBERS
 ) -> Paths:
     """Return what answers questions about where one stands."""
     return Paths(model, numbers, PlanTask(here, steps, progress or EpisodeProgress(), frozenset(valid), curiosity))
 
 
-def router(model: WorldModel, here: Imagined, valid=(), *, numbers=NUMBERS, **options) -> Router:
+def router(model: WorldModel, here: ImaginedSituation, valid=(), *, numbers=NUMBERS, **options) -> Router:
     """Return what finds routes from here."""
     return Router(model, numbers, standing(model, here, valid, numbers=numbers, **options))
 
 
-def explorer(model: WorldModel, here: Imagined, valid=(), **options) -> tuple[Callable[[Route], Explorer], Promises]:
+def explorer(model: WorldModel, here: ImaginedSituation, valid=(), **options) -> tuple[
+    Callable[[Route], Explorer], Promises
+]:
     """Return what finds detours along routes from here, and what can be tried."""
     paths = standing(model, here, valid, **options)
     promises = Promises(model, NUMBERS, paths)
@@ -80,7 +82,7 @@ class Planning:
         self._planner = Planner(model, numbers)
         self._curiosity = curiosity
 
-    def plan(self, here: Imagined, steps: int, progress: EpisodeProgress, *, valid=()) -> Plan:
+    def plan(self, here: ImaginedSituation, steps: int, progress: EpisodeProgress, *, valid=()) -> Plan:
         """Return the best plan from here."""
         task = PlanTask(here, steps, progress, frozenset(valid), self._curiosity)
         return self._planner.plan(task, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State
-from engine.values.paths import EpisodeProgress, Imagined
+from engine.values.paths import EpisodeProgress, ImaginedSituation
 from engine.values.text import situation
 from engine.values.trails import TrailStep
 from tests.values.planning import Planning, WholeTrails, new_model, router
@@ -37,7 +37,7 @@ def test_what_the_rest_of_the_way_needs_is_not_dropped_to_see_what_comes_of_it(n
         )
     planner = Planning(x, 9.0)
     now = situation(hall)
-    plan = planner.plan(Imagined(now.place, now.have, {}), 9, EpisodeProgress(), valid=("east", "drop key"))
+    plan = planner.plan(ImaginedSituation(now.place, now.have, {}), 9, EpisodeProgress(), valid=("east", "drop key"))
     assert (plan.actions[0] == "drop key") == dropped
 
 
@@ -53,6 +53,6 @@ def test_a_route_that_follows_a_trail_has_a_mark_at_its_end():
     lamp = frozenset({"have:lamp"})
     told = trails.from_here(hall._replace(have=lamp), 9, ("east",))
     # What is in hand beyond what was in hand then stays in hand.
-    route = router(x, Imagined(hall.place, lamp, {}), ("east",), steps=9).follow(told[0])
+    route = router(x, ImaginedSituation(hall.place, lamp, {}), ("east",), steps=9).follow(told[0])
     assert route.actions == ("east", "take gold")
     assert route.marks == ((0, hall.place, lamp), (1, den.place, lamp), (2, den.place, lamp | rich.have))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.records import State
-from engine.values.paths import Imagined
+from engine.values.paths import ImaginedSituation
 from engine.values.plans import Route
 from engine.values.text import situation
 from tests.values.planning import explorer, new_model, router
@@ -42,7 +42,7 @@ def vault(open_times, shut_times):
 def beside(x, *have):
     """Return the situation of who stands in the yard with this in hand."""
     now, hall = situation(state("yard", *have)), situation(state("hall", *have))
-    return Imagined(now.place, now.have, {now.place: now.see, hall.place: hall.see})
+    return ImaginedSituation(now.place, now.have, {now.place: now.see, hall.place: hall.see})
 
 
 def best(x, *have):

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from engine.values.paths import EpisodeProgress, Imagined, Ways
+from engine.values.paths import EpisodeProgress, ImaginedSituation, Ways
 from engine.values.plans import Route
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, explorer, new_model
@@ -84,7 +84,7 @@ def wandered(seed, side=5, steps=120, danger=0.0):
         here = 0 if died else there
     possible = (*exits[0], *things[0], "take cup")
     x.see(at("room 0"), possible)
-    return x, Imagined("room 0", frozenset(), {}), possible
+    return x, ImaginedSituation("room 0", frozenset(), {}), possible
 
 
 def every(promises, goal, have, see):
@@ -107,7 +107,7 @@ def far(x, now):
         place = dict(x.exits(place))[action]
         marks.append((number, place, cup if number > len(way) / 2 else now.have))
     earned = ((len(way), 6.0),)
-    return Route(Imagined(goal, cup, {}), 400.0, 6.0, 1.0, actions, marks=tuple(marks), earned=earned)
+    return Route(ImaginedSituation(goal, cup, {}), 400.0, 6.0, 1.0, actions, marks=tuple(marks), earned=earned)
 
 
 @pytest.mark.parametrize("danger", [0.0, 0.3])
@@ -129,7 +129,7 @@ def test_detours_come_best_first_at_most_one_to_a_place_and_within_the_steps_lef
 def test_a_thing_that_goes_by_its_state_only_is_known_by_its_name():
     x = new_model()
     x.see(at("hall", ("lamp=lit",)), ("throw lamp",))
-    now = Imagined("hall", frozenset({"have:lamp=lit"}), {})
+    now = ImaginedSituation("hall", frozenset({"have:lamp=lit"}), {})
     _, promises = explorer(x, now, ("throw lamp",))
     assert "lamp" in every(promises, "hall", now.have, frozenset())[0].handles
 
@@ -157,7 +157,7 @@ def test_what_may_cost_the_light_in_hand_may_kill():
     assert thrown == x.darkening(lit, "throw all")  # the lamp is among all
     assert x.darkening(lit, "polish lamp") < 0.1
     assert x.darkening(lit, "throw shards at tree") == x.darkening(frozenset(), "throw lamp at tree") == 0.0
-    now = Imagined(hall.place, lit, {hall.place: hall.see})
+    now = ImaginedSituation(hall.place, lit, {hall.place: hall.see})
     _, promises = explorer(x, now, ("throw lamp at tree",))
     tried = every(promises, hall.place, lit, hall.see)
     assert next(offer.death for offer in tried if offer.actions == ("throw lamp at tree",)) == thrown
@@ -184,7 +184,7 @@ def test_who_stands_in_the_dark_lights_the_lamp_that_was_lit_elsewhere_before():
     x.learn(room(2, "attic", lit), "north", 0.0, room(1, "hall", lit), terminated=False, died=False)
     now, valid = room(9, "dark", out), ("north", "light lamp", "throw lamp", "wait")
     x.see(now, valid)  # never here before
-    here = Imagined(now.place, now.have, {now.place: now.see})
+    here = ImaginedSituation(now.place, now.have, {now.place: now.see})
     planner = Planning(x, 3.0)
 
     def first(valid):
@@ -206,7 +206,7 @@ def test_a_detour_ends_before_what_would_make_its_rate_lower():
         x.yields.add("hum", 0.0, lost=False, share=1.0)
     x.see(at("den"), ("north", "hum"))
     x.see(at("hall"), ("east",))
-    here = Imagined("hall", at("hall").have, {})
+    here = ImaginedSituation("hall", at("hall").have, {})
     finder, promises = explorer(x, here, ("east",))
     offered = [(promise, action) for promised in promises.promises if promised.place == "den"
                for promise, action, _ in promises.stay(promised, at("hall").have)]  # fmt: skip
@@ -241,11 +241,11 @@ def test_a_detour_before_the_lamp_is_taken_does_not_count_on_its_light():
     x.arrive(cellar)
     x.see(vault, ("south", "open chest"))
     x.learn(vault, "south", 0.0, cellar, terminated=False, died=False)
-    now = Imagined(hall.place, none, {hall.place: hall.see})
+    now = ImaginedSituation(hall.place, none, {hall.place: hall.see})
     finder, *_ = explorer(x, now, ("take lamp", "down"))
     world = {hall.place: laden.see, cellar.place: cellar.see, vault.place: vault.see}
     route = Route(
-        Imagined(vault.place, lamp, world),
+        ImaginedSituation(vault.place, lamp, world),
         20.0,
         value=5.0,
         actions=("take lamp", "down", "north"),
@@ -270,7 +270,7 @@ def test_what_was_not_possible_just_now_is_offered_no_more():
     dusty = at("hall", (), ("box", "dust"))
 
     def offered():
-        _, promises = explorer(x, Imagined("yard", frozenset(), {}), ("north",))
+        _, promises = explorer(x, ImaginedSituation("yard", frozenset(), {}), ("north",))
         return {offer.actions[-1] for offer in every(promises, "hall", dusty.have, dusty.see)}
 
     assert "open box" in offered()

@@ -20,7 +20,7 @@ from engine.records import Candidate, Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
 from engine.values.graph import GraphEstimator
-from engine.values.paths import EpisodeProgress, Imagined
+from engine.values.paths import EpisodeProgress, ImaginedSituation
 from engine.values.text import situation
 from tests.values.gridworld import World, live
 from tests.values.planning import Planning, new_model
@@ -179,7 +179,7 @@ def test_what_lies_behind_certain_death_promises_nothing():
     x.see(garden, ("back", *(f"open chest {n}" for n in range(9))))
     x.learn(gate, "on", 0.0, garden, terminated=False, died=False)
     planner = Planning(x, 3.0)
-    here = Imagined(gate.place, gate.have, {})
+    here = ImaginedSituation(gate.place, gate.have, {})
 
     def goal():
         return planner.plan(here, 30, EpisodeProgress(), valid=("on",)).goal

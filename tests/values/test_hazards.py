@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from engine.values.paths import Imagined, Ways
+from engine.values.paths import ImaginedSituation, Ways
 from engine.values.plans import Route
 from engine.values.text import Situation, union
 from tests.values.planning import explorer, new_model, standing
@@ -46,7 +46,7 @@ def test_what_may_go_wrong_on_a_way_is_never_out_of_date(seed):
         died = {place for place, action in x.fatal if action in x.moves}
         for place, situations in wanderer.met.items():
             have, see = list(situations)[-1]
-            here = Imagined(place, have, {place: see})
+            here = ImaginedSituation(place, have, {place: see})
             along, look = explorer(x, here)[0](Route(here, 20.0)), standing(x, here).look
             for way in ways.of(place).values():
                 deadly = [move for move in way if move[0] in died]
@@ -82,7 +82,7 @@ def test_a_way_is_deadly_as_soon_as_somebody_died_on_it():
     cliff, shore = Situation("cliff", frozenset(), frozenset()), Situation("shore", frozenset(), frozenset())
     x.see(cliff, ("down",))
     x.learn(cliff, "down", 0.0, shore, terminated=False, died=False)
-    ways, here = Ways(x), Imagined("cliff", frozenset(), {})
+    ways, here = Ways(x), ImaginedSituation("cliff", frozenset(), {})
 
     def alive():
         along = explorer(x, here)[0](Route(here, 20.0))

@@ -15,9 +15,9 @@ from engine.memory import Memory
 from engine.records import Candidate, Episode, Neighbour, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
-from engine.values.explanation import Expected, Sources, _along, alike, digest
+from engine.values.explanation import ExpectedSituation, Sources, _along, alike, digest
 from engine.values.graph import GraphEstimator
-from engine.values.paths import Imagined
+from engine.values.paths import ImaginedSituation
 from engine.values.plans import Detour, Route
 from engine.values.text import Situation
 from tests.values.gridworld import World, live
@@ -113,7 +113,7 @@ def along(at, actions, marks, detour):
     """Return where the steps of a route with a detour are taken."""
     nothing = frozenset()
     places = tuple((number, place, nothing) for number, place in marks)
-    route = Route(Imagined(at, nothing, {}), 0.0, actions=tuple(actions), marks=places)
+    route = Route(ImaginedSituation(at, nothing, {}), 0.0, actions=tuple(actions), marks=places)
     return [key for key, _ in _along(route, detour)]
 
 
@@ -276,7 +276,7 @@ def kept(*lived):
 
 def best(sources, *tokens, gains=False) -> Neighbour:
     _, now = in_place(*tokens)
-    found = sources.best(("hall", "pull"), Expected(now.have, now.see, digest(tokens)), gains=gains)
+    found = sources.best(("hall", "pull"), ExpectedSituation(now.have, now.see, digest(tokens)), gains=gains)
     return found.hit
 
 
@@ -284,12 +284,12 @@ def test_the_step_of_the_same_situation_is_shown_else_the_latest():
     sources = kept((("a",), 0.0), (("b",), 0.0), (("c",), 0.0))
     assert best(sources, "b").episode == 2
     assert best(sources, "z").episode == 3
-    assert sources.best(("hall", "push"), Expected(frozenset(), None)) is None
+    assert sources.best(("hall", "push"), ExpectedSituation(frozenset(), None)) is None
 
 
 def test_few_are_kept_and_one_that_gained_something_among_them():
     sources = kept((("a",), 4.0), *(((f"b{n}",), 0.0) for n in range(50)))
-    assert len(sources._lived[("hall", "pull")]) == 3
+    assert len(sources._steps[("hall", "pull")]) == 3
     assert best(sources, "z", gains=True).gain == 4.0
     assert best(sources, "z").episode == 51
     assert len(sources._texts) == 1
@@ -298,10 +298,10 @@ def test_few_are_kept_and_one_that_gained_something_among_them():
 
 def test_how_alike_situations_are_is_the_jaccard_similarity_of_what_is_known():
     sources = kept((("a", "b", "have:x"), 0.0))
-    (lived,) = sources._lived[("hall", "pull")]
-    assert alike(lived, Expected(lived.now.have, lived.now.see)) == 1.0
-    assert alike(lived, Expected(frozenset({"have:x"}), None)) == 1.0
-    assert alike(lived, Expected(frozenset(), frozenset({"a"}))) == pytest.approx(1 / 3)
+    (lived,) = sources._steps[("hall", "pull")]
+    assert alike(lived, ExpectedSituation(lived.now.have, lived.now.see)) == 1.0
+    assert alike(lived, ExpectedSituation(frozenset({"have:x"}), None)) == 1.0
+    assert alike(lived, ExpectedSituation(frozenset(), frozenset({"a"}))) == pytest.approx(1 / 3)
 
 
 # ------------------------------------------------------------------------------------- a shipped game

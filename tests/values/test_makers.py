@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from engine.values.model import WorldModel
-from engine.values.paths import Imagined
+from engine.values.paths import ImaginedSituation
 from engine.values.preconditions import Makers, Preconditions
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, new_model, standing
@@ -67,7 +67,7 @@ def chain(length: int) -> tuple[WorldModel, list[str], list[Situation]]:
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_nothing_is_told_to_be_out_of_reach_that_the_search_would_find(length, monkeypatch):
     x, actions, at = chain(length)
-    elsewhere, found = Imagined("yard", NONE, {}), 0
+    elsewhere, found = ImaginedSituation("yard", NONE, {}), 0
     for situation, action, depth in itertools.product(at, actions, (1, 2)):
         pruned = standing(x, elsewhere).enable(situation, action, depth)
         with monkeypatch.context() as patch:

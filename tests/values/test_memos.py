@@ -8,7 +8,7 @@ import pytest
 
 from engine.values.counts import Memo
 from engine.values.model import WorldModel
-from engine.values.paths import EpisodeProgress, Imagined, Paths, PlanTask
+from engine.values.paths import EpisodeProgress, ImaginedSituation, Paths, PlanTask
 from engine.values.promises import Promises
 from engine.values.text import Situation, situation
 from engine.values.trails import TrailStep
@@ -47,12 +47,12 @@ def answers(x, memo, met):
     told = {}
     here, situations = next(iter(met.items()))
     have, see = list(situations)[-1]
-    paths = Paths(x, NUMBERS, PlanTask(Imagined(here, have, {here: see}), 20, EpisodeProgress()), memo)
+    paths = Paths(x, NUMBERS, PlanTask(ImaginedSituation(here, have, {here: see}), 20, EpisodeProgress()), memo)
     offers = Promises(x, NUMBERS, paths)
     for place, situations in met.items():
         latest = list(situations)[-3:]
         for have, see in [(have, see) for have, _ in latest for _, see in latest]:
-            at = paths.seen(Imagined(place, have, {place: see}))
+            at = paths.seen(ImaginedSituation(place, have, {place: see}))
             for action in sorted(x.places[place].preconditions):
                 told[(place, have, see, action)] = (
                     paths.enable(at, action, 2),

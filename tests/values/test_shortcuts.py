@@ -8,7 +8,7 @@ import pytest
 
 from engine.values.counts import jaccard
 from engine.values.hazards import _Risk
-from engine.values.paths import Imagined
+from engine.values.paths import ImaginedSituation
 from engine.values.preconditions import Preconditions
 from engine.values.text import Situation, situation
 from engine.values.trails import TrailStep
@@ -107,7 +107,7 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
     x, compared = explorer.x, 0
     start = explorer.episodes[-1][0].now
     valid = tuple(action for action in x.places[start.place].preconditions if action in x.moves)
-    here = Imagined(start.place, start.have, {start.place: start.see})
+    here = ImaginedSituation(start.place, start.have, {start.place: start.see})
     router = standing(x, here, valid)
     found = router.reach(here, 12.0)
     # Bellman and Ford: every move of every place reached, as long as anything gets cheaper.
@@ -124,7 +124,9 @@ def test_ways_are_as_short_as_those_found_by_looking_at_every_move(seed):
                 cost = costs[place] + len(opened.actions) + 1.0 / (outcome.success * opened.sure)
                 there = outcome.occasion.place
                 if cost <= 12.0 and cost < costs.get(there, 13.0) - 1e-9:
-                    costs[there], at[there] = cost, Imagined(there, opened.at.have, opened.after(at[place]).world)
+                    costs[there], at[there] = cost, ImaginedSituation(
+                        there, opened.at.have, opened.after(at[place]).world
+                    )
     for place, reached in found.items():
         assert reached.cost == pytest.approx(costs[place])
         compared += 1
@@ -148,7 +150,7 @@ def test_a_way_that_hangs_on_something_is_taken_where_it_is_cheaper_and_none_is_
     did(gate, "through", c)
     x.see(b, ("wait",))  # with the gate shut there is no way through
     did(c, "east", d)
-    here = Imagined("a", frozenset(), {"a": a.see, "b": gate.see})
+    here = ImaginedSituation("a", frozenset(), {"a": a.see, "b": gate.see})
     router = standing(x, here, ("jump", "east"))
     assert router.reach(here, 2.0).keys() == {"a", "b", "c"}
     assert router.reach(here, 3.0)["d"].cost == pytest.approx(3.0, abs=0.5)

@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from engine.values.paths import EpisodeProgress, Imagined
+from engine.values.paths import EpisodeProgress, ImaginedSituation
 from engine.values.plans import NOTHING, Terms
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, new_model, standing
 
 HALL = Situation("hall", frozenset(), frozenset())
-HERE = Imagined("hall", frozenset(), {})
+HERE = ImaginedSituation("hall", frozenset(), {})
 
 
 def discovery(model, progress=None) -> float:

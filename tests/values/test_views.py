@@ -8,10 +8,10 @@ from engine.agents.base import Turn
 from engine.agents.jitrl import JitrlAgent
 from engine.environments import profile
 from engine.records import ActionRequest, Candidate, Episode, Observation, Proposal, State, Step
-from engine.values.effects import Views
+from engine.values.effects import PlaceViews
 from engine.values.graph import GraphEstimator
 from engine.values.model import WorldModel
-from engine.values.paths import EpisodeProgress, Imagined
+from engine.values.paths import EpisodeProgress, ImaginedSituation
 from engine.values.text import Situation
 from tests.values.planning import NUMBERS, Planning, new_model
 from tests.values.test_graph import remembered
@@ -22,14 +22,14 @@ THINGS = frozenset({"have:egg", "have:sword", "have:rope"})
 
 
 def test_of_equally_similar_looks_the_latest_counts_and_the_oldest_is_forgotten():
-    views = Views(NUMBERS)
+    views = PlaceViews(NUMBERS)
     for number in range(30):
         views.add(frozenset({f"have:thing{number}"}), frozenset({f"see:look{number}"}))
     assert views.with_in_hand(frozenset({"have:thing12"})) == {"see:look12"}
     assert views.with_in_hand(frozenset({"have:thing12", "have:other"})) == {"see:look12"}
     assert views.with_in_hand(frozenset({"have:other"})) == {"see:look29"}
     assert views.with_in_hand(frozenset({"have:thing0"})) == {"see:look29"}
-    assert Views(NUMBERS).with_in_hand(OUT) == frozenset()
+    assert PlaceViews(NUMBERS).with_in_hand(OUT) == frozenset()
 
 
 def room(number: int, name: str, have: frozenset[str]) -> Situation:
@@ -80,7 +80,7 @@ def test_who_lost_the_lamp_does_not_count_on_what_was_seen_with_it():
     }
 
     def plan(have):
-        return planner.plan(Imagined("room 1", have, world), 9, EpisodeProgress(), valid=("down",))
+        return planner.plan(ImaginedSituation("room 1", have, world), 9, EpisodeProgress(), valid=("down",))
 
     assert plan(LIT).actions == ("down", "east", "dig")
     assert plan(LIT).known > 8.0

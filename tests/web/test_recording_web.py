@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.environment import Sight
+from engine.environment import VisiblePage
 from engine.errors import MissingError
 from engine.records import EpisodeStarted, Notice, PageShown, Stepped
 from engine.redaction import hide
@@ -36,7 +36,7 @@ TEXT = """\
 
 
 def _sight(**changes):
-    return Sight(**({"url": "http://a/", "title": "A", "task": "t", "snapshot": "- text: x", "width": 1280,
+    return VisiblePage(**({"url": "http://a/", "title": "A", "task": "t", "snapshot": "- text: x", "width": 1280,
                      "height": 720, "picture": b"\xff\xd8jpeg", "entries": ({"request": {}},)} | changes))  # fmt: skip
 
 

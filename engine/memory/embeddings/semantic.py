@@ -21,7 +21,7 @@ from tinydb.table import Document
 from engine import texts
 from engine.errors import UsageError
 from engine.memory.embeddings.embedding import Embedder
-from engine.memory.embeddings.vectors import Asked, TextVectors
+from engine.memory.embeddings.vectors import TextQuery, TextVectors
 from engine.memory.exact.entries import NOTHING, Entries
 from engine.memory.exact.retrieval import Hits, order, select
 from engine.memory.scope import Scope
@@ -262,7 +262,7 @@ class _Matching:
             keep &= of_state > self._floor
         return order(rows[keep], score[keep], k, self._keep_above, self._returns)
 
-    def _nearest(self, vectors: TextVectors, asked: Asked, texts: array[int], most: int) -> set[int]:
+    def _nearest(self, vectors: TextVectors, asked: TextQuery, texts: array[int], most: int) -> set[int]:
         """Return the `most` rows with the nearest texts of one kind (states or histories)."""
         index, numbers = self._index, _numbers(texts)
         hits = select(

@@ -20,7 +20,7 @@ _DECIMALS = 6
 """Decimals of a cosine; the vectors (32-bit floats) are not more accurate."""
 
 
-class Asked(NamedTuple):
+class TextQuery(NamedTuple):
     """The text that others are compared with.
 
     Attributes:
@@ -68,13 +68,13 @@ class TextVectors:
         """Stop reusing vectors of `before`, and free it."""
         self._before = None
 
-    def ask(self, text: str) -> Asked:
+    def ask(self, text: str) -> TextQuery:
         """Return a text prepared for `bound` and `cosine`."""
         number = self._numbers.get(_digest(text))
         vector = self._embedder.embed([text])[0] if number is None else self._rows[number].copy()
-        return Asked(vector, not vector.any())
+        return TextQuery(vector, not vector.any())
 
-    def bound(self, asked: Asked, numbers: Ints) -> Floats:
+    def bound(self, asked: TextQuery, numbers: Ints) -> Floats:
         """Return an upper bound of the cosine with each of these texts, shape (len(numbers),)."""
         if 4 * len(numbers) < len(self):
             return self.cosine(asked, numbers)
@@ -83,7 +83,7 @@ class TextVectors:
         about = self._rows[: len(self)] @ asked.vector
         return about[numbers].astype(np.float64) + self._slack
 
-    def cosine(self, asked: Asked, numbers: Ints) -> Floats:
+    def cosine(self, asked: TextQuery, numbers: Ints) -> Floats:
         """Return the cosine with each of these texts, rounded to six decimals; shape (len(numbers),).
 
         A cosine depends on its two texts only. With matrix products it would also depend on the other texts.

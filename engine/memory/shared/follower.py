@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadFile, JitrlError
 from engine.memory.shared.log import CHANNEL, Log
-from engine.memory.shared.server import Away, SharedConnection, pauses
+from engine.memory.shared.server import ServerUnreachable, SharedConnection, pauses
 from engine.wait import readable, readable_of
 from engine.waits import THREAD_END
 
@@ -88,7 +88,7 @@ class Follower:
                         self._look()
                         waits = pauses()
                         self._wait(connection)
-            except Away:
+            except ServerUnreachable:
                 self._line.drop()
                 self._sleep(next(waits))
             except JitrlError as error:

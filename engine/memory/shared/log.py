@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from engine import limits
 from engine.errors import BadFile, StorageError, UsageError
 from engine.memory.shared.rows import COLUMNS, Counters, Logged, LogRow, Stored, old_row, read_counters
-from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
+from engine.memory.shared.server import DatabaseServer, ServerUnreachable, SharedConnection
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -268,7 +268,9 @@ class Log:
             Away: Another worker added it at the same moment.
         """
         if not self._create(connection, scope, header):
-            raise Away(f"another worker began {scope} in {self.server.where} at the same moment; try again")
+            raise ServerUnreachable(
+                f"another worker began {scope} in {self.server.where} at the same moment; try again"
+            )
         return self._counters(connection, scope, _LOCKED)
 
     def finish(self, connection: Connection[Any], counters: Counters) -> None:

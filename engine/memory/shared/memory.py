@@ -19,7 +19,7 @@ from engine.memory.shared.follower import Follower
 from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
 from engine.memory.shared.scope import SharedScope
-from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
+from engine.memory.shared.server import DatabaseServer, ServerUnreachable, SharedConnection
 from engine.memory.store import Memory
 from engine.paths import ensure_folder, slug
 from engine.redaction import secrets_of
@@ -74,7 +74,7 @@ class SharedMemory(Memory):
         if not away:
             self.server.remember(shared)
         if len(self._outbox) and not away:
-            with contextlib.suppress(Away):
+            with contextlib.suppress(ServerUnreachable):
                 self._outbox.deliver()
         if follow:
             self._follower = Follower(self._line, self._scopes_open, self._outbox, self._notify)
@@ -105,7 +105,7 @@ class SharedMemory(Memory):
         """Return each scope on the server, with what is wrong with it; if it is away, each that this machine has."""
         try:
             return self._log.scopes()
-        except Away:
+        except ServerUnreachable:
             return super().inspect()
 
     def hurry(self) -> None:

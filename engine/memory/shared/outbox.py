@@ -19,7 +19,7 @@ from engine.memory.disk.database import JournalDB
 from engine.memory.disk.journal import Journal
 from engine.memory.shared.log import Log
 from engine.memory.shared.rows import LogRow, Stored
-from engine.memory.shared.server import Away, patiently
+from engine.memory.shared.server import ServerUnreachable, patiently
 from engine.paths import ensure_folder
 from engine.waits import DATABASE_WRITE
 
@@ -65,7 +65,7 @@ class Outbox:
             return None
         try:
             return patiently(partial(self._send, scope, rows), DATABASE_WRITE.seconds, self._may_try_again)
-        except Away as error:
+        except ServerUnreachable as error:
             self._keep(scope, rows)
             self._is_away(str(error))
             return None
@@ -137,7 +137,7 @@ class Outbox:
             if waiting is not None:
                 self._log.append(str(waiting["scope"]), [_row(plain) for plain in waiting["rows"]], within)
             return True
-        except Away:
+        except ServerUnreachable:
             raise
         except StorageError as error:
             self._notice(f"an episode that waits in {self._folder} was refused: {error}")

@@ -29,7 +29,7 @@ from engine.memory.disk.journal import Changes, Journal, Listener
 from engine.memory.scope import LEARNT, SNAPSHOT
 from engine.memory.shared.log import Log, Transaction
 from engine.memory.shared.rows import Counters, Logged, Stored
-from engine.memory.shared.server import Away
+from engine.memory.shared.server import ServerUnreachable
 
 CURSOR = "cursor"
 _CURSOR_SIZE = 300
@@ -185,7 +185,7 @@ class Replica(Journal):
                 finally:
                     self._turn = None
                 return
-        raise Away(f"{self._scope} is being written anew all the time by others; nothing was changed")
+        raise ServerUnreachable(f"{self._scope} is being written anew all the time by others; nothing was changed")
 
     def append(self, table: str, documents: Mapping[int, Document]) -> None:
         """Add documents to a table; on return the server has them."""

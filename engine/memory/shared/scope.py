@@ -20,7 +20,7 @@ from engine.memory.shared.log import Log
 from engine.memory.shared.outbox import Outbox
 from engine.memory.shared.replica import Replica, write_journal
 from engine.memory.shared.rows import Stored, new_row
-from engine.memory.shared.server import Away
+from engine.memory.shared.server import ServerUnreachable
 from engine.memory.upkeep import Verification, verify
 from engine.records import Episode, Kept, Neighbour, State
 
@@ -50,9 +50,9 @@ class SharedScope(Scope):
         try:
             self.replica.check(log)
             self.follow(log)
-        except Away as error:
+        except ServerUnreachable as error:
             if not self.replica.cursor().generation:
-                raise Away(f"{error}, and this machine has no replica of {name}") from None
+                raise ServerUnreachable(f"{error}, and this machine has no replica of {name}") from None
 
     @property
     def replica(self) -> Replica:
@@ -94,7 +94,7 @@ class SharedScope(Scope):
     def refresh(self) -> bool:
         """Ask the server for what others wrote; return whether there was anything. Without a server: what is here."""
         changed = super().refresh()
-        with contextlib.suppress(Away):
+        with contextlib.suppress(ServerUnreachable):
             changed |= self.follow(self._log)
         return changed
 
@@ -146,7 +146,7 @@ class SharedScope(Scope):
         if taken:
             self._snapshot_if_due()
             return
-        with contextlib.suppress(Away):
+        with contextlib.suppress(ServerUnreachable):
             self.follow(self._log)
 
     def _snapshot_if_due(self) -> None:

@@ -60,11 +60,11 @@ _PASSING = ("08", "25006", "40", "53", "55P03", "57")
 _FIRST_S, _LONGEST_S = 0.05, 2.0
 
 
-class Away(StorageError):
+class ServerUnreachable(StorageError):
     """The server cannot be reached, or cannot take anything at the moment. What was sent may be stored or not."""
 
 
-class DatabaseRefused(Away):
+class DatabaseRefused(ServerUnreachable):
     """The server answers, and its database cannot be used. It would say the same if it was asked again at once."""
 
 
@@ -173,7 +173,7 @@ class DatabaseServer:
             text = _one_line(error)
             self.password = self.password or _password(error)
             if self._identity:
-                raise Away(f"{self.where} cannot be reached ({text})") from None
+                raise ServerUnreachable(f"{self.where} cannot be reached ({text})") from None
             raise MissingError(f"cannot open {self.where}: {text}{_hint(text)}") from None
         connection.line = line
         try:
@@ -245,7 +245,9 @@ class SharedConnection:
         psycopg = driver()
         until = time.monotonic() + min(within, self.longest)
         if not self._lock.acquire(timeout=max(0.0, min(within, threading.TIMEOUT_MAX))):
-            raise Away(f"{self.server.where} cannot be asked while it is busy with something else of this process")
+            raise ServerUnreachable(
+                f"{self.server.where} cannot be asked while it is busy with something else of this process"
+            )
         before = self.until
         self.until = min(before, until)
         try:
@@ -364,7 +366,7 @@ def patiently(do: Callable[[float], T], seconds: float, again: Callable[[], bool
             return do(deadline - time.monotonic())
         except DatabaseRefused:
             raise
-        except Away:
+        except ServerUnreachable:
             if not again() or time.monotonic() + pause > deadline:
                 raise
         time.sleep(pause)
@@ -385,13 +387,13 @@ def translate(error: psycopg.Error, where: str) -> JitrlError:
     state = error.sqlstate or ""
     text = error.diag.message_primary or _one_line(error)
     if state == "53100":
-        return Away(f"the disk of {where} is full ({text}); nothing stored before is lost")
+        return ServerUnreachable(f"the disk of {where} is full ({text}); nothing stored before is lost")
     if state == "42501":
         return StorageError(f"this role must not write to {where} ({text}); the rights that it needs: {page('scale')}")
     if state.startswith(_PASSING) or (
         not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     ):
-        return Away(f"{where} cannot be reached ({text})")
+        return ServerUnreachable(f"{where} cannot be reached ({text})")
     return StorageError(f"{where} refused this ({text}); nothing stored before is lost")
 
 

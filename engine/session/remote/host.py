@@ -49,7 +49,7 @@ ACTIVITIES = (Thinking, Waiting, Decided, Stepped)
 """Events that change what a sign of life says."""
 
 
-class Through:
+class DatabaseRoute:
     """The way through a database.
 
     Args:
@@ -130,7 +130,7 @@ class SessionHost:
         self._started = False
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="jitrl-host", daemon=True)
-        self._channels: list[Through] = []
+        self._channels: list[DatabaseRoute] = []
 
     @classmethod
     def of(cls, saved: SavedSession, control: Control, *, interactive: bool) -> SessionHost:
@@ -149,7 +149,7 @@ class SessionHost:
                 self._steerable = False
         if self._address and is_wanted():
             with contextlib.suppress(JitrlError):  # The memory at the same address says what is wrong with it.
-                self._channels.append(Through(self._address, self._folder))
+                self._channels.append(DatabaseRoute(self._address, self._folder))
         self._thread.start()
 
     def see(self, event: Event) -> None:

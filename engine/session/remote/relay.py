@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import BadFile, JitrlError
-from engine.memory.shared.server import Away, DatabaseServer, SharedConnection, pauses
+from engine.memory.shared.server import DatabaseServer, ServerUnreachable, SharedConnection, pauses
 from engine.session.remote.lines import GrowingLines
 from engine.session.remote.presence import BEAT_S
 from engine.wait import readable_of
@@ -129,7 +129,7 @@ class Relay:
                         while not self._closed.is_set():
                             self._wait(connection, self._turn(connection))
                         self._end(connection)
-                except Away:
+                except ServerUnreachable:
                     self._line.drop()
                     self._sent, self._lines = "", None
                     readable_of([self._wake_read], next(waits))

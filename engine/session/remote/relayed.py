@@ -6,7 +6,7 @@ import zlib
 
 from engine import limits
 from engine.errors import BadFile, JitrlError, StorageError, UsageError
-from engine.memory.shared.server import Away, DatabaseServer, SharedConnection
+from engine.memory.shared.server import DatabaseServer, ServerUnreachable, SharedConnection
 from engine.session.remote import presence
 from engine.session.remote.commands import RemoteCommand
 from engine.session.remote.followed import Followed
@@ -145,7 +145,7 @@ class RelayedSession(Followed):
             self._lines.look()
             lines = self._lines.new()
             self._away = False
-        except Away:
+        except ServerUnreachable:
             self._away = True
             return []
         self.restarted, self.more = self._lines.restarted, self._lines.more

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.disk import open_binary, private_folder, write_private
-from engine.environment import Sight
+from engine.environment import VisiblePage
 from engine.records import PageShown
 from engine.redaction import REDACTED, hide
 from engine.web.browser.snapshot import Page, parse
@@ -42,7 +42,7 @@ class PageStore:
         self._last: tuple[tuple[str, str, str, int, int], Page] | None = None
         """The page read last and the identity of its file. Several panes ask for the same page."""
 
-    def keep(self, sight: Sight, episode: int, step: int) -> tuple[PageShown, str]:
+    def keep(self, sight: VisiblePage, episode: int, step: int) -> tuple[PageShown, str]:
         """Store what was seen; return its record, and an error message the first time that something fails, else "".
 
         The record has no file name for parts that were not stored. Files are written atomically.

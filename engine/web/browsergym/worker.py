@@ -263,7 +263,7 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
     if not tree["nodes"]:
         return ""
     lines: list[str] = []
-    waiting = [(tree["nodes"][0]["nodeId"], Above())]
+    waiting = [(tree["nodes"][0]["nodeId"], ElementSurroundings())]
     seen: set[str] = set()
     while waiting and len(lines) < MOST_NODES:
         at, above = waiting.pop()
@@ -287,13 +287,13 @@ def snapshot(tree: dict[str, Any], extra: dict[str, Any], scale: float = 1.0) ->
                 lines.append("  " * above.depth + line)
                 shown = ROLES.get(role, role)
                 corner = _corner(about, scale) if shown == "iframe" else above.corner
-                below = Above(above.depth + 1, corner or above.corner, name, shown, below.box)
+                below = ElementSurroundings(above.depth + 1, corner or above.corner, name, shown, below.box)
         waiting += [(child, below) for child in reversed(inside)]
     return "\n".join(lines)
 
 
 @dataclasses.dataclass(frozen=True)
-class Above:
+class ElementSurroundings:
     """The surroundings of an element: depth, corner of the frame, name and role of the parent, and a box for texts."""
 
     depth: int = 0

@@ -21,7 +21,7 @@ _DISCOVERY = "discovery"
 """The kind of a plan's part that looks for what is new."""
 
 
-class LookingOn:
+class Exploration:
     """What episodes brought that was new, and what the running one is to do for that.
 
     Attributes:
