@@ -131,7 +131,7 @@ class Frozen(AssertionError):
 
 def working(app: App[Any]) -> list[Background]:
     """Return the work that is going on behind all screens."""
-    holders = [holder for screen in app.screen_stack for holder in (screen, getattr(screen, "hands", None))]
+    holders = [holder for screen in app.screen_stack for holder in (screen, getattr(screen, "memory_trial", None))]
     found = [getattr(holder, name, None) for holder in holders for name in ("work", "_work")]
     return [work for work in found if isinstance(work, Background) and work.busy]
 
@@ -159,8 +159,8 @@ async def thawed(pilot: Pilot[int]) -> None:
     app, end = pilot.app, time.monotonic() + PATIENCE_S
     screen = app.watching
     while app.is_running and not app._exit and screen is not None and screen.is_mounted:
-        shown, now = str(screen.query_one("#banner", Static).content), screen.hands.banner or screen.banner()
-        if shown == now and "\N{HORIZONTAL ELLIPSIS}" not in screen.hands.banner:
+        shown, now = str(screen.query_one("#banner", Static).content), screen.memory_trial.banner or screen.banner()
+        if shown == now and "\N{HORIZONTAL ELLIPSIS}" not in screen.memory_trial.banner:
             return
         if time.monotonic() > end:
             raise Frozen(f"the banner says {shown!r}; right would be {now!r}")

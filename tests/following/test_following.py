@@ -145,7 +145,7 @@ def test_what_is_not_recorded_comes_from_the_signs_of_life(session):
     written(session, list(stream.run(1, 3))[:4])
     told: list[str] = []
     source = FollowSource(lambda: FolderSession(session), 60.0)
-    source.told = lambda text, good: told.append(text)
+    source.notify = lambda text, good: told.append(text)
     inbox = Inbox(lambda: None)
     source.start(inbox)
     seen: list = []
@@ -175,7 +175,7 @@ def test_a_refusal_is_told_and_a_session_without_commands_says_why(session):
     presence.write(session, sign(steerable=False))
     told: list[tuple[str, bool]] = []
     source = FollowSource(lambda: FolderSession(session), 60.0)
-    source.told = lambda text, good: told.append((text, good))
+    source.notify = lambda text, good: told.append((text, good))
     source.start(Inbox(lambda: None))
     source.pause()
     end = time.monotonic() + 60
