@@ -12,7 +12,7 @@ import pytest
 from engine.bench.follower import FollowedRun, RunFolder, find
 from engine.bench.progress import BenchProgress, RunLimits
 from engine.bench.records import Began, CellStepped, Ended, Failed, Finished, Said
-from engine.bench.run_events import NOW, TOLD, RunBegan, RunOver, RunWriter
+from engine.bench.run_events import EVENTS_FILE, NOW, RunBegan, RunOver, RunWriter
 from engine.codec import event_to_line
 from engine.errors import BadFile, UsageError
 from engine.records import Paused, Steered, Thinking, Waiting
@@ -249,7 +249,7 @@ def test_a_run_of_before_is_read_from_its_rows(tmp_path):
 ])  # fmt: skip
 def test_what_a_run_cannot_tell_is_refused_in_a_sentence(tmp_path, line):
     folder, cells = planned(SMALL, tmp_path)
-    (folder / TOLD).write_bytes(line.replace(b"CELL", cells[0].name.encode()))
+    (folder / EVENTS_FILE).write_bytes(line.replace(b"CELL", cells[0].name.encode()))
     with pytest.raises(BadFile, match="a-run"):
         FollowedRun(RunFolder(folder)).new()
 
