@@ -254,7 +254,7 @@ def test_completion_has_valid_actions_first_then_our_commands():
             line = CommandLine("other", TypedHistory())
             line._history.add("open sesame")
             await app.screen.mount(line)
-            line.offer(made().decision)
+            line.suggest_actions(made().decision)
             found = []
             for _ in range(len(stream.ACTIONS) + len(command_table.words()) + 1):
                 line.action_complete(1)

@@ -154,7 +154,7 @@ def test_it_may_be_kept_by_a_process_that_hashes_otherwise(memory, counted):
         "from engine.values import learnt\n"
         "from engine.values.graph import GraphEstimator\n"
         "from tests.values.test_opening import ALWAYS, NAME, SETTINGS\n"
-        "learnt.opened(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
+        "learnt.open_estimator(GraphEstimator, Memory(Path(sys.argv[1])).scope(NAME), SETTINGS, opening=ALWAYS)"
     )
     other = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, memory.folder], check=True, env=other)
