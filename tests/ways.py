@@ -3,7 +3,8 @@
     python -m tests.ways
 
 writes them into docs/architecture.md. `tests/test_ways.py` fails when the page says something else, and when a way
-passes more than a dozen rooms.
+passes more than a dozen rooms. With `--json` they are printed: a process that has done other things before would take
+other ways, since it remembers some answers.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import json
 import re
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 from types import CodeType, FrameType
@@ -239,5 +241,8 @@ def unordered(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--json"]:
+        print(json.dumps([asdict(way) for way in ways()]))
+        sys.exit()
     PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), section(ways())), encoding="utf-8")
     print(PAGE, file=sys.stderr)

@@ -289,7 +289,7 @@ def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
         "import os, sys\nfrom pathlib import Path\nfrom engine.gym import open_gym\n"
         "e = open_gym('gym:tinyworlds/tiny/Trouble-v0', Path(sys.argv[1]), dict(os.environ))\n"
         "e.reset(1)\nprint(e._worker.pid, flush=True)\n"
-        "e._worker.ask(600.0, seconds=10.0, op='step', action='hang')\n"
+        "e._worker.ask(600.0, seconds=2.0, op='step', action='hang')\n"
     )
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([root, with_gymnasium["PYTHONPATH"]])

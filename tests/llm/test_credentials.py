@@ -60,7 +60,7 @@ def test_short_keys_are_hidden_where_they_stand_alone():
 
 
 def play(saves: Path):
-    settings = Settings(step_limit=3, deadline_s=30.0, logits="verbalized", patience_minutes=0.0)
+    settings = Settings(step_limit=3, deadline_s=30.0, logits="verbalized", patience_minutes=0.0, attempts=2)
     config = SessionConfig(game="pantry", model="openai/test", episodes=1, settings=settings)
     events = []
     session = Session(sessions.create(saves, config, "run"), saves, events.append)

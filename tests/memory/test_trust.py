@@ -112,7 +112,8 @@ def test_a_confirmed_server_gets_no_password_in_clear_either(
 @pytest.mark.parametrize("changes", [
     {"game": "HERE/theirs.z5"}, {"game": "theirs", "games": "HERE"}, {"game": "gym:theirs/Env-v0"},
     {"model": "local:HERE/theirs.gguf"}, {"model": "prior/verbs+local:HERE/theirs.gguf"},
-    {"model": "huggingface/http://127.0.0.1:PORT/theirs"}, {"agent": "human", "settings": {"replayed": "HERE/theirs"}},
+    {"model": "huggingface/http://127.0.0.1:PORT/theirs", "settings": {"attempts": 1}},
+    {"agent": "human", "settings": {"replayed": "HERE/theirs"}},
 ])  # fmt: skip
 def test_files_and_servers_that_a_session_of_somebody_else_names_are_not_opened(
     changes: dict[str, object], thief: Thief, tmp_path: Path, capsys: pytest.CaptureFixture[str]

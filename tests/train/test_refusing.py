@@ -117,10 +117,14 @@ def test_a_model_that_is_too_large_is_refused_before_it_is_loaded(tmp_path, save
 
 @pytest.mark.usefixtures("environment")
 def test_an_environment_that_cannot_be_reset_alike_is_refused(saves, capsys, monkeypatch):
-    true = GameEnvironment.info
-    monkeypatch.setattr(
-        GameEnvironment, "info", property(lambda self: dataclasses.replace(true.fget(self), repeatable=False))
-    )
+    start = GameEnvironment._start
+
+    def started(self, *given):
+        result = start(self, *given)
+        self.info = dataclasses.replace(self.info, repeatable=False)
+        return result
+
+    monkeypatch.setattr(GameEnvironment, "_start", started)
     code, said = train(saves, capsys, "grpo", "pantry")
     assert code == 2
     assert said.startswith("jitrl: pantry cannot be reset alike: its episodes begin differently")
