@@ -69,18 +69,21 @@ class BenchApp(RunApp):
 
     Args:
         source: The benchmark.
+
+    Attributes:
+        bench: Its screen.
     """
 
     BINDINGS: ClassVar = [Binding("ctrl+q", "ask_to_leave", "leave", show=False, priority=True)]
 
     def __init__(self, source: BenchSource) -> None:
-        self._bench = BenchScreen(source)
-        super().__init__(self._bench)
+        self.bench = BenchScreen(source)
+        super().__init__(self.bench)
 
     @property
     def last_source(self) -> BenchSource:
         """The benchmark, also while a recording is shown over it."""
-        return self._bench.source
+        return self.bench.source
 
     @last_source.setter
     def last_source(self, source: object) -> None:
@@ -89,19 +92,19 @@ class BenchApp(RunApp):
     @property
     def exit_code(self) -> int:
         """The exit code of the run, if it has ended."""
-        return super().exit_code if self._bench.source.wait(0) else INTERRUPTED
+        return super().exit_code if self.bench.source.wait(0) else INTERRUPTED
 
     def action_ask_to_leave(self) -> None:
         """Leave, after a question if the run goes on."""
-        self._bench.ask_leave()
+        self.bench.ask_leave()
 
     def action_help_quit(self) -> None:
         """Leave on Ctrl-C, unless text is marked."""
-        self._bench.ask_leave()
+        self.bench.ask_leave()
 
     async def action_quit(self) -> None:
         """Leave when the command palette asks for it."""
-        self._bench.ask_leave()
+        self.bench.ask_leave()
 
 
 def run_bench_app(source: BenchSource) -> int:

@@ -71,7 +71,7 @@ def test_the_process_that_forks_stories_is_a_fork_itself():
     game = open_game("pantry")
     try:
         game.reset(1)
-        server = parent(game._worker.pid)
+        server = parent(game.worker.pid)
         assert b"tests.warm" in Path(f"/proc/{server}/cmdline").read_bytes().split(b"\0")
     finally:
         game.close()

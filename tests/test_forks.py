@@ -50,20 +50,20 @@ def two():
 
 def test_a_fork_has_its_own_two_descriptors_and_no_folder(two):
     # The memory of the note is mapped, which takes a descriptor of its own.
-    assert [files(game._worker.pid) for game in two] == [["/memfd", "/memfd", "socket"]] * 2
-    assert all(os.readlink(f"/proc/{game._worker.pid}/cwd").endswith("(deleted)") for game in two)
-    assert parent(two[0]._worker.pid) == parent(two[1]._worker.pid) != os.getpid()
+    assert [files(game.worker.pid) for game in two] == [["/memfd", "/memfd", "socket"]] * 2
+    assert all(os.readlink(f"/proc/{game.worker.pid}/cwd").endswith("(deleted)") for game in two)
+    assert parent(two[0].worker.pid) == parent(two[1].worker.pid) != os.getpid()
 
 
 def test_a_story_goes_on_after_the_process_that_forks_was_killed(two):
-    server = parent(two[0]._worker.pid)
+    server = parent(two[0].worker.pid)
     before = [game.step("look").text for game in two]
-    old = [game._worker.pid for game in two]
+    old = [game.worker.pid for game in two]
     os.kill(server, signal.SIGKILL)
     while any(map(runs, (server, *old))):  # they end with it, a moment later
         time.sleep(0.01)
     assert [game.step("look").text for game in two] == before
-    new = {parent(game._worker.pid) for game in two}
+    new = {parent(game.worker.pid) for game in two}
     assert server not in new
     assert len(new) == 1
 
@@ -72,7 +72,7 @@ def test_forks_with_other_variables_come_from_another_process(two, monkeypatch):
     monkeypatch.setenv("LC_TIME", "de_DE.UTF-8")
     other = open_game("pantry")
     try:
-        assert "LC_TIME=de_DE.UTF-8" in Path(f"/proc/{other._worker.pid}/environ").read_text()
+        assert "LC_TIME=de_DE.UTF-8" in Path(f"/proc/{other.worker.pid}/environ").read_text()
         assert two[0].step("look").text == two[1].step("look").text
     finally:
         other.close()
@@ -98,7 +98,7 @@ def program(code: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("how", ["killed", "ended"])
 def test_nothing_outlives_the_program_not_even_a_process_that_is_stopped(how):
-    with program("print(game._worker.pid, flush=True)\nsys.stdin.read()\nos._exit(0)") as running:
+    with program("print(game.worker.pid, flush=True)\nsys.stdin.read()\nos._exit(0)") as running:
         worker = int(running.stdout.readline())
         server = parent(worker)
         os.kill(worker, signal.SIGSTOP)
@@ -114,15 +114,15 @@ def test_nothing_outlives_the_program_not_even_a_process_that_is_stopped(how):
 
 def test_a_fork_of_the_program_leaves_its_game_alone_and_has_games_of_its_own():
     code = """
-first = game._worker.pid
+first = game.worker.pid
 if (child := os.fork()) == 0:
     other = open_game("pantry")
-    print("Kitchen" in other.reset(1).text, other._worker.pid, flush=True)
+    print("Kitchen" in other.reset(1).text, other.worker.pid, flush=True)
     sys.stdin.readline()
     sys.exit()
 print(first, flush=True)
 code = os.waitpid(child, 0)[1]
-print(code, "Kitchen" in game.step("look").text, game._worker.pid == first)
+print(code, "Kitchen" in game.step("look").text, game.worker.pid == first)
 """
     with program(code) as running:
         (first,), (played, other) = sorted((running.stdout.readline().split() for _ in range(2)), key=len)

@@ -44,6 +44,9 @@ class GameEnvironment(Environment):
         cache: Folder for valid actions, None for no cache on disk.
         limit: As in `Environment`.
 
+    Attributes:
+        worker: The process of the story; None once it is closed.
+
     Raises:
         GameError: The story cannot be loaded.
     """
@@ -53,7 +56,7 @@ class GameEnvironment(Environment):
         self._cache = cache
         self.limit = limit
         self._poison: list[str] = []
-        self._worker: WorkerProcess | None = None
+        self.worker: WorkerProcess | None = None
         self._closed = False
         self._seed = 1
         self._saved: bytes | None = None
@@ -205,16 +208,16 @@ class GameEnvironment(Environment):
         """End the worker; safe to call twice."""
         self._closed = True
         self._files.close()
-        if self._worker is not None:
-            self._worker.end()
-            self._worker = None
+        if self.worker is not None:
+            self.worker.end()
+            self.worker = None
 
     # --------------------------------------------------------------------------------------- worker
 
     def _start(self) -> None:
-        if self._worker is not None:
-            self._worker.end()
-        self._worker = WorkerProcess()
+        if self.worker is not None:
+            self.worker.end()
+        self.worker = WorkerProcess()
         story = self._story
         begun, _ = self._ask(
             {
@@ -256,9 +259,9 @@ class GameEnvironment(Environment):
     def _ask(
         self, request: dict[str, Any], seconds: float, blob: bytes = b""
     ) -> tuple[dict[str, Any], bytes]:
-        if self._worker is None:
+        if self.worker is None:
             raise GameError("this game is closed")
-        reply, answer = self._worker.ask(request, seconds, blob)
+        reply, answer = self.worker.ask(request, seconds, blob)
         if "refused" in reply:
             raise GameError(f"{self._story.title}: {reply['refused']}")
         if reply.get("error", "").startswith("MemoryError"):

@@ -79,6 +79,9 @@ class GymEnvironment(Environment):
         variables: Environment variables. JITRL_GYM names an interpreter that has the package. The process gets only
             variables that programs commonly need, and those that JITRL_GYM_PASS names.
 
+    Attributes:
+        worker: The process of the environment; None while there is none.
+
     Raises:
         MissingError: The package, or one that it needs, is not installed.
         UsageError: It has no such environment, or the environment cannot be played as text.
@@ -97,7 +100,7 @@ class GymEnvironment(Environment):
             "names": wanted.actions, "templates": wanted.templates, "slots": dict(wanted.slots), "text": wanted.text,
             "ended": wanted.ended, "cache": str(cache.absolute()), "seed": self._seed,
         }  # fmt: skip
-        self._worker: LineWorker | None = None
+        self.worker: LineWorker | None = None
         self._taken: list[str] = []
         self._last: Observation | None = None
         self._valid: dict[str, str] = {}
@@ -218,7 +221,7 @@ class GymEnvironment(Environment):
         """Start a new process, make the environment in it, and return the worker's reply."""
         self._end()
         self._folder = tempfile.mkdtemp(prefix="jitrl-gym-")
-        self._worker = LineWorker(
+        self.worker = LineWorker(
             self._name, [self._python, str(_WORKER), self._folder], self._variables, grace=_GRACE_S
         )
         reply = self._ask(OPEN_S, **self._request)
@@ -232,15 +235,15 @@ class GymEnvironment(Environment):
 
     def _end(self) -> None:
         """End the process and remove its folder."""
-        worker, self._worker = self._worker, None
+        worker, self.worker = self.worker, None
         if worker is not None:
             worker.end()
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _ask(self, seconds: float, **request: Any) -> dict[str, Any]:
-        if self._worker is None:
+        if self.worker is None:
             raise GameError(f"{self._name} is closed")
-        return self._worker.ask(seconds, seconds=seconds, **request)
+        return self.worker.ask(seconds, seconds=seconds, **request)
 
     # ---------------------------------------------------------------------------------------- observations
 

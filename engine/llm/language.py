@@ -41,6 +41,10 @@ class LanguageModel:
             first question.
         asking: How it is asked for actions in this kind of environment.
         constrained: Whether its scores are those of a choice among the valid actions.
+
+    Attributes:
+        client: Makes the calls.
+        gateway: The access to litellm that it has.
     """
 
     def __init__(
@@ -58,8 +62,8 @@ class LanguageModel:
     ) -> None:
         self.name = client.name
         self.reading = reading
-        self._client = client
-        self._gateway = gateway
+        self.client = client
+        self.gateway = gateway
         self._cache = cache
         self._reply_tokens = settings.reply_tokens
         self._engine = engine
@@ -85,7 +89,7 @@ class LanguageModel:
     @property
     def usage(self) -> Usage:
         """Cost so far."""
-        return self._client.usage
+        return self.client.usage
 
     def settle(self) -> None:
         """Find out once how large its context is, and by two small calls which reading it supports, if this is unknown.
@@ -95,12 +99,12 @@ class LanguageModel:
         """
         with self._probing:
             if self._probe is not None:
-                self.reading = self._probe(self._client)
+                self.reading = self._probe(self.client)
                 self._probe = None
 
     def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
         """Call `callback` with waits and notices, in the thread that made the call; see `Model.on_event`."""
-        self._client.on_event(callback)
+        self.client.on_event(callback)
 
     def warm(self, folder: Path | None) -> None:
         """Process the common beginning of all prompts, or load the result from `folder`.
@@ -144,7 +148,7 @@ class LanguageModel:
         if self._engine is None or not self.prepares or len(request.valid_actions) <= 1:
             return
         prompt = self._reader.string_prompt(request)
-        if not self._client.has_scores(prompt, request.valid_actions):
+        if not self.client.has_scores(prompt, request.valid_actions):
             self._engine.prepare(prompt.chat(), prompt.answer, stopped)
 
     def propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
@@ -159,7 +163,7 @@ class LanguageModel:
         if len(request.valid_actions) <= 1:
             return Proposal(tuple(Candidate(a, 0.0) for a in request.valid_actions))
         self.settle()
-        with self._client.decision():
+        with self.client.decision():
             return self._propose(request, rng)
 
     def _propose(self, request: ActionRequest, rng: np.random.Generator) -> Proposal:
@@ -189,7 +193,7 @@ class LanguageModel:
                 self.reading = "verbalized"
                 return f"{failure.message}: confidences in words instead"
             if failure.kind == failures.CONTEXT and self._reader.budget > 500:
-                half, most = self._reader.budget // 2, self._client.endpoint.longest(LEAST_ROOM)
+                half, most = self._reader.budget // 2, self.client.endpoint.longest(LEAST_ROOM)
                 self._reader = dataclasses.replace(self._reader, budget=most if half < most < 2 * half else half)
                 return "the oldest history was left out of the prompt"
         if failure.kind in (failures.CONTENT, failures.CONTEXT):
@@ -212,14 +216,14 @@ class LanguageModel:
         most = engine.context - LEAST_ROOM if engine is not None else reader.budget
         if (tokens := engine.count(messages) if engine is not None else reader.count(prompt)) > most:
             raise TooLong(TOO_LONG.format(tokens, self.name, most))
-        with self._client.decision():
+        with self.client.decision():
             answer = self._written(question, prompt, fresh=question.fresh)
             good = question.accepts(answer.text)
             if not good and answer.call.cached:  # cached by a question without `usable`
                 answer = self._written(question, prompt, fresh=True)
                 good = question.accepts(answer.text)
         if good:
-            self._client.keep(answer)
+            self.client.keep(answer)
         return Reply(answer.text, answer.call)
 
     def _written(self, question: Question, prompt: Prompt, *, fresh: bool) -> TextAnswer:
@@ -239,7 +243,7 @@ class LanguageModel:
                 "json_schema": {"name": "answer", "schema": dict(question.schema)},
             }
         try:
-            answer = self._client.ask(question.purpose, prompt, fresh=fresh, **options)
+            answer = self.client.ask(question.purpose, prompt, fresh=fresh, **options)
         except CallFailed as failed:
             raise failed.failure.error() from None
         if answer.lacking or not answer.text.strip():
@@ -248,16 +252,16 @@ class LanguageModel:
 
     def cancel(self) -> None:
         """Make the running call and all further ones raise ModelError soon, until `resume` is called."""
-        self._client.cancel()
+        self.client.cancel()
 
     def resume(self) -> None:
         """Accept calls again after `cancel`."""
-        self._client.resume()
+        self.client.resume()
 
     def close(self) -> None:
         """Release all resources; calling this twice is safe."""
-        self._client.cancel()
-        self._gateway.close()
+        self.client.cancel()
+        self.gateway.close()
         if self._engine is not None:
             self._engine.close()
         self._cache.close()

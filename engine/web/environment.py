@@ -57,6 +57,9 @@ class WebEnvironment(Environment):
         repeatable: Whether each episode begins with the same state of the sites, because the judge resets
             them or they store nothing.
 
+    Attributes:
+        driver: What drives the browser.
+
     Raises:
         GameError: The browser does not start.
     """
@@ -116,7 +119,7 @@ class WebEnvironment(Environment):
             *(form.url for form in assignment.sign_in),
         ]
         try:
-            self._driver: BrowserDriver = driver or Driver(
+            self.driver: BrowserDriver = driver or Driver(
                 executable, gate_for(urls, assignment.hosts, assignment.moved), limits
             )
         except BaseException:
@@ -132,7 +135,7 @@ class WebEnvironment(Environment):
     @property
     def entries(self) -> list[dict[str, Any]]:
         """HAR entries of the episode so far."""
-        return self._driver.traffic.entries
+        return self.driver.traffic.entries
 
     def reset(self, seed: int) -> Observation:
         """Begin an episode in a new context.
@@ -145,14 +148,14 @@ class WebEnvironment(Environment):
         self._typed.clear()
         self._intent = self._assignment.intent
         if self._judge is not None:
-            self._driver.leave()  # Pages of the former episode must not change the sites after they are reset.
+            self.driver.leave()  # Pages of the former episode must not change the sites after they are reset.
             self._judge.begin()
         starts = self._assignment.start_urls
-        signed_in, trouble = sign_in(self._driver, self._assignment.sign_in, starts, self._secrets)
-        self._take(signed_in or self._driver.begin(starts))
+        signed_in, trouble = sign_in(self.driver, self._assignment.sign_in, starts, self._secrets)
+        self._take(signed_in or self.driver.begin(starts))
         if self._rules is not None:
-            self._intent = self._rules.begin(self._driver, seed)
-            self._take(self._driver.look())
+            self._intent = self._rules.begin(self.driver, seed)
+            self._take(self.driver.look())
         self._begun = self._seen.page.url
         self._last = self._observe("\n".join(filter(None, [trouble, self._said()])), changed=True)
         self._spent = self._clock() - began
@@ -179,11 +182,11 @@ class WebEnvironment(Environment):
             if call.name in ENDING and not self._passes_on:
                 self._answer = str(call.arguments[0])[:ANSWER]
                 return self._finish(call)
-            self._take(self._driver.look() if call.name == "noop" else self._driver.act(call))
+            self._take(self.driver.look() if call.name == "noop" else self.driver.act(call))
             if self._rules is not None:
-                reward = self._rules.reward(self._driver)
+                reward = self._rules.reward(self.driver)
                 if reward is not None:
-                    cut = self._rules.truncated(self._driver)
+                    cut = self._rules.truncated(self.driver)
                     return self._end(
                         self._page_score(reward), f"the page gave the reward {reward:.2f}", truncated=cut
                     )
@@ -193,7 +196,7 @@ class WebEnvironment(Environment):
             )
             return self._last
         self._spent += self._clock() - began
-        limit = self._driver.limits.episode
+        limit = self.driver.limits.episode
         if self._spent > limit:
             return self._end(0.0, f"the pages took more than {limit:.0f} s of it", truncated=True)
         self._moved = self._moved or self._seen.page.url != self._begun
@@ -221,7 +224,7 @@ class WebEnvironment(Environment):
             return ()
         back = self._answers and self._moved
         found = possible_actions(
-            self._seen.page, self._intent, answers=self._answers, back=back, allows=self._driver.gate.allows
+            self._seen.page, self._intent, answers=self._answers, back=back, allows=self.driver.gate.allows
         )
         tabs = [
             Call("tab_focus", None, (i,)).text for i in range(len(self._seen.tabs)) if i != self._seen.active
@@ -293,7 +296,7 @@ class WebEnvironment(Environment):
 
     def _reachable(self, call: Call) -> bool:
         if call.name == "goto":
-            return self._driver.gate.allows(str(call.arguments[0]))
+            return self.driver.gate.allows(str(call.arguments[0]))
         if call.name == "tab_focus":
             return 0 <= int(float(str(call.arguments[0]))) < len(self._seen.tabs)
         return True
@@ -337,7 +340,7 @@ class WebEnvironment(Environment):
             handles = secret_handles(self._seen.page, self._secrets)
             self._picture = b""
             with contextlib.suppress(GameError):  # The next step reports a browser that is gone.
-                self._picture = b"" if handles is None else self._driver.screenshot(hidden=handles)
+                self._picture = b"" if handles is None else self.driver.screenshot(hidden=handles)
         return self._picture
 
     def snapshot(self) -> str:
@@ -347,15 +350,15 @@ class WebEnvironment(Environment):
     def sight(self) -> VisiblePage:
         """Return the visible page without secrets. Never raises."""
         page, secrets = self._seen.page, self._secrets
-        new = self._driver.traffic.entries[self._looked :]
+        new = self.driver.traffic.entries[self._looked :]
         self._looked += len(new)
         return VisiblePage(
             hide(texts.clean(page.url), secrets),
             hide(texts.clean(page.title), secrets),
             hide(texts.clean(self._intent), secrets),
             self.snapshot(),
-            self._driver.limits.width,
-            self._driver.limits.height,
+            self.driver.limits.width,
+            self.driver.limits.height,
             self.screenshot(),
             clean(tuple(new), secrets),
         )
@@ -367,12 +370,12 @@ class WebEnvironment(Environment):
 
     def on_wait(self, say: Callable[[str], None]) -> None:
         """Call `say` with a sentence, again and again, while the browser takes long."""
-        self._driver.on_wait = say
+        self.driver.on_wait = say
 
     def close(self) -> None:
         """End the browser; calling this twice is safe."""
         self._picture = None
-        self._driver.close()
+        self.driver.close()
         if self._judge is not None:
             self._judge.close()
         on_close, self._on_close = self._on_close, None
@@ -397,9 +400,9 @@ class WebEnvironment(Environment):
 
     def _verdict(self) -> tuple[float | None, str]:
         assert self._judge is not None
-        url, entries = self._seen.page.url, list(self._driver.traffic.entries)
-        found = [self._driver.find(look) for look in self._judge.looks(url)]
-        del self._driver.traffic.entries[len(entries) :]  # Requests of the judge are not the agent's.
+        url, entries = self._seen.page.url, list(self.driver.traffic.entries)
+        found = [self.driver.find(look) for look in self._judge.looks(url)]
+        del self.driver.traffic.entries[len(entries) :]  # Requests of the judge are not the agent's.
         return self._judge.judge(self._answer, url, entries, found)
 
     def _end(self, score: float, why: str, *, truncated: bool = False) -> Observation:

@@ -129,7 +129,8 @@ def opened(folder: Path) -> tuple[float, float, float]:
     begun, wall = time.process_time(), time.perf_counter()
     with Memory(folder, rules=scope_rules) as memory:
         scope = memory.scope(NAME)
-        estimator = learnt.open_estimator(GraphEstimator, scope, profile("default"), opening=OpeningNumbers(relived_s=0.0))
+        opening = OpeningNumbers(relived_s=0.0)
+        estimator = learnt.open_estimator(GraphEstimator, scope, profile("default"), opening=opening)
         spent, wall = time.process_time() - begun, time.perf_counter() - wall
         del estimator
     return spent - kept, wall - keeping, kept

@@ -75,7 +75,7 @@ def filler(engine: LocalEngine, tokens: int) -> list[dict[str, str]]:
 def decisions(engine: LocalEngine, repeat: int) -> None:
     """A decision over 8 actions, with the prompt cached and not, against its peers."""
     messages = filler(engine, PROMPT_TOKENS)
-    runtime = engine._runtime
+    runtime = engine.runtime
     cold, cached, alone, walked, processor = [], [], [], [], []
     scores = ours = None
     for _ in range(repeat):
@@ -113,7 +113,7 @@ def decisions(engine: LocalEngine, repeat: int) -> None:
 
 def walk(engine: LocalEngine, messages: Sequence[dict[str, str]]) -> None:
     """Ask for one token at a time, as a server allows, each distinct beginning once."""
-    runtime = engine._runtime
+    runtime = engine.runtime
     prompt = engine._prompt(messages, "You:")
     tails = [runtime.tokenize(f" {action}\n") for action in ACTIONS]
     for beginning in sorted({tuple(tail[:depth]) for tail in tails for depth in range(len(tail))}):
@@ -126,7 +126,7 @@ def screen(engine: LocalEngine) -> None:
     lags: list[float] = []
 
     async def watch() -> None:
-        engine._runtime.forget()
+        engine.runtime.forget()
         thread = threading.Thread(target=lambda: engine.score(messages, "You:", ACTIONS))
         thread.start()
         while thread.is_alive():
@@ -225,7 +225,7 @@ def tokens_per_step(engine: LocalEngine, steps: int) -> None:
             trajectory.append(f"Step {taken}: {situation(observation)}")
             shown = "\n".join(trajectory[-20:])
             summaries = [prompts.render(name, trajectory=shown) for name in ("state", "history")]
-            answers = len(engine._runtime.tokenize(state.text + state.history))
+            answers = len(engine.runtime.tokenize(state.text + state.history))
             ours += tokens(action_prompt)
             theirs += tokens(action_prompt) + sum(map(tokens, summaries)) + answers
             action = valid[int(rng.integers(len(valid)))]

@@ -107,7 +107,7 @@ def measured(
     warnings.simplefilter("ignore")
     ours = Interpreter(str(path), metadata, read_story(path).digest, None)
     last = ours.reset(seed)
-    peer = Peer(path, seed, ours._analysis) if peers and not metadata else None
+    peer = Peer(path, seed, ours.analysis) if peers and not metadata else None
     count = len(commands)
     chosen = {round(i * (count - 1) / max(states - 1, 1)) for i in range(states)} if states else set(range(count))
     took: list[float] = []
@@ -132,7 +132,7 @@ def measured(
         after = ours.step(command)
         effect = (after.world_hash, after.score, after.over)
         ours.restore(saved)
-        turns = ours._prompt.kind() == KEY and len(choices(ours._machine)) == 1
+        turns = ours._prompt.kind() == KEY and len(choices(ours.machine)) == 1
         if not turns and effect != (last.world_hash, last.score, False):
             same = {command} if command in found else {a for a in found if _leads(ours, saved, a, effect)}
             tally["steps"] += 1

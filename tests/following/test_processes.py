@@ -124,7 +124,7 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
 
     async def drive():
         async with app.run_test(size=(140, 45), notifications=True) as pilot:
-            await until(pilot, lambda: app._bench.progress.counts["running"] == 1)
+            await until(pilot, lambda: app.bench.progress.counts["running"] == 1)
             assert f"following, read-only: {socket.gethostname()}, process {process.pid}" in screen_text(app)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, FollowScreen) and app.screen.source.lives)
@@ -159,7 +159,7 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
             await until(pilot, lambda: not screen.source.held and steps_of(session) > before + 10)
             resting.rest()
             await pilot.press("q")
-            await until(pilot, lambda: app.screen is app._bench)
+            await until(pilot, lambda: app.screen is app.bench)
             await pilot.press("q")
 
     asyncio.run(asyncio.wait_for(drive(), 120))

@@ -204,7 +204,7 @@ def odd_inputs(story: Story, seed: int, count: int, tell: Tell) -> Iterator[bool
     rng = random.Random(seed)
     with closing(GameEnvironment(story)) as game:
         seen = game.reset(1)
-        worker = game._worker.pid
+        worker = game.worker.pid
         for number in range(count):
             line = odd_input(rng)
             problem = ""
@@ -214,8 +214,8 @@ def odd_inputs(story: Story, seed: int, count: int, tell: Tell) -> Iterator[bool
                 problem = f"{type(error).__name__}: {error}"
             if any(ord(c) < 0x20 and c != "\n" for c in seen.text):
                 problem = "control characters came back"
-            if game._worker.pid != worker:
-                problem, worker = f"the worker was lost: {seen.text[:100]}", game._worker.pid
+            if game.worker.pid != worker:
+                problem, worker = f"the worker was lost: {seen.text[:100]}", game.worker.pid
             if problem:
                 tell(f"input {number} of {story.name}, {line[:60]!r}: {problem}")
             if seen.over or number % 500 == 499:
@@ -239,7 +239,7 @@ def killed_at_every_step(story: Story, commands: list[str], seed: int, tell: Tel
     with closing(GameEnvironment(story)) as game:
         game.reset(seed)
         for number, command in enumerate(commands):
-            os.kill(game._worker.pid, signal.SIGKILL)
+            os.kill(game.worker.pid, signal.SIGKILL)
             seen = game.step(command)
             good = seen == expected[number + 1]
             if not good:
@@ -257,7 +257,7 @@ def killed_at_work(story: Story, commands: list[str], seed: int, count: int, tel
             for command in commands[: rng.randrange(len(commands) - 3)]:
                 game.step(command)
             before = game._last
-            killer = threading.Timer(rng.random() * 0.03, os.kill, (game._worker.pid, signal.SIGKILL))
+            killer = threading.Timer(rng.random() * 0.03, os.kill, (game.worker.pid, signal.SIGKILL))
             problem = ""
             try:
                 killer.start()
@@ -315,8 +315,8 @@ def flat_memory(
                     break
                 seen = game.step(rng.choice(valid))
             if episode == grace:
-                before = resident(game._worker.pid), resident("self")
-        after = resident(game._worker.pid), resident("self")
+                before = resident(game.worker.pid), resident("self")
+        after = resident(game.worker.pid), resident("self")
     for who, old, new in zip(("worker", "parent"), before, after, strict=True):
         tell(f"{story.name}, {episodes} episodes: {who} went from {old / 2**20:.1f} to {new / 2**20:.1f} MiB")
         yield new - old <= slack

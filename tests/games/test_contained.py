@@ -31,7 +31,7 @@ def game(tmp_path, monkeypatch):
 
 
 def about(game, file: str) -> str:
-    return Path(f"/proc/{game._worker.pid}/{file}").read_text()
+    return Path(f"/proc/{game.worker.pid}/{file}").read_text()
 
 
 def fields(game) -> dict[str, str]:
@@ -55,7 +55,7 @@ def test_a_storys_process_can_gain_no_privileges_and_is_filtered(game):
 
 
 def test_a_storys_process_may_open_few_files_and_start_none(game):
-    pid = game._worker.pid
+    pid = game.worker.pid
     assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (64, 64)
     assert resource.prlimit(pid, resource.RLIMIT_NPROC) == (0, 0)
     assert resource.prlimit(pid, resource.RLIMIT_CORE) == (0, 0)
@@ -65,7 +65,7 @@ def test_a_storys_process_may_open_few_files_and_start_none(game):
 def test_without_a_cache_a_storys_process_writes_no_file():
     game = open_game("pantry")
     try:
-        assert resource.prlimit(game._worker.pid, resource.RLIMIT_FSIZE) == (0, 0)
+        assert resource.prlimit(game.worker.pid, resource.RLIMIT_FSIZE) == (0, 0)
         assert game.reset(1).text
     finally:
         game.close()
@@ -73,11 +73,11 @@ def test_without_a_cache_a_storys_process_writes_no_file():
 
 def test_a_confined_process_that_is_killed_is_replaced_by_another_confined_one(game):
     game.reset(1)
-    first = game._worker.pid
-    game._worker._process.kill()
-    game._worker._process.wait(60)
+    first = game.worker.pid
+    game.worker._process.kill()
+    game.worker._process.wait(60)
     assert game.step("look").text
-    assert game._worker.pid != first
+    assert game.worker.pid != first
     assert fields(game)["NoNewPrivs"].strip() == "1"
     assert game.confined is not None
 

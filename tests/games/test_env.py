@@ -219,7 +219,7 @@ def test_a_worker_killed_at_any_step_comes_back_and_the_episode_goes_on(zork, ga
         zork.reset(2)
         for number, command in enumerate(whole):
             if number == victim:
-                os.kill(zork._worker.pid, signal.SIGKILL)
+                os.kill(zork.worker.pid, signal.SIGKILL)
             seen = zork.step(command)
         assert seen == expected
 
@@ -227,7 +227,7 @@ def test_a_worker_killed_at_any_step_comes_back_and_the_episode_goes_on(zork, ga
 def test_a_worker_that_hangs_is_replaced(zork, monkeypatch):
     zork.reset(1)
     play(zork, OPENING[:3])
-    os.kill(zork._worker.pid, signal.SIGSTOP)
+    os.kill(zork.worker.pid, signal.SIGSTOP)
     monkeypatch.setattr("engine.games.env.STEP_SECONDS", 0.5)
     seen = zork.step("east")
     assert "did not answer" in seen.text
@@ -252,7 +252,7 @@ def test_no_worker_outlives_its_parent(games_folder, how):
     program = (
         "import sys\nfrom engine.games.catalogue import open_game\n"
         f"e = open_game('zork1', games={str(games_folder)!r})\ne.reset(1)\n"
-        "print(e._worker.pid, flush=True)\nsys.stdin.read()\n"
+        "print(e.worker.pid, flush=True)\nsys.stdin.read()\n"
     )
     parent = Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -279,7 +279,7 @@ def test_closing_leaves_no_process_and_no_file(games_folder, tmp_path, monkeypat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other processes have games open in the usual one
     before = left_in_temp()
     environment = open_game("zork1", games=games_folder)
-    pid = environment._worker.pid
+    pid = environment.worker.pid
     assert left_in_temp() <= before
     environment.close()
     environment.close()

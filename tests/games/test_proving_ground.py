@@ -111,8 +111,8 @@ def test_objects_that_jericho_does_not_read_belong_to_the_world(tmp_path):
     path = compiled("beyond", tmp_path)
     game = Interpreter(str(path), None, read_story(path).digest, None)
     game.reset(1)
-    story = game._analysis.story
-    world = SupportedWorld(game._machine, story)
+    story = game.analysis.story
+    world = SupportedWorld(game.machine, story)
     before, opal = world.things(), next(n for n in range(256, story.object_count + 1) if story.name(n) == "opal")
     game.step("open hatch")
     opened_ = world.things()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_g
 
 def _runs(game, **how):
     """Return how many commands a search runs, and what it finds."""
-    machine, count = game._machine, 0
+    machine, count = game.machine, 0
     run = machine.run
 
     def counted(command):
@@ -123,9 +123,9 @@ def test_properties_that_no_routine_of_a_verb_reads_make_no_difference(games_fol
 def test_templates_that_the_story_cannot_understand_are_given_up(opened):
     game = opened()
     templates = ["take OBJ", "frobnicate OBJ", "open OBJ OBJ", "smell OBJ"]
-    game._finder = TemplateFinder(game._analysis.story, templates, player=game._analysis.player)
-    tried, run = [], game._machine.run
-    game._machine.run = lambda command: (tried.append(command), run(command))[1]
+    game.finder = TemplateFinder(game.analysis.story, templates, player=game.analysis.player)
+    tried, run = [], game.machine.run
+    game.machine.run = lambda command: (tried.append(command), run(command))[1]
     found, done = game.valid_actions()
     assert done
     assert {"take kettle", "take ledger", "east"} <= set(found)
@@ -139,16 +139,16 @@ def test_templates_that_the_story_cannot_understand_are_given_up(opened):
 
 def test_verbs_that_no_template_has_are_found_in_the_dictionary(opened, tmp_path):
     def finder(game):
-        story = game._analysis.story
-        return TemplateFinder(story, ["smell OBJ"], command_words(game._machine, story), player=game._analysis.player)
+        story = game.analysis.story
+        return TemplateFinder(story, ["smell OBJ"], command_words(game.machine, story), player=game.analysis.player)
 
     game = opened()
-    game._finder = finder(game)
+    game.finder = finder(game)
     assert {"take kettle", "take ledger", "east"} <= set(game.valid_actions()[0])
     path = proving_ground.compiled("bare", tmp_path)
     game = Interpreter(str(path), None, read_story(path).digest, None)
     game.reset(1)
-    game._finder = finder(game)
+    game.finder = finder(game)
     before, _ = game.valid_actions()
     game.step("take feather")
     assert ("hum" in before, "hum" in game.valid_actions()[0]) == (False, True)
@@ -158,10 +158,10 @@ def test_a_plural_in_the_text_names_a_thing_whose_word_is_singular(tmp_path):
     path = proving_ground.compiled("bare", tmp_path)
     game = Interpreter(str(path), None, read_story(path).digest, None)
     shown = game.reset(1).text.replace("feather", "feathers")
-    finder = TemplateFinder(game._analysis.story, ["take OBJ"], player=0)
-    named, step = [], game._machine.step
-    game._machine.step = lambda command: (named.append(command), step(command))[1]
-    finder.hand(game._machine, game._world, shown, game._machine.take())
+    finder = TemplateFinder(game.analysis.story, ["take OBJ"], player=0)
+    named, step = [], game.machine.step
+    game.machine.step = lambda command: (named.append(command), step(command))[1]
+    finder.hand(game.machine, game._world, shown, game.machine.take())
     assert "examine feathers" in named
 
 
@@ -185,8 +185,8 @@ def test_what_is_nobody_is_not_tried_with_each_verb_for_somebody():
     game = Interpreter(str(path), None, read_story(path).digest, None)
     game.reset(1)
     game.step("w")
-    tried, run = [], game._machine.run
-    game._machine.run = lambda command: (tried.append(command), run(command))[1]
+    tried, run = [], game.machine.run
+    game.machine.run = lambda command: (tried.append(command), run(command))[1]
     game.valid_actions()
     assert len({"talk to box", "kiss box", "wake box"} & set(tried)) == 1
     assert {"push box", "pull box"} <= set(tried)  # one that anything may take

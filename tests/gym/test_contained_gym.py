@@ -16,7 +16,7 @@ GIVEN = {"OPENAI_API_KEY": "sk-not-for-packages", "ALFWORLD_DATA": "/data/alfwor
 def process(with_gymnasium, tmp_path, **further):
     environment = open_gym("gym:tinyworlds/tiny/Corridor-v0", tmp_path, {**with_gymnasium, **GIVEN, **further})
     try:
-        folder = Path(f"/proc/{environment._worker.pid}")
+        folder = Path(f"/proc/{environment.worker.pid}")
         lines = filter(None, (folder / "environ").read_text().split("\0"))
         return dict(line.split("=", 1) for line in lines), (folder / "status").read_text()
     finally:

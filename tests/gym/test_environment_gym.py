@@ -170,7 +170,7 @@ def test_a_step_that_hangs_is_ended_at_its_deadline(opened, monkeypatch):
     monkeypatch.setattr(environment, "STEP_S", 1.0)
     trouble = opened("Trouble-v0")
     trouble.reset(1)
-    pid = trouble._worker.pid
+    pid = trouble.worker.pid
     started = time.monotonic()
     assert "did not answer within 1 s" in trouble.step("hang").text
     assert gone(pid)
@@ -273,7 +273,7 @@ def test_an_interpreter_that_is_none_is_refused(tmp_path):
 
 def test_closing_leaves_no_process_and_no_folder(opened):
     corridor = opened("Corridor-v0")
-    pid, folder = corridor._worker.pid, Path(corridor._folder)
+    pid, folder = corridor.worker.pid, Path(corridor._folder)
     assert folder.is_dir()
     corridor.close()
     corridor.close()
@@ -288,8 +288,8 @@ def test_the_process_ends_with_the_one_that_asked(with_gymnasium, tmp_path):
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom engine.gym import open_gym\n"
         "e = open_gym('gym:tinyworlds/tiny/Trouble-v0', Path(sys.argv[1]), dict(os.environ))\n"
-        "e.reset(1)\nprint(e._worker.pid, flush=True)\n"
-        "e._worker.ask(600.0, seconds=2.0, op='step', action='hang')\n"
+        "e.reset(1)\nprint(e.worker.pid, flush=True)\n"
+        "e.worker.ask(600.0, seconds=2.0, op='step', action='hang')\n"
     )
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([root, with_gymnasium["PYTHONPATH"]])

@@ -128,7 +128,7 @@ def test_a_prepared_decision_computes_little_and_is_the_same(game, prefixes: Pat
     here, there = (
         ActionRequest("", "", "", situation(played(game, trail)), valid, 3) for trail in ([], [valid[0]])
     )
-    runtime = model._engine._runtime
+    runtime = model._engine.runtime
     fed: list[int] = []
     decode = runtime._decode
     runtime._decode = lambda rows, check: fed.append(len(rows)) or decode(rows, check)

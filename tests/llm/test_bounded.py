@@ -28,7 +28,7 @@ MB = 2**20
 @pytest.fixture
 def model(server: Server, tmp_path: Path):
     opened = open_remote("openai/test", Settings(), tmp_path, {"OPENAI_API_BASE": server.base})
-    opened._client._limits = type(opened._client._limits)(attempts=4, first_wait_s=0.001)
+    opened.client.limits = type(opened.client.limits)(attempts=4, first_wait_s=0.001)
     yield opened
     opened.close()
 
@@ -127,7 +127,7 @@ def test_all_transports_are_bounded_for_calls_from_here_and_for_no_others(server
     from engine.llm.calls.failures import UnreadableAnswer
 
     server.default = fake.reply("x" * (5 * MB))
-    model._gateway.prepare()
+    model.gateway.prepare()
 
     async def read(begin: bool) -> tuple[bytes, bounded.ReadingState | None]:
         reading = bounded.begin() if begin else None

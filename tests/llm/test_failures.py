@@ -26,8 +26,8 @@ ALL = dataclasses.replace(REQUEST, candidates=len(ACTIONS))
 def opened(server: Server, **settings) -> LanguageModel:
     read = Settings(**{"logits": "verbalized", "deadline_s": 3600.0, **settings})
     model = open_remote("openai/test", read, None, {"OPENAI_API_BASE": server.base})
-    quick = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=3, patience_s=0.0)
-    model._client._limits = quick
+    quick = dataclasses.replace(model.client.limits, first_wait_s=0.001, attempts=3, patience_s=0.0)
+    model.client.limits = quick
     return model
 
 
@@ -222,8 +222,8 @@ def test_a_token_that_is_no_index_gives_no_candidates(server: Server, top):
 def test_a_slow_server_is_given_up_at_the_deadline(server: Server):
     server.default = bad.hang
     model = opened(server, deadline_s=1.0)
-    model._client._limits = dataclasses.replace(model._client._limits, attempts=1)
-    model._gateway.prepare()
+    model.client.limits = dataclasses.replace(model.client.limits, attempts=1)
+    model.gateway.prepare()
     started = time.monotonic()
     with pytest.raises(ModelError, match="did not answer in time"):
         propose(model)
@@ -257,7 +257,7 @@ def test_an_abandoned_call_ends_at_once_and_the_next_one_works(server: Server, m
 
 def test_cancelling_ends_the_wait_between_tries(server: Server, model: LanguageModel):
     server.default = bad.status(503, retry_after="200")
-    model._client._limits = dataclasses.replace(model._client._limits, first_wait_s=100.0)
+    model.client.limits = dataclasses.replace(model.client.limits, first_wait_s=100.0)
     caught: list[BaseException] = []
 
     def run() -> None:
@@ -277,7 +277,7 @@ def test_cancelling_ends_the_wait_between_tries(server: Server, model: LanguageM
 def test_nobody_listens_at_the_address(server: Server):
     settings = Settings(logits="verbalized")
     model = open_remote("openai/test", settings, None, {"OPENAI_API_BASE": "http://127.0.0.1:9/v1"})
-    model._client._limits = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=2)
+    model.client.limits = dataclasses.replace(model.client.limits, first_wait_s=0.001, attempts=2)
     with pytest.raises(MissingError, match=r"cannot reach http://127.0.0.1:9/v1"):
         propose(model)
     model.close()
@@ -287,7 +287,7 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch):
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     model = open_remote("openai/gpt-4o-mini", Settings(logits="verbalized"), None, {})
-    model._client._limits = dataclasses.replace(model._client._limits, first_wait_s=0.001, attempts=1)
+    model.client.limits = dataclasses.replace(model.client.limits, first_wait_s=0.001, attempts=1)
     with pytest.raises(MissingError, match="set OPENAI_API_KEY"):
         propose(model)
     model.close()

@@ -64,7 +64,7 @@ def test_the_model_says_the_same(engine: LocalEngine, weights_file: Path):
 
 @pytest.mark.model
 def test_scores_are_the_same_whatever_else_is_computed_with_them(engine: LocalEngine):
-    runtime = engine._runtime
+    runtime = engine.runtime
     prompt = runtime.tokenize(STATE * 2 + "\n\n>")
     tails = [runtime.tokenize(f"{action}\n") for action in ACTIONS]
     assert {len(tail) for tail in tails} >= {2}  # one token that is fed, all alone

@@ -75,24 +75,24 @@ def test_without_a_judge_every_whole_answer_is_kept(server: Server, model, tmp_p
 )  # fmt: skip
 def test_cut_off_empty_and_refused_answers_are_never_kept(server: Server, model, tmp_path: Path, behaviour):
     server.default = behaviour
-    answer = model._client.ask("history", PROMPT)
-    model._client.keep(answer)
+    answer = model.client.ask("history", PROMPT)
+    model.client.keep(answer)
     assert kept(tmp_path) == []
-    assert not model._client.ask("history", PROMPT).call.cached
+    assert not model.client.ask("history", PROMPT).call.cached
 
 
 def test_an_answer_is_not_kept_unless_somebody_says_so(server: Server, model, tmp_path: Path):
     server.default = fake.reply("x")
-    answer = model._client.ask("history", PROMPT)
+    answer = model.client.ask("history", PROMPT)
     assert kept(tmp_path) == []
-    model._client.keep(answer)
-    model._client.keep(answer)
-    cached = model._client.ask("history", PROMPT)
+    model.client.keep(answer)
+    model.client.keep(answer)
+    cached = model.client.ask("history", PROMPT)
     assert cached.call.cached
     assert (cached.text, cached.finish, cached.refusal, cached.top) == ("x", "stop", "", None)
-    model._client.keep(cached)  # it is there already
+    model.client.keep(cached)  # it is there already
     assert kept(tmp_path) == ["x"]
-    assert not model._client.ask("history", PROMPT, fresh=True).call.cached
+    assert not model.client.ask("history", PROMPT, fresh=True).call.cached
 
 
 def test_index_tokens_are_kept_though_they_are_cut_off(server: Server, model, tmp_path: Path):
@@ -102,9 +102,9 @@ def test_index_tokens_are_kept_though_they_are_cut_off(server: Server, model, tm
         fake.reply("1", finish="length", logprobs={"content": content})(handler, body)
 
     server.default = cut
-    answer = model._client.ask("actions", PROMPT, logprobs=True, top_logprobs=20)
-    model._client.keep(answer)
-    cached = model._client.ask("actions", PROMPT, logprobs=True, top_logprobs=20)
+    answer = model.client.ask("actions", PROMPT, logprobs=True, top_logprobs=20)
+    model.client.keep(answer)
+    cached = model.client.ask("actions", PROMPT, logprobs=True, top_logprobs=20)
     assert cached.call.cached
     assert cached.top == answer.top == (("1", -0.2), ("2", -1.9))
 

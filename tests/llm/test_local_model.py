@@ -124,7 +124,7 @@ def test_a_state_seen_again_costs_nothing_also_in_another_process(tmp_path: Path
 def test_cancel_ends_a_running_proposal_for_good(model, monkeypatch):
     request = ActionRequest("", "", "", "very " * 2500, ACTIONS, 2)
     caught: list[BaseException] = []
-    runtime = model._engine._runtime
+    runtime = model._engine.runtime
     runtime.forget()
 
     def run() -> None:
@@ -151,10 +151,10 @@ def test_cancel_ends_a_running_proposal_for_good(model, monkeypatch):
 
 def test_two_models_of_one_name_do_not_disturb_each_other(model, prefixes: Path):
     other = open_model("local/smollm2", settings=Settings(), cache=prefixes, keep=False)
-    other._gateway.prepare()
+    other.gateway.prepare()
     expected = other.propose(REQUEST, rng()).candidates
     other.close()
-    model._gateway.prepare()
+    model.gateway.prepare()
     fresh = ActionRequest("", "", "", REQUEST.current_state + " ", ACTIONS, 2)
     assert len(model.propose(fresh, rng()).candidates) == 2
     assert model.propose(REQUEST, rng()).candidates == expected
@@ -233,7 +233,7 @@ local = open_model("local/smollm2", settings=Settings(), cache=pathlib.Path(sys.
 local.propose(request, np.random.default_rng(1))
 assert not {"llm", "litellm"} & set(sys.modules)  # scores need neither, now and later
 assert not [t for t in threading.enumerate() if t.name == "litellm"]
-local._gateway.prepare()
+local.gateway.prepare()
 local.propose(other, np.random.default_rng(1))
 local.close()
 for settings in (Settings(), Settings(logits="verbalized")):

@@ -31,7 +31,7 @@ QUESTION = [{"role": "user", "content": "Summarise."}]
 def opened(server: Server, *, limits: dict[str, float] | None = None, **settings) -> LanguageModel:
     model = open_remote("openai/test", Settings(**settings), None, {"OPENAI_API_BASE": server.base})
     changes = {"first_wait_s": 0.005, "longest_wait_s": 0.02, "attempts": 2, **(limits or {})}
-    model._client._limits = dataclasses.replace(model._client._limits, **changes)
+    model.client.limits = dataclasses.replace(model.client.limits, **changes)
     return model
 
 
@@ -168,7 +168,7 @@ def test_a_pause_that_makes_no_sense_is_not_made(server: Server, after: str):
     server.script = [bad.status(429, "slow down", retry_after=after)]
     server.default = bad.reply("done")
     model = opened(server, limits={"patience_s": 600.0})
-    model._gateway.prepare()
+    model.gateway.prepare()
     started = time.monotonic()
     assert model.complete(Question("history", QUESTION)).text == "done"
     assert time.monotonic() - started < 60
@@ -179,7 +179,7 @@ def test_a_pause_that_makes_no_sense_is_not_made(server: Server, after: str):
 def test_the_patience_ends_and_says_how_long_it_was(server: Server, code: int, text: str):
     server.default = bad.status(code, "no")
     model = opened(server, limits={"patience_s": 1.5})
-    model._gateway.prepare()
+    model.gateway.prepare()
     started = time.monotonic()
     with pytest.raises(ModelError, match=rf"{text}.*it was tried \d+ times in \d+ s; wait a minute") as caught:
         model.complete(Question("history", QUESTION))
@@ -249,7 +249,7 @@ def test_a_held_slot_is_told_too(server: Server):
         model.cancel()
 
     model.on_event(note)
-    model._client._pace.hold("openai/test", 600.0)
+    model.client._pace.hold("openai/test", 600.0)
     with pytest.raises(ModelError, match="cancelled"):
         model.complete(Question("history", QUESTION))
     assert [w.reason for w in told] == ["pace of calls"]
@@ -282,7 +282,7 @@ def test_calls_of_one_decision_share_its_deadline(server: Server, monkeypatch: p
     clock, most = Clock(), 600.0
     monkeypatch.setattr("engine.llm.calls.patience.time", clock)
     model = opened(server, deadline_s=most)
-    client = model._client
+    client = model.client
     server.script = [bad.reply("one"), bad.hang]
     assert client.until == math.inf
     started = clock.monotonic()
@@ -311,17 +311,17 @@ def test_pauses_do_not_count(server: Server):
     model.on_event(told.append)
     server.script = [bad.status(429, "slow down", retry_after="100")]
     server.default = bad.reply("done")
-    with model._client.decision() as until:
+    with model.client.decision() as until:
         assert model.complete(Question("history", QUESTION)).text == "done"
-        assert model._client.until > until + told[0].seconds > until
+        assert model.client.until > until + told[0].seconds > until
     model.close()
 
 
 def test_each_thread_has_its_own_deadline(server: Server):
     model = opened(server)
     seen: list[float] = []
-    with model._client.decision():
-        thread = threading.Thread(target=lambda: seen.append(model._client.until))
+    with model.client.decision():
+        thread = threading.Thread(target=lambda: seen.append(model.client.until))
         thread.start()
         thread.join()
     assert seen == [math.inf]

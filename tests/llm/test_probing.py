@@ -90,8 +90,8 @@ def test_a_model_without_logprobs_is_asked_for_words(server: Server, tmp_path: P
 def test_nothing_is_remembered_of_a_model_that_does_not_answer(server: Server, tmp_path: Path, behaviour):
     server.default = behaviour
     model = opened(server, tmp_path)
-    fast = model._client._limits
-    model._client._limits = type(fast)(attempts=2, first_wait_s=0.001)
+    fast = model.client.limits
+    model.client.limits = type(fast)(attempts=2, first_wait_s=0.001)
     model.settle()
     assert model.reading == "verbalized"
     assert not (tmp_path / probes.FILE).exists()

@@ -52,7 +52,7 @@ def drive(source, steps, size=(140, 45), *, told=True):
     async def go():
         async with app.run_test(size=size) as pilot:
             if told:
-                await until(pilot, lambda: source.told and not len(app._bench.feed.inbox))
+                await until(pilot, lambda: source.told and not len(app.bench.feed.inbox))
                 await pilot.pause(FRAME_S * 1.5)
             await steps(pilot, app)
 
@@ -120,7 +120,7 @@ def test_the_cursor_keeps_to_its_cell_and_follows_the_first_row_before_it_was_mo
     source = scripted([Began("zork1-static-1")])
 
     async def look(pilot, app):
-        screen = app._bench
+        screen = app.bench
         assert screen.cells.cursor.cell.name == "zork1-static-1"
         for message in (Finished("zork1-static-1"), Began("library-static-1")):
             screen.feed.inbox.put(message)
@@ -146,15 +146,15 @@ def test_words_filter_the_list_and_escape_shows_all_again():
         assert "cells: 1 of 4" in text
         assert "library" not in "".join(rows(app))
         await pilot.press("enter", "down")  # Keys go to the list again.
-        assert app._bench.cells.has_focus
+        assert app.bench.cells.has_focus
         await pilot.press("slash", *" nothing")
         assert "No cell has these words." in await settled(pilot)
         await pilot.press("escape")
         assert "cells: " not in await settled(pilot)
-        assert len(app._bench.cells.shown) == 4
+        assert len(app.bench.cells.shown) == 4
         await pilot.press("slash", *"seed", "space", "2", "enter")
         await settled(pilot)
-        assert [one.cell.name for one in app._bench.cells.shown] == ["zork1-jitrl-2"]
+        assert [one.cell.name for one in app.bench.cells.shown] == ["zork1-jitrl-2"]
 
     drive(scripted(), look)
 
@@ -164,11 +164,11 @@ def test_the_cursor_reaches_every_row_of_a_long_list_and_stays_in_sight():
     assert len(plan) == 300
 
     async def look(pilot, app):
-        cells = app._bench.cells
+        cells = app.bench.cells
         names = []
         while not names or cells.cursor.cell.name != names[-1]:
             names.append(cells.cursor.cell.name)
-            assert app._bench.cells.cursor.cell.name in screen_text(app)  # The title of its curve.
+            assert app.bench.cells.cursor.cell.name in screen_text(app)  # The title of its curve.
             await pilot.press("pagedown")
             await settled(pilot)
         assert names[0] == plan[0].name
@@ -186,7 +186,7 @@ def test_the_cursor_reaches_every_row_of_a_long_list_and_stays_in_sight():
 def test_a_click_moves_the_cursor():
     async def look(pilot, app):
         await pilot.click("#cells", offset=(10, 4))
-        assert app._bench.cells.at == 2
+        assert app.bench.cells.at == 2
 
     drive(scripted(), look)
 
@@ -238,7 +238,7 @@ def test_the_reason_of_a_failure_is_shown_and_a_cell_that_is_resumed_counts_once
     messages = [*told, Failed(name, "The worker was killed, perhaps because memory ran out.", lost=True)]
 
     async def look(pilot, app):
-        screen = app._bench
+        screen = app.bench
         assert "The worker was killed, perhaps because memory ran out." in await settled(pilot)
         assert "2/16 episodes" in screen_text(app)
         again = [dataclasses.replace(m, again=True) if isinstance(m, Ended) else m for m in told]
@@ -424,7 +424,7 @@ def test_three_hundred_cells_are_drawn_seldom(monkeypatch):
     source = scripted(messages[: len(messages) // 2], plan)
 
     async def look(pilot, app):
-        screen = app._bench
+        screen = app.bench
         draws = []
         draw = screen._draw
         monkeypatch.setattr(screen, "_draw", lambda: (draws.append(time.monotonic()), draw()))

@@ -93,7 +93,7 @@ def test_a_stored_run_is_shown_and_left_without_a_question(stored):
     source = StoredBench(BenchInfo("run", "Small", cells, folder=folder))
 
     async def look(pilot, app):
-        await until(pilot, lambda: app._bench.over)
+        await until(pilot, lambda: app.bench.over)
         text = await settled(pilot)
         assert "■ finished" in text
         assert f"{len(cells)}/{len(cells)} cells" in text
@@ -109,7 +109,7 @@ def test_a_run_that_cannot_be_read_says_why(stored):
     (folder / "manifest.json").unlink()
 
     async def look(pilot, app):
-        await until(pilot, lambda: app._bench.over)
+        await until(pilot, lambda: app.bench.over)
         assert "manifest.json" in "".join(line.strip("│┃ ") for line in (await settled(pilot)).splitlines())
         await pilot.press("q")
         await until(pilot, lambda: app.return_value is not None)

@@ -119,7 +119,7 @@ def _quoted(text):
 
 def test_a_wrong_answer_is_worth_nothing_and_leaves_no_process_behind(gym, tmp_path):
     environment = open_web("web:browsergym-miniwob.click-button", tmp_path, gym)
-    process = environment._driver._process
+    process = environment.driver._process
     environment.reset(3)
     wanted = _quoted(environment.reset(3).description)[0]
     other = next(a for a in environment.valid_actions() if a.startswith("click(<button") and wanted not in a)
@@ -145,7 +145,7 @@ def test_a_process_that_dies_ends_the_episode_and_the_next_one_begins(gym, tmp_p
     environment = open_web("web:browsergym-miniwob.click-test", tmp_path, gym)
     try:
         environment.reset(1)
-        os.killpg(environment._driver._process.pid, signal.SIGKILL)
+        os.killpg(environment.driver._process.pid, signal.SIGKILL)
         last = environment.step("click(<button[Click Me!]>)")
         assert (last.terminated, last.truncated, last.outcome) == (False, True, "")
         assert "BrowserGym's process ended" in last.text
@@ -213,9 +213,9 @@ def test_a_page_gets_no_more_memory_and_requests_than_the_limits(adapter, tmp_pa
         environment = open_web(f"web:browsergym-openended {base}/plain Look", tmp_path, adapter)
         try:
             environment.reset(1)
-            browser = _family(environment._driver._mark)
+            browser = _family(environment.driver._mark)
             limits = {resource.prlimit(pid, resource.RLIMIT_DATA)[1] for pid in browser}
-            assert limits == {environment._driver.limits.memory << 20}
+            assert limits == {environment.driver.limits.memory << 20}
             seen = environment.step(f"goto('{base}/requests')")
             seen = seen if seen.broken else environment.step("noop(3000)")
             assert "more than 100 requests" in seen.text

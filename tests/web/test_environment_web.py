@@ -60,7 +60,7 @@ def test_the_ends_of_lines_stand_between_words_and_what_is_edited_stays(opened, 
     shown = env.reset(1).description
     assert "Distance: 1.2 km Time: 15 min" in shown
     assert "north of Arlow" in shown
-    assert env._driver.evaluate("() => pen.textContent") == "ab"
+    assert env.driver.evaluate("() => pen.textContent") == "ab"
 
 
 def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened, site):
@@ -124,17 +124,17 @@ def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
 def test_only_the_tasks_hosts_can_be_reached_and_no_file(opened, site):
     env = opened(site)
     env.reset(1)
-    assert env._driver.gate.blocked >= 2  # the image and the fetch of the page
+    assert env.driver.gate.blocked >= 2  # the image and the fetch of the page
     for url in ("http://example.invalid/", "file:///etc/passwd", "http://127.0.0.1:1/", "chrome://version"):
-        before = env._driver.gate.blocked
+        before = env.driver.gate.blocked
         seen = env.step(f"goto('{url}')")
         assert "outside of the task's sites" in seen.text
         assert seen.place == "shop"
-        assert env._driver.gate.blocked > before
-    before = env._driver.gate.blocked
+        assert env.driver.gate.blocked > before
+    before = env.driver.gate.blocked
     away = env.step("click(<link[Away]>)")
     assert "example.invalid" not in away.place or "cannot be reached" in away.description
-    assert env._driver.gate.blocked > before
+    assert env.driver.gate.blocked > before
 
 
 def test_each_episode_is_fresh_and_a_typed_secret_is_never_shown(opened, site):
@@ -184,14 +184,14 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
         return now
 
     env = WebEnvironment(job, browser_path, scope="web/shop", limits=BrowserLimits(episode=50.0), clock=clock)
-    act = env._driver.act
+    act = env.driver.act
 
     def slow(call):
         nonlocal now
         now += 20.0
         return act(call)
 
-    env._driver.act = slow
+    env.driver.act = slow
     try:
         for _ in range(2):
             env.reset(1)

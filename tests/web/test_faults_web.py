@@ -207,7 +207,7 @@ def test_a_site_that_does_not_answer_in_time_is_told_and_the_episode_goes_on(pla
         if isinstance(event, Stepped):
             if event.step == 0:
                 site.hold = threading.Event()
-                driver = site.environment._driver
+                driver = site.environment.driver
                 driver.limits = dataclasses.replace(driver.limits, load=0.5, settle=0.2, snapshot=0.5)
             elif "still loading" in event.observation.text:
                 site.hold.set()

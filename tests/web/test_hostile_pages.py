@@ -122,7 +122,7 @@ def test_a_browser_that_hangs_ends_its_episode_and_is_replaced(browser_path, bas
     env = opened(browser_path, base, "plain", limits)
     try:
         env.reset(1)
-        mark = env._driver._process._mark
+        mark = env.driver._process._mark
         hung = {starter_of(mark)} if which == "playwright" else _family(mark)
         assert hung
         for pid in hung:

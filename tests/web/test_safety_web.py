@@ -110,7 +110,7 @@ def test_nothing_but_the_tasks_host_and_port_is_reached_whatever_a_page_tries(br
         # Frames of elsewhere never load, and reading the page waits for them.
         if env.page.url != f"{url}/":
             env.step(f"goto('{url}/')")
-        env._driver.limits = dataclasses.replace(env._driver.limits, settle=1.0, snapshot=1.0)
+        env.driver.limits = dataclasses.replace(env.driver.limits, settle=1.0, snapshot=1.0)
         seen = env.step("click(<link[Frame]>)")
         assert "root:" not in seen.description
         assert "reached" not in seen.description

@@ -62,7 +62,7 @@ def test_nothing_done_is_wrong_not_an_error(sites: Sites, scorer: Scorer) -> Non
 def test_a_judge_that_died_is_started_anew(sites: Sites, scorer: Scorer) -> None:
     task = get("local-0")
     assert scorer.score(task, EpisodeOutcome("4711", "")).score == 1.0
-    worker = scorer._worker
+    worker = scorer.worker
     assert worker is not None
     worker.kill()
     worker.wait()
@@ -83,7 +83,7 @@ def test_plain_words_are_put_into_the_form() -> None:
 def test_the_process_ends_with_its_scorer(tmp_path: Path) -> None:
     scorer = Scorer(SAVES, {"gitlab": "http://127.0.0.1:1"})
     scorer.score(get("local-0"), EpisodeOutcome("", ""))
-    worker = scorer._worker
+    worker = scorer.worker
     assert worker is not None
     scorer.close()
     scorer.close()

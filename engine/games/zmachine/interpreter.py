@@ -49,6 +49,11 @@ class Interpreter:
         poison: Commands that hung or crashed the interpreter before, never to be tried.
         guard: Told each command before it is run.
         library: What `load_library` returned, for no other story; None to load it here.
+
+    Attributes:
+        machine: Runs the commands of the story.
+        analysis: What is known of the story before it is played.
+        finder: Makes the commands that are tried as actions; None before it is needed.
     """
 
     def __init__(
@@ -77,7 +82,7 @@ class Interpreter:
         self._begun: dict[int, tuple[Snapshot, str]] = {}
         self._unfinished: tuple[str, ActionSearch] | None = None
         self._seen_before: Seen = {}
-        self._finder: ActionFinder | TemplateFinder | None = None
+        self.finder: ActionFinder | TemplateFinder | None = None
         self._last: Observation | None = None
         self._turns = 0
         self._screens = 0
@@ -92,8 +97,8 @@ class Interpreter:
         if begun is None:
             begun = self._begin(seed)
         else:
-            self._machine.put(begun[0])
-        self._turns, self._screens = 0, int(self._machine.wants_key)
+            self.machine.put(begun[0])
+        self._turns, self._screens = 0, int(self.machine.wants_key)
         self._last = self._observe(self._only(begun[1]), self._world_key(), changed=True, before=None)
         return self._last
 
@@ -113,7 +118,7 @@ class Interpreter:
         if ours is not None:
             return dataclasses.replace(last, text=ours, changed=False)
         self._turns += 1
-        self._screens = self._screens + 1 if self._machine.wants_key else 0
+        self._screens = self._screens + 1 if self.machine.wants_key else 0
         self._last = self._observe(text, self._world_key(), changed=False, before=last)
         return self._last
 
@@ -123,7 +128,7 @@ class Interpreter:
         Returns:
             What the story tells, and our answer if it was not given to the story.
         """
-        machine, begun = self._machine, self._machine.take()
+        machine, begun = self.machine, self.machine.take()
         printed, ours = "", None
         if kind == QUESTION or keys_in(line):
             printed = self._prompt.give(line)
@@ -146,17 +151,17 @@ class Interpreter:
     @property
     def fallback(self) -> tuple[str, ...]:
         """Return the directions and what looks and waits, as far as the story has words for them."""
-        story, wording = self._analysis.story, self._analysis.wording
+        story, wording = self.analysis.story, self.analysis.wording
         words = dict.fromkeys((*wording.ways, wording.look, *wording.idle[:1]))
         return tuple(word for word in words if story is None or story.cut(word) in story.dictionary)
 
     def _title(self) -> str:
         """Return the title that the story prints, "" if none."""
-        story = self._analysis.story
+        story = self.analysis.story
         if story is None or self._generated is not None:
             return ""
-        with self._machine.probing("title"):
-            opening = leave(self._machine, self._machine.text)
+        with self.machine.probing("title"):
+            opening = leave(self.machine, self.machine.text)
             return title_in(self._take("version"), opening, story.serial)
 
     @property
@@ -184,19 +189,19 @@ class Interpreter:
         known = self._cache.get(key)
         if known is not None:
             return known, True
-        begun = saved = self._machine.take()
+        begun = saved = self.machine.take()
         try:
             if kind == KEY:
-                turn_pages(self._machine, "")
+                turn_pages(self.machine, "")
                 if self._prompt.kind() != COMMAND:
                     return self._key_commands(), True
-                saved = self._machine.take()
+                saved = self.machine.take()
             if self._generated is not None:
                 found, done = self._filter_generated(saved, last), True
             else:
                 found, done = self._search(key, saved, last, commands, limit)
         finally:
-            self._machine.put(begun)
+            self.machine.put(begun)
         if done:
             self._cache.put(key, found)
         return found, done
@@ -211,7 +216,7 @@ class Interpreter:
 
     def save(self) -> bytes:
         """Return the whole situation as bytes: interpreter, random generator and what was seen last."""
-        return pack_save(self._digest, self._turns, self._screens, self._last, self._machine.take())
+        return pack_save(self._digest, self._turns, self._screens, self._last, self.machine.take())
 
     def restore(self, saved: bytes) -> Observation:
         """Go back to what `save` returned for this story.
@@ -220,7 +225,7 @@ class Interpreter:
             ValueError: It is damaged, or belongs to another story.
         """
         turns, screens, last, situation = unpack_save(saved, self._digest)
-        self._machine.put(situation)
+        self.machine.put(situation)
         self._turns, self._last, self._screens = turns, last, screens
         return last
 
@@ -238,13 +243,13 @@ class Interpreter:
         self._characters = Characters(self._data)
         if self._plainly:
             print_all(self._env, self._characters)
-        self._analysis = Analysis(None)
+        self.analysis = Analysis(None)
         self._begin(1, anew=self._plainly)
         player = int(self._env.player_obj_num) if self._known else 0
         if self._generated is None:
-            self._analysis = analyse(self._machine, self._data, player=player, kept=self._kept)
+            self.analysis = analyse(self.machine, self._data, player=player, kept=self._kept)
             self._take_hold()
-        self._controls = Controls(self._analysis.story, self._analysis.grammar)
+        self._controls = Controls(self.analysis.story, self.analysis.grammar)
         asked = self._plain_status() if self._plainly or not self._env.get_max_score() else None
         self._plain = asked if self._plainly else None
         self._asked_maximum = asked.maximum if asked is not None else None
@@ -252,14 +257,14 @@ class Interpreter:
 
     def _plain_status(self) -> PlainStatus:
         """Return what reads the status, found out behind the questions that the story begins with."""
-        begun = self._machine.take()
+        begun = self.machine.take()
         try:
-            leave(self._machine, "")
-            for answer in self._analysis.answers:
-                leave(self._machine, self._machine.answer(answer))
-            return PlainStatus(self._machine, self._analysis.story, self._analysis.counts)
+            leave(self.machine, "")
+            for answer in self.analysis.answers:
+                leave(self.machine, self.machine.answer(answer))
+            return PlainStatus(self.machine, self.analysis.story, self.analysis.counts)
         finally:
-            self._machine.put(begun)
+            self.machine.put(begun)
 
     def _begin(self, seed: int, anew: bool = True) -> tuple[Snapshot, str]:
         """Remember the beginning of the story; if `anew` is true, start it with this seed first, as loading it does."""
@@ -268,22 +273,22 @@ class Interpreter:
             self._env.seed(seed)
             self._env.reset()
         self._take_hold()
-        text = self._machine.text
+        text = self.machine.text
         if self._plainly:
-            text = turn_pages(self._machine, text)
+            text = turn_pages(self.machine, text)
         if len(self._begun) >= _SEEDS:
             self._begun.clear()
-        self._begun[seed] = begun = (self._machine.take(), text)
+        self._begun[seed] = begun = (self.machine.take(), text)
         return begun
 
     def _take(self, command: str) -> str:
         """Take a command and return what the story tells."""
-        text = self._machine.step(command)
-        return self._only(turn_pages(self._machine, text), command) if self._plainly else text
+        text = self.machine.step(command)
+        return self._only(turn_pages(self.machine, text), command) if self._plainly else text
 
     def _only(self, printed: str, command: str = "") -> str:
         """Return what the story tells in what was printed."""
-        return text_only(printed, command, self._analysis.wording.prompt) if self._plainly else printed
+        return text_only(printed, command, self.analysis.wording.prompt) if self._plainly else printed
 
     def _note(self, what: bytes) -> None:
         if self._guard is not None:
@@ -292,25 +297,25 @@ class Interpreter:
     def _take_hold(self) -> None:
         """Point at the interpreter's memory, which every start allocates anew."""
         self._unfinished = None  # it holds on to the old one
-        self._machine = Machine(self._env, self._characters, self._guard, self._poison)
+        self.machine = Machine(self._env, self._characters, self._guard, self._poison)
         self._key: WorldKey | None = None
         self._world: World | None = None
-        analysis = self._analysis
-        self._prompt = StoryPrompt(self._machine, analysis.story, analysis.parser_globals)
-        self._look_commands = LookCommands(self._machine, analysis.wording, self._take, self._seen_before)
+        analysis = self.analysis
+        self._prompt = StoryPrompt(self.machine, analysis.story, analysis.parser_globals)
+        self._look_commands = LookCommands(self.machine, analysis.wording, self._take, self._seen_before)
         if self._generated is not None:
             from engine.games.generated import WorldKey
 
-            self._key = WorldKey(bytes(self._machine.memory))
+            self._key = WorldKey(bytes(self.machine.memory))
             self._look_commands.remember(self._key.order)
         elif analysis.story is not None:
             if self._known:
                 self._world = SupportedWorld(
-                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.settings
+                    self.machine, analysis.story, analysis.facts, analysis.noisy, analysis.settings
                 )
             else:
                 self._world = PlainWorld(
-                    self._machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts, analysis.settings
+                    self.machine, analysis.story, analysis.facts, analysis.noisy, analysis.counts, analysis.settings
                 )
 
     # ------------------------------------------------------------------------------------- looking
@@ -318,10 +323,10 @@ class Interpreter:
     def _world_key(self) -> str:
         """Return a hash that is equal for equal worlds, noisy things (a wandering thief) left out."""
         if self._key is not None:
-            return self._key(bytes(self._machine.memory), self._machine.score)
+            return self._key(bytes(self.machine.memory), self.machine.score)
         if self._world is not None:
             return self._world.digest()
-        return hashlib.md5(self._machine.memory, usedforsecurity=False).hexdigest()
+        return hashlib.md5(self.machine.memory, usedforsecurity=False).hexdigest()
 
     def _achieved(self) -> str:
         """Return what tells worlds apart, and states of one world with other scores."""
@@ -330,7 +335,7 @@ class Interpreter:
     def _situation(self, last: Observation) -> str:
         """Return the key of all that valid actions depend on."""
         seen = f"{last.description}\n{last.inventory}".encode()
-        if self._analysis.counts.score is not None:  # a command may change the score and nothing else, once
+        if self.analysis.counts.score is not None:  # a command may change the score and nothing else, once
             seen += f"\n{last.score:g}".encode()
         return f"{self._digest}:{last.world_hash}:{hashlib.md5(seen, usedforsecurity=False).hexdigest()[:12]}"
 
@@ -339,7 +344,7 @@ class Interpreter:
         kind = self._prompt.kind()
         status, maximum = self._status(shown, asks=kind == COMMAND), self._max_score()
         if not status.over and kind != COMMAND:  # a world in which the story asks is another one than that behind it
-            asked = f"{key} {self._machine.stand} {self._machine.text}"
+            asked = f"{key} {self.machine.stand} {self.machine.text}"
             key = hashlib.md5(asked.encode(), usedforsecurity=False).hexdigest()
         changed = changed or before is None or key != before.world_hash
         look = before.description if before else ""
@@ -347,8 +352,8 @@ class Interpreter:
         place = before.place if before else ""
         scene, room = "", 0 if status.over else self._room()
         if not status.over and kind == KEY:
-            with self._machine.probing(key):
-                turn_pages(self._machine, "")
+            with self.machine.probing(key):
+                turn_pages(self.machine, "")
                 kind = self._prompt.kind()
                 if kind == COMMAND:  # seen behind a page
                     look, inventory, place, scene = self._seen(key)
@@ -383,8 +388,8 @@ class Interpreter:
         look, inventory = self._look_commands.look(key)
         scene = ""
         if isinstance(self._world, SupportedWorld):
-            with self._machine.probing(f"{key} still"):
-                scene = clean(still_look(self._machine, self._world, self._analysis.player) or "")
+            with self.machine.probing(f"{key} still"):
+                scene = clean(still_look(self.machine, self._world, self.analysis.player) or "")
         return look, inventory, self._place(look), scene
 
     def _place(self, look: str) -> str:
@@ -394,7 +399,7 @@ class Interpreter:
         know may have no such command.
         """
         name = self._room_name()
-        analysis = self._analysis
+        analysis = self.analysis
         readable = not self._plainly or analysis.parser_globals is None or self._prompt.understands(
             analysis.wording.look
         )
@@ -402,26 +407,26 @@ class Interpreter:
 
     def _room_name(self) -> str:
         """Return the name of the object that the player is in, "" if unknown or not meant for players."""
-        story, room = self._analysis.story, self._room()
+        story, room = self.analysis.story, self._room()
         name = story.name(room) if story is not None and room else ""
         return "" if name.startswith("(") else name
 
     def _room(self) -> int:
         """Return the number of the object that the player is in, 0 if unknown."""
-        story, player = self._analysis.story, self._analysis.player
-        return story.parent(self._machine.memory, player) if story is not None and player else 0
+        story, player = self.analysis.story, self.analysis.player
+        return story.parent(self.machine.memory, player) if story is not None and player else 0
 
     def _marks(self) -> tuple[str, ...]:
         """Return what is carried and no longer as it was when the story began, with the changed attributes."""
-        story, player = self._analysis.story, self._analysis.player
+        story, player = self.analysis.story, self.analysis.player
         if story is None or not player or self._generated is not None:
             return ()
-        return story.changed(self._machine.memory, player)
+        return story.changed(self.machine.memory, player)
 
     def _status(self, text: str, *, asks: bool) -> PlayerStatus:
         if self._plain is None:
-            return known_status(self._machine, text)
-        return self._plain.read(self._machine, text, self._turns, asks=asks)
+            return known_status(self.machine, text)
+        return self._plain.read(self.machine, text, self._turns, asks=asks)
 
     def _max_score(self) -> float | None:
         if self._generated is not None:
@@ -447,7 +452,7 @@ class Interpreter:
             search = self._unfinished[1]
         else:
             shown = f"{last.description} {last.inventory}"
-            search = finder.search(self._machine, self._world, shown, saved)
+            search = finder.search(self.machine, self._world, shown, saved)
         if limit is not None:
             left = limit - search.tried
             commands = left if commands is None else min(commands, left)
@@ -457,13 +462,13 @@ class Interpreter:
 
     def _action_finder(self) -> ActionFinder | TemplateFinder | None:
         """Return what finds actions in this story, None if nothing can."""
-        if self._finder is None:
-            self._finder = finder_of(self._analysis, self._env.bindings if self._known else None, self._poison)
-        return self._finder
+        if self.finder is None:
+            self.finder = finder_of(self.analysis, self._env.bindings if self._known else None, self._poison)
+        return self.finder
 
     def _filter_generated(self, saved: Snapshot, last: Observation) -> tuple[str, ...]:
         found = []
-        machine = self._machine
+        machine = self.machine
         score = machine.score
         for command in self._generated.candidates(last.description, last.inventory):
             if command in self._poison:

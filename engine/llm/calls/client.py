@@ -83,6 +83,10 @@ class ModelClient:
         limits: Limits of time and cost.
         options: Sent with every call (address, key), and kept out of records.
         endpoint: What is known of the server; None for a model in this process.
+
+    Attributes:
+        gateway: Access to litellm.
+        limits: Limits of time and cost.
     """
 
     def __init__(
@@ -100,10 +104,10 @@ class ModelClient:
         self.name = name
         self._target = target
         self.identity = identity
-        self._gateway = gateway
+        self.gateway = gateway
         self._cache = cache
         self._pace = pace
-        self._limits = limits
+        self.limits = limits
         self._options = dict(options or {})
         self.endpoint = endpoint or Endpoint(name, identity, None)
         self._cancelled = threading.Event()
@@ -136,7 +140,7 @@ class ModelClient:
 
         Pauses do not count: they postpone the deadline. A call without time left fails with a timeout.
         """
-        return self._deadline.within(self._limits.deadline_s)
+        return self._deadline.within(self.limits.deadline_s)
 
     def on_event(self, callback: Callable[[Waiting | Notice], None]) -> None:
         """Set a function that is told of waits, about once a second, and of what a person should know of the server.
@@ -226,7 +230,7 @@ class ModelClient:
         if value is None:
             with self.decision():
                 scores, retries = self._with_retries(
-                    lambda left: self._gateway.score(
+                    lambda left: self.gateway.score(
                         left, self._target, prompt.chat(), prompt.answer, tuple(candidates)
                     )
                 )
@@ -253,12 +257,12 @@ class ModelClient:
     def cancel(self) -> None:
         """Make the running call and all further ones raise ModelError soon, until `resume` is called."""
         self._cancelled.set()
-        self._gateway.cancel()
+        self.gateway.cancel()
 
     def resume(self) -> None:
         """Accept calls again after `cancel`."""
         self._cancelled.clear()
-        self._gateway.resume()
+        self.gateway.resume()
 
     def dropped(self, count: int) -> None:
         """Count proposed options that were no valid actions."""
@@ -269,7 +273,7 @@ class ModelClient:
 
     def _prepare(self) -> None:
         try:
-            self._gateway.prepare()
+            self.gateway.prepare()
         except JitrlError:
             raise
         except Exception as error:
@@ -322,10 +326,10 @@ class ModelClient:
         seconds = self._deadline.left()
         if seconds < TOO_LITTLE_S:
             raise TimeoutError
-        return self._gateway.completion(
+        return self.gateway.completion(
             seconds,
             model=self._target,
-            timeout=self._limits.deadline_s,  # the same each time: litellm has a client for each, with connections
+            timeout=self.limits.deadline_s,  # the same each time: litellm has a client for each, with connections
             num_retries=0,
             max_retries=0,
             drop_params=True,
@@ -345,7 +349,7 @@ class ModelClient:
         `call` takes the seconds it may use.
         """
         self._check_budget()
-        patience = Patience(self._limits, self._jitter)
+        patience = Patience(self.limits, self._jitter)
         started = time.perf_counter()
         while True:
             self._pause(self._pace.reserve(self._target), PACED, patience.left())
@@ -389,7 +393,7 @@ class ModelClient:
             raise ModelError("cancelled", fatal=True)
 
     def _check_budget(self) -> None:
-        used, limits = self._usage, self._limits
+        used, limits = self._usage, self.limits
         for spent, limit, text, setting in (
             (used.cost_usd, limits.usd, f"${limits.usd:.2f}", "budget_usd"),
             (used.tokens, limits.tokens, f"{limits.tokens:,} tokens", "budget_tokens"),
@@ -436,7 +440,7 @@ class ModelClient:
     def _count(self, **text: Any) -> int:
         """Return an estimate of the tokens of messages or of a text, by the tokenizer that litellm brings along."""
         try:
-            return int(self._gateway.library.token_counter(model="gpt-4o", **text))
+            return int(self.gateway.library.token_counter(model="gpt-4o", **text))
         except Exception:  # it raises various exceptions for what it cannot read
             return texts.tokens(str(text))
 
@@ -444,7 +448,7 @@ class ModelClient:
         """Return what a reply cost in US dollars, None if no price is known."""
         listed = list_price(self._target, *tokens)
         with contextlib.suppress(Exception):  # litellm raises various exceptions for models without a known price
-            computed = float(self._gateway.library.completion_cost(response, model=self._target) or 0.0)
+            computed = float(self.gateway.library.completion_cost(response, model=self._target) or 0.0)
             return computed or listed
         return listed
 

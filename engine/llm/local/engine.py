@@ -87,6 +87,9 @@ class LocalEngine:
         constrained: Whether scores are those of a choice among the given answers alone, as trained models make it.
         on_progress: Called with the loaded share, 0 to 1. Loading stops if it returns False.
 
+    Attributes:
+        runtime: The model in memory.
+
     Raises:
         MissingError: The file or the runtime is missing, damaged, or of an unknown version.
     """
@@ -101,7 +104,7 @@ class LocalEngine:
         on_progress: Callable[[float], bool] | None = None,
     ) -> None:
         try:
-            self._runtime = Runtime(
+            self.runtime = Runtime(
                 path, threads=threads or default_threads(), context=context, on_progress=on_progress
             )
         except Unsupported as error:
@@ -111,7 +114,7 @@ class LocalEngine:
         self._lock = threading.Lock()
         self._stopped = False
         self._stops = 0
-        self.context = self._runtime.context
+        self.context = self.runtime.context
         self._constrained = constrained
         self.identity = fingerprint(path)
 
@@ -135,11 +138,11 @@ class LocalEngine:
             if not common:
                 return
             path = folder and folder / f"prefix-{digest(self.identity, UBATCH, common)[:32]}.kv"
-            if path and (state := _read_state(path)) and self._runtime.restore(common, state):
+            if path and (state := _read_state(path)) and self.runtime.restore(common, state):
                 return
-            self._runtime.feed(common, self._check(None))
+            self.runtime.feed(common, self._check(None))
             if path:
-                _write_state(path, self._runtime.state())
+                _write_state(path, self.runtime.state())
 
     def prepare(
         self, messages: Sequence[Mapping[str, str]], answer: str, stopped: Callable[[], bool] = lambda: False
@@ -162,7 +165,7 @@ class LocalEngine:
                 raise _LeftOff
 
         with self._lock, contextlib.suppress(_LeftOff):
-            self._runtime.feed(self._prompt(messages, answer), go_on)
+            self.runtime.feed(self._prompt(messages, answer), go_on)
 
     def score(
         self,
@@ -187,8 +190,8 @@ class LocalEngine:
         check = self._check(deadline)
         with self._lock:
             prompt = self._prompt(messages, answer)
-            tails = [self._runtime.tokenize(tail(answer, text)) for text in candidates]
-            logprobs = self._runtime.score(prompt, tails, check)
+            tails = [self.runtime.tokenize(tail(answer, text)) for text in candidates]
+            logprobs = self.runtime.score(prompt, tails, check)
         totals = among(tails, logprobs) if self._constrained else [sum(path) for path in logprobs]
         distinct = {tuple(tail[: depth + 1]) for tail in tails for depth in range(len(tail))}
         return Scores(
@@ -236,22 +239,22 @@ class LocalEngine:
             start = len(tokens)
             limit = min(max_tokens, self.context - start)
             if limit < 1:
-                raise TooLong(TOO_LONG.format(start, self._runtime.name, self.context))
-            grammar = self._runtime.grammar(schema) if schema is not None else None
+                raise TooLong(TOO_LONG.format(start, self.runtime.name, self.context))
+            grammar = self.runtime.grammar(schema) if schema is not None else None
             try:
                 while len(tokens) - start < limit:
-                    logits = self._runtime.feed(tokens, check)
+                    logits = self.runtime.feed(tokens, check)
                     if top and len(tokens) == start:
                         likeliest = self._likeliest(logits, top)
                     weights = _weights(logits, temperature, rng)
                     token = grammar.best(weights) if grammar else int(weights.argmax())
-                    if self._runtime.ends(token):
+                    if self.runtime.ends(token):
                         text += decoder.decode(b"", True)
                         return Text(text, start, len(tokens) - start, False, likeliest)
                     if grammar:
                         grammar.accept(token)
                     tokens.append(token)
-                    text += decoder.decode(self._runtime.piece(token))
+                    text += decoder.decode(self.runtime.piece(token))
             finally:
                 if grammar:
                     grammar.close()
@@ -262,7 +265,7 @@ class LocalEngine:
         values -= values.max()
         values -= np.log(np.exp(values).sum())
         best = np.argsort(-values, kind="stable")[:count]
-        return tuple((self._runtime.piece(int(t)).decode(errors="replace"), float(values[t])) for t in best)
+        return tuple((self.runtime.piece(int(t)).decode(errors="replace"), float(values[t])) for t in best)
 
     def _check(self, deadline: float | None) -> Callable[[], None]:
         until = math.inf if deadline is None else time.monotonic() + deadline
@@ -278,9 +281,9 @@ class LocalEngine:
 
     def _prompt(self, messages: Sequence[Mapping[str, str]], answer: str) -> list[int]:
         if [m["role"] for m in messages] == [TRANSCRIPT]:
-            return self._runtime.tokenize(f"{messages[0]['content']}\n\n{answer}")
+            return self.runtime.tokenize(f"{messages[0]['content']}\n\n{answer}")
         chat = [(m["role"], plain(m["content"])) for m in messages]
-        return self._runtime.tokenize(self._runtime.render(chat) + answer, special=True)
+        return self.runtime.tokenize(self.runtime.render(chat) + answer, special=True)
 
     def stop(self) -> None:
         """Make the running call and waiting calls raise ModelError soon."""
@@ -295,7 +298,7 @@ class LocalEngine:
         """Stop a running call, wait for it, and free the memory; calling this twice is safe."""
         self.stop()
         with self._lock:
-            self._runtime.close()
+            self.runtime.close()
 
 
 def _common(sequences: Sequence[list[int]]) -> list[int]:

@@ -70,13 +70,16 @@ class Scorer:
         saves: The saves folder, which contains the sites' environment.
         urls: Base URLs that the episode used, by WebArena's site names.
         judge: Compares texts by meaning (a model call). Without it, tasks that need this cannot be judged.
+
+    Attributes:
+        worker: The process that judges; None while there is none.
     """
 
     def __init__(self, saves: Path, urls: Mapping[str, str], judge: Judge | None = None) -> None:
         self._saves = saves
         self.urls = dict(urls)
         self._judge = judge
-        self._worker: subprocess.Popen[bytes] | None = None
+        self.worker: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     def compare_by(self, judge: Judge) -> None:
@@ -112,7 +115,7 @@ class Scorer:
     def close(self) -> None:
         """End the judging process; calling this twice is safe."""
         with self._lock:
-            worker, self._worker = self._worker, None
+            worker, self.worker = self.worker, None
         if worker is None:
             return
         assert worker.stdin is not None
@@ -134,9 +137,9 @@ class Scorer:
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
-            if self._worker is None or self._worker.poll() is not None:
-                self._worker = self._start()
-            worker = self._worker
+            if self.worker is None or self.worker.poll() is not None:
+                self.worker = self._start()
+            worker = self.worker
             assert worker.stdin is not None
             assert worker.stdout is not None
             try:
@@ -149,7 +152,7 @@ class Scorer:
             if not line:
                 worker.kill()
                 worker.wait()
-                self._worker = None
+                self.worker = None
                 raise GameError(
                     f"WebArena-Verified gave no verdict within {TIMEOUT_S:.0f} s; the episode is kept"
                 )
