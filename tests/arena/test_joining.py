@@ -34,7 +34,7 @@ def scores(results: Results) -> dict[str, list[str]]:
 def test_arms_and_seeds_of_several_runs_stand_side_by_side():
     whole = made([*arms("static", seeds=(1, 2)).rows, *arms("jitrl", seeds=(1, 2), plus=5).rows])
     pieces = {"a": arms("static", seeds=(1, 2)), "b": arms("jitrl", plus=5), "c": arms("jitrl", seeds=(2,), plus=5)}
-    joined = report.joined({name: piece.results for name, piece in pieces.items()})
+    joined = report.join_runs({name: piece.results for name, piece in pieces.items()})
     assert scores(joined) == scores(whole.results)
     assert "Joined from the runs a, b, c." in report.markdown(joined)
 
@@ -45,14 +45,14 @@ def test_a_cell_that_was_not_begun_gives_way_to_one_that_was():
     planned.manifest["cells"]["jitrl-pantry-1"]["state"] = "waiting"
     for order in (("a", "b"), ("b", "a")):
         runs = {"a": planned.results, "b": other.results}
-        assert scores(report.joined({name: runs[name] for name in order})) == scores(arms("static", "jitrl").results)
+        assert scores(report.join_runs({name: runs[name] for name in order})) == scores(arms("static", "jitrl").results)
 
 
 def test_each_arm_has_the_command_and_settings_of_its_own_run():
     runs = {"a": arms("static"), "b": arms("jitrl")}
     runs["b"].manifest["command"] = "jitrl bench run made --set beta=2"
     runs["b"].manifest["plan"]["settings"] = {"beta": 2.0}
-    found = report.joined({name: run.results for name, run in runs.items()})
+    found = report.join_runs({name: run.results for name, run in runs.items()})
     commands = next(one for one in report.make(found).tables if one.name == "commands")
     texts = {line.title: [cell.text for cell in line.cells[2:]] for line in commands.rows}
     assert texts["static"] == ["–", "jitrl bench run made --arms static"]
@@ -97,23 +97,23 @@ def _other_file(run: Made) -> None:
 def test_what_does_not_fit_is_refused(change, says):
     first, second = arms("jitrl", seeds=(1,)), arms("jitrl", seeds=(2,))
     first.manifest["cells"]["jitrl-pantry-1"].update(prompts={"action": "aa"}, stories={"pantry": "aa"})
-    report.joined({"a": first.results, "b": second.results})
+    report.join_runs({"a": first.results, "b": second.results})
     change(second)
     with pytest.raises(UsageError, match=says):
-        report.joined({"a": first.results, "b": second.results})
+        report.join_runs({"a": first.results, "b": second.results})
 
 
 def test_the_same_cell_twice_is_refused():
     runs = {"a": arms("static", "jitrl").results, "b": arms("jitrl", seeds=(2, 1)).results}
     with pytest.raises(UsageError, match="a and b both have episodes of jitrl on pantry with seed 1"):
-        report.joined(runs)
+        report.join_runs(runs)
 
 
 def test_the_first_episodes_can_be_counted_alone():
     long, short = arms("jitrl", episodes=9), arms("static", episodes=5)
     short.manifest["plan"]["episodes"] = 9
     short.manifest["cells"]["static-pantry-1"]["state"] = "stopped"
-    found = report.joined({"a": report.first(long.results, 3), "b": report.first(short.results, 3)})
+    found = report.join_runs({"a": report.first(long.results, 3), "b": report.first(short.results, 3)})
     assert scores(found) == scores(arms("jitrl", "static").results)
     assert "finished" not in report.summary(found)
     with pytest.raises(UsageError, match="this run has 9 episodes on each task, fewer than the 10"):

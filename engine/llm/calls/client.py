@@ -85,8 +85,7 @@ class ModelClient:
         endpoint: What is known of the server; None for a model in this process.
 
     Attributes:
-        gateway: Access to litellm.
-        limits: Limits of time and cost.
+        gateway, limits: As given.
     """
 
     def __init__(
