@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -157,10 +158,37 @@ class Environment(ABC):
         """Release all resources; calling this twice is safe."""
 
 
-def complete(made: Any) -> Environment:
-    """Return an environment that need not be derived from `Environment`, with the defaults of what it lacks."""
-    if not isinstance(made, Environment):
-        for name, default in vars(Environment).items():
-            if name[0] != "_" and name not in Environment.__abstractmethods__ and not hasattr(made, name):
-                setattr(type(made), name, default)
-    return made  # type: ignore[no-any-return]  # it has all
+class _Adapted(Environment):
+    """An environment that is not derived from `Environment`, with the defaults of what it lacks."""
+
+    def __init__(self, made: Any) -> None:
+        object.__setattr__(self, "_made", made)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name[0] != "_":
+            with contextlib.suppress(AttributeError):
+                return getattr(object.__getattribute__(self, "_made"), name)
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            setattr(object.__getattribute__(self, "_made"), name, value)
+        except AttributeError:  # it has no such attribute, and takes no others
+            object.__setattr__(self, name, value)
+
+
+_Adapted.__abstractmethods__ = frozenset()  # what is adapted has them
+
+
+def complete(name: str, made: Any) -> Environment:
+    """Return an environment that need not be derived from `Environment`, with the defaults of what it lacks.
+
+    Args:
+        name: What it was opened by.
+
+    Raises:
+        GameError: It lacks something that has no default.
+    """
+    if lacking := [each for each in ("info", *sorted(Environment.__abstractmethods__)) if not hasattr(made, each)]:
+        raise GameError(f"the environment {name} has no {' and no '.join(lacking)}")
+    return made if isinstance(made, Environment) else _Adapted(made)  # type: ignore[abstract]

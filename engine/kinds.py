@@ -137,8 +137,15 @@ class Kind:
 
         def opened(name: str, context: EnvironmentContext) -> Environment:
             from engine.environment import complete
+            from engine.errors import GameError
 
-            return complete(made(name, context))
+            try:
+                found = made(name, context)
+            except TypeError as error:
+                if "abstract class" not in str(error):
+                    raise
+                raise GameError(f"the environment {name} cannot be opened: {error}") from None
+            return complete(name, found)
 
         object.__setattr__(self, "open", opened)
 

@@ -9,8 +9,10 @@ import pytest
 
 from engine import registry
 from engine.agents import Method
+from engine.environment import Environment, complete
 from engine.environments import BUILT_IN, ENVIRONMENTS, kind_of, resolve, scope_rules
-from engine.errors import UsageError
+from engine.errors import GameError, UsageError
+from engine.kinds import Kind
 from engine.llm.model import Reply
 from engine.llm.prompts import TEXT, Folder
 from engine.llm.questions import TEXT_ASKING
@@ -134,3 +136,71 @@ def test_the_manifest_has_the_prompts_of_the_kind_and_those_of_the_agent(tmp_pat
     assert told("web/shop", "poet") == {**{n: PAGES.digest(n) for n in PAGES.names}, "poet/verse": said}
     assert told("game/x", "static") == {n: TEXT.digest(n) for n in TEXT.names}
     assert told("gone/x", "gone") == {}
+
+
+class Bare:
+    """What an environment of another package has at least."""
+
+    info = None
+
+    def reset(self, seed):
+        return "begun"
+
+    def step(self, action):
+        return "done"
+
+    def abstractor(self):
+        return None
+
+
+class Saving(Bare):
+    def save(self):
+        return b"all"
+
+    def secrets(self):
+        return frozenset({"sesame"})
+
+
+class Proxy:
+    """Hands all to another one."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def test_an_environment_has_the_defaults_of_what_it_lacks_and_nothing_of_another_one():
+    bare = complete("x", Proxy(Bare()))
+    saving = complete("x", Proxy(Saving()))
+    assert (bare.reset(1), bare.valid_actions(), bare.secrets(), bare.limit) == ("begun", (), frozenset(), None)
+    with pytest.raises(GameError, match="cannot be saved"):
+        bare.save()
+    assert (saving.save(), saving.secrets()) == (b"all", {"sesame"})
+
+
+def test_an_environment_that_takes_no_attribute_can_be_limited():
+    class Narrow(Bare):
+        __slots__ = ()
+
+    taken = complete("x", Narrow())
+    taken.limit = 7
+    assert taken.limit == 7
+
+
+@pytest.mark.parametrize(("made", "says"), [(None, "no info and no abstractor and no reset and no step"),
+                                            (Proxy(object()), "no info")])  # fmt: skip
+def test_what_is_no_environment_is_refused_in_a_sentence(made, says):
+    with pytest.raises(GameError, match=f"the environment mine:x has {says}"):
+        complete("mine:x", made)
+
+
+def test_a_class_without_what_it_must_have_is_refused_in_a_sentence():
+    class Half(Environment):
+        def reset(self, seed):
+            return "begun"
+
+    kind = Kind("mine", "", lambda name, context: Half(), ())
+    with pytest.raises(GameError, match=r"the environment mine:x cannot be opened: .*Half"):
+        kind.open("mine:x", None)

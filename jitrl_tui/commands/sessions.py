@@ -24,8 +24,8 @@ FORMATS = ("txt", "md", "html", "json")
 def register(subparsers: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
-        "sessions", parents=[common], help="list what was played and saved, or take one up again",
-        description="List what was played and saved, newest first; or take a session up again. `jitrl sessions rm "
+        "sessions", parents=[common], help="list what was played and saved, or resume it",
+        description="List what was played and saved, newest first; or resume a session. `jitrl sessions rm "
                     "NAME...` deletes sessions, `jitrl sessions rename NAME NEW` gives one another name, and "
                     "`jitrl sessions export NAME` writes its transcript.",
     )  # fmt: skip
