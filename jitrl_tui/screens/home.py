@@ -119,8 +119,7 @@ class HomeScreen(CommandScreen[int]):
                 yield form
                 yield KnownPane("known")
             yield Preview("preview")
-        hint = "words of a row; Enter keeps the filter, esc ends it"
-        yield Entry(id="filter", placeholder=hint)
+        yield Entry(id="filter", placeholder="words of a row; Enter keeps the filter, esc ends it")
         yield Static(id="message", markup=False)
         yield KeyBar("homekeys")
 
@@ -143,24 +142,18 @@ class HomeScreen(CommandScreen[int]):
         """Load the contents anew."""
         self._previews.forget()
         self._work.begin(
-            lambda progress: self._actions.load(),
-            self._found,
-            lambda said: self._loaded(HomeContents((), message=said)),
+            lambda _: self._actions.load(), self._found, lambda said: self._loaded(HomeContents((), message=said)),
             what="Looking for games and sessions",
-        )
+        )  # fmt: skip
 
     def _found(self, contents: HomeContents) -> None:
         """Show games and sessions, and look for the rest."""
         self._loaded(contents)
-        self._work.begin(
-            lambda progress: self._actions.scores(contents), self._scored, self._say, what="Reading scores"
-        )
+        self._work.begin(lambda _: self._actions.scores(contents), self._scored, self._say, what="Reading scores")
 
     def _scored(self, contents: HomeContents) -> None:
         self._renew(contents)
-        self._work.begin(
-            lambda progress: self._actions.complete(contents), self._renew, self._say, what="Looking for runs"
-        )
+        self._work.begin(lambda _: self._actions.complete(contents), self._renew, self._say, what="Looking for runs")
 
     def _renew(self, contents: HomeContents) -> None:
         """Show more; what is open and marked stays."""

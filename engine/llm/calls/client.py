@@ -77,15 +77,12 @@ class ModelClient:
         name: Name the model was opened by, for people.
         target: litellm's name for it.
         identity: Identifies it in the cache: its name, or a digest of its weights.
-        gateway: Access to litellm.
+        gateway: Access to litellm. It is an attribute, too.
         cache: Stores replies.
         pace: Limits the rate of calls.
-        limits: Limits of time and cost.
+        limits: Limits of time and cost. They are an attribute, too.
         options: Sent with every call (address, key), and kept out of records.
         endpoint: What is known of the server; None for a model in this process.
-
-    Attributes:
-        gateway, limits: As given.
     """
 
     def __init__(
