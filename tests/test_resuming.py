@@ -19,6 +19,7 @@ from engine.session import store as sessions
 from engine.session.control import TakeBack
 from engine.session.loop import Session
 from engine.session.shared import experience
+from engine.session.whatif import open_recording
 from engine.settings import SessionConfig
 from engine.values import EstimatorKind
 from engine.values.base import Estimator
@@ -147,6 +148,9 @@ class Diary(Estimator):
     def begin_episode(self, state):
         self._told.append(("began", state))
 
+    def take_back(self):
+        del self._told[max(n for n, one in enumerate(self._told) if one[0] == "began") :]
+
     def observe(self, step, then, *, terminated, lost):
         self._told.append(("observed", step, then, terminated, lost))
 
@@ -191,6 +195,31 @@ def test_a_replay_tells_an_estimator_what_the_session_told_it(tmp_path, monkeypa
     whole, left = diaries
     assert {entry[0] for entry in whole} == {"made", "began", "decided", "observed", "remembered", "stored"}
     assert left == whole
+
+
+@pytest.mark.parametrize("changes", [{}, {"estimator": "knn"}], ids=["graph", "knn"])
+def test_steps_taken_back_leave_no_trace_in_what_is_learnt(tmp_path, changes):
+    """The session decides as if they had not been taken, and its decisions and those of a branch can be made again."""
+    found = []
+    for name, backs in (("without", []), ("with", [(1, 4), (1, 5), (2, 2), (2, 7), (3, 9)])):
+        settings = profile("default", step_limit=12, **changes)
+        saved = sessions.create(tmp_path / name, config(settings=settings, episodes=3), "run")
+        control = Person({(2, 5)}, set(backs))
+        session = Session(sessions.load(saved.folder), tmp_path / name, control.see, control=control)
+        session.run()
+        assert session.error is None
+        made = decided(saved)
+        assert max((key[1] for key in made if "end" not in key), default=0) == len(backs)
+        found.append({key[::2]: one for key, one in made.items() if "end" not in key})
+        scores = [made[episode, "end"]["score"] for episode in (1, 2, 3)]
+        branch = branches.branch(tmp_path / name, saved, (3, 5))
+        for one in (saved, branch):
+            with open_recording(one.folder, tmp_path / name) as run:
+                again = list(run.again(from_memory=True))
+            assert len(again) == sum(len(past.steps) for past in run.episodes)
+            assert [one.recorded.step for one in again if not one.same] == []
+        found[-1]["scores"] = scores
+    assert differences(*found) == []
 
 
 def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):

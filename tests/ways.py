@@ -17,7 +17,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -102,6 +102,11 @@ class Calls:
         elif self.on and (name := frame.f_globals.get("__name__", "")).partition(".")[0] in PACKAGES:
             self.by_thread.setdefault(threading.current_thread().name, {}).setdefault(name)
 
+    def begin(self) -> None:
+        """Note the calls from now on."""
+        self.by_thread, self.on = {}, True
+        self._ended.clear()
+
     def modules(self, thread: str) -> list[str]:
         """Return the modules that a thread called, in their order."""
         return [*self.by_thread.get(thread, ())]
@@ -145,6 +150,8 @@ def step(saves: Path) -> Way:
 
 _EPISODE = 12
 """Steps of an episode that is played here."""
+_KEYS = 3
+"""How often the key is pressed."""
 
 
 def key(saves: Path) -> Way:
@@ -165,22 +172,30 @@ async def _key(saves: Path) -> Way:
     settings = profile("default", step_limit=_EPISODE)
     saved = sessions.create(saves, SessionConfig("pantry", model="prior/verbs", episodes=2, settings=settings), "watch")
     orders.give(saved.folder, orders.Orders(orders.ALWAYS))
+    app, seen = JitrlApp(lambda: _watch(saved, saves), saves=saves), []
     calls = Calls(WatchScreen._tick.__code__, Session._decide.__code__)
-    app = JitrlApp(lambda: _watch(saved, saves), saves=saves)
     with calls.watching():
         async with app.run_test(size=(140, 45)) as pilot:
             screen = watch(pilot)
-            await until(pilot, lambda: screen.view.asks and screen.view.step == 0)
-            calls.on = True
-            await pilot.press("o", *"sing", "enter")
-            await until(pilot, lambda: screen.view.asks and screen.view.step == 1)
-            calls.on = False
+            for number in range(_KEYS):
+                await until(pilot, lambda at=number: screen.view.asks and screen.view.step == at)
+                calls.begin()
+                await pilot.press("o", *"sing", "enter")
+                await until(pilot, lambda at=number: screen.view.asks and screen.view.step == at + 1)
+                calls.on = False
+                seen.append((calls.modules("MainThread"), calls.modules("session")))
     about = (
         "`o` on the watch screen of a session that asks, an action, Enter: until the action is done and the screen "
         "shows it. The window opens at once; its answer is one call, and what the session tells comes back as events."
     )
-    parts = [Part("the screen", calls.modules("MainThread")), Part("the session", calls.modules("session"))]
+    screens, playing = zip(*seen, strict=True)
+    parts = [Part("the screen", _common(screens)), Part("the session", _common(playing))]
     return Way("A key", about, parts)
+
+
+def _common(ways: Sequence[list[str]]) -> list[str]:
+    """Return the modules that are on all ways. Others are called by a clock, or by work in the background."""
+    return [module for module in ways[0] if all(module in way for way in ways)]
 
 
 def episode(saves: Path) -> Way:

@@ -189,7 +189,8 @@ class Replayed(Agent, Protocol):
 
     When the session is resumed, it is replayed (`engine.session.replay`): the agent is told again what happened, in the
     same order, with `begin_episode`, `decided`, `observe` and `end_episode`. It asks no model then. The steps of the
-    episode that was left are taken again, and told in the same way.
+    episode that was left are taken again, and told in the same way. So are those that are left when a person takes a
+    step back, after `take_back`.
     """
 
     @property
@@ -208,6 +209,10 @@ class Replayed(Agent, Protocol):
             turn: As it was then, without texts for prompts and `page`.
             rng: As it was then.
         """
+        ...
+
+    def take_back(self) -> None:
+        """Forget all that happened in the running episode. `begin_episode` and the steps that are left come next."""
         ...
 
     def stored_elsewhere(self, episode: Episode, first: int) -> None:

@@ -80,6 +80,9 @@ class WebrlAgent(StaticAgent):
             self._said.append(f"# Note: {step.action}")
             self._then = []
 
+    def take_back(self) -> None:
+        """Do nothing: `begin_episode` forgets the answers."""
+
     def stored_elsewhere(self, episode: Episode, first: int) -> None:
         """Do nothing."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from engine.errors import EstimatorError, StorageError
 from engine.records import Decision, Event, Notice, SessionEnded, SessionStarted, Waiting
 from engine.redaction import clean, hide
+from engine.session.recorded_steps import SessionReader
 from engine.session.recording import Recorder
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class EventWriter:
         secrets: Returns the texts that must not be told, recorded or remembered.
         recorder: Writes the recording; None before it is opened and after it failed.
         begun: Whether the recording has its beginning. Nothing is recorded before that.
+        reader: Has read all that is recorded.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class EventWriter:
         self.secrets: Callable[[], frozenset[str]] = frozenset
         self.recorder: Recorder | None = None
         self.begun = False
+        self.reader = SessionReader()
         self._emit, self._see = emit, see
         self._folder = folder
         self._clock = clock
@@ -66,9 +69,12 @@ class EventWriter:
         self.begun = self.begun or isinstance(event, SessionStarted)
         event = clean(event, self.secrets())
         self._log(event)
+        now = self._clock()
+        if self.begun:
+            self.reader.add(now, event)
         if self.recorder is not None and self.begun:
             try:
-                self.recorder.write(event, self._clock())
+                self.recorder.write(event, now)
             except StorageError as error:
                 self.close()
                 self._show(Notice("warning", f"{error}; play goes on, but this session can't be resumed from here"))

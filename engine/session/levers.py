@@ -79,6 +79,11 @@ class Changes:
         self._settings = settings
         self._made: dict[str, Any] = {}
 
+    @property
+    def settings(self) -> Settings:
+        """Those in force."""
+        return apply_changes(self._settings, self._made)
+
     def follow(self, agent: Agent, changes: Mapping[str, Any], episode: int, step: int) -> SettingsChanged | None:
         """Have an agent follow further changes; return what is told of them, None if there is nothing to follow.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from engine.records import Kept, ModelCall
     from engine.session.account import Account
     from engine.session.model_texts import Writer
+    from engine.session.recorded_steps import TakenStep
     from engine.session.store import SavedSession
     from engine.settings import SessionConfig, Settings
 
@@ -121,6 +122,11 @@ class RunningEpisode:
         self.decisions.append(decision)
         self.state = self.abstractor.advance(decision.action, observation)
         return step
+
+    def all_but_last(self, recorded: Iterable[TakenStep]) -> list[TakenStep]:
+        """Return its steps without the last one, as they are recorded, but with the secrets that a recording lacks."""
+        own = zip(recorded, self.decisions, self.seen, self.seen[1:], strict=False)
+        return [dataclasses.replace(one, decision=done, before=seen, after=then) for one, done, seen, then in own]
 
     @property
     def truncated(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.agents.base import Turn
+from engine.agents.base import Replayed, Turn
 from engine.environment import Writing
 from engine.environments import kind_of
 from engine.errors import BadFile, JitrlError, MissingError, ModelError, StorageError, UsageError
@@ -52,7 +52,7 @@ from engine.session.live import (
 )
 from engine.session.lookahead import Lookahead, open_ahead
 from engine.session.processor import Stopwatch
-from engine.session.recorded_steps import TakenStep, episodes
+from engine.session.recorded_steps import TakenStep
 from engine.session.remote.host import SessionHost
 from engine.session.replay import Replay, draws
 from engine.session.shared import place
@@ -238,7 +238,7 @@ class Session:
         self._task = started.environment.task
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
         first = past[0][1] if past else None
-        begun = levers.began_with(parts.settings, first) if isinstance(first, SessionStarted) else None
+        begun = levers.began_with(parts.settings, first) if isinstance(first, SessionStarted) else parts.settings
         self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, begun)
         if not past:
             self._tell(started)
@@ -252,7 +252,7 @@ class Session:
             if not isinstance(event, (SessionStarted, SessionEnded)):
                 self._emit(event)
         try:
-            recorded = list(episodes(past))
+            recorded = list(self._events.reader.episodes(past))
         except BadFile as error:
             raise BadFile(f"the recording {self._saved.recording} is damaged: {error}") from None
         left = recorded[-1] if recorded and not recorded[-1].ended else None
@@ -261,10 +261,9 @@ class Session:
         self._emit(Thinking("resuming the session where it was left"))
         for episode in recorded:
             self.control.check()
-            whole = episode is not left
-            self._replay.replay_episode(episode if whole else dataclasses.replace(episode, takes=episode.takes[:-1]))
+            self._replay.replay_episode(episode if episode is not left else dataclasses.replace(episode, takes=[]))
         live = None if left is None else self._repeat(parts, left.account(), left.steps)
-        self._changes.follow(parts.agent, levers.in_force(event for _, event in past), 0, 0)
+        self._changes.follow(parts.agent, self._events.reader.changed, 0, 0)
         return live
 
     def _repeat(self, parts: SessionParts, account: Account, steps: Iterable[TakenStep]) -> RunningEpisode:
@@ -324,8 +323,11 @@ class Session:
 
     def _taken_back(self, parts: SessionParts, before: RunningEpisode) -> RunningEpisode:
         """Return the episode without its last step, by taking all others again."""
-        steps = zip(before.decisions[:-1], before.seen, before.seen[1:], strict=False)
-        live = self._repeat(parts, before.account, (TakenStep(one, None, seen, then) for one, seen, then in steps))
+        recorded = self._events.reader.episode
+        self._replay.taken_back()
+        live = self._repeat(parts, before.account, before.all_but_last(recorded.steps if recorded is not None else ()))
+        if isinstance(parts.agent, Replayed):
+            parts.agent.change(self._changes.settings)
         live.started = before.started
         self._steering.taken_back(before.decisions[-1])
         account = live.account
@@ -484,8 +486,6 @@ class Session:
                 return
             except StorageError as error:
                 self._pause_for(error)
-
-    # ------------------------------------------------------------------------------------- telling
 
     def _pause_for(self, error: JitrlError) -> None:
         """Wait until the person has mended what went wrong; without a person, give up."""

@@ -128,7 +128,8 @@ class RecordedRun:
         """Yield what the agent decided, and when."""
         for past in self.episodes:
             for take in past.takes:
-                yield from ((step.at, step.decided) for step in take.steps if step.decided is not None)
+                made = (step for step in take.steps if not step.again)
+                yield from ((step.at, step.decided) for step in made if step.decided is not None)
                 if take.decided is not None:
                     yield take.at, take.decided
 
@@ -236,7 +237,7 @@ class RecordedRun:
                 continue
             for asked in replay.episode(past, forgotten=forgotten):
                 here = (number, asked.recorded.step)
-                wanted = asked.stands and (at is None or here == at)
+                wanted = asked.stands and not asked.again and (at is None or here == at)
                 if not (wanted or whole):
                     continue
                 check()

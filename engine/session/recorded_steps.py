@@ -31,12 +31,12 @@ class TakenStep:
 
     Attributes:
         decision: What was carried out.
-        decided: What the agent had decided; None where it did not decide, as the step was taken again after a later
-            one was taken back.
+        decided: What the agent had decided; None if it was not asked.
         before: What was seen before it.
         after: What was seen after it.
         at: Unix time at which the agent decided.
         changed: What a person had changed of the settings by then, by name.
+        again: Whether it was taken again, as a later one was taken back.
     """
 
     decision: Decision
@@ -45,6 +45,7 @@ class TakenStep:
     after: Observation
     at: float = 0.0
     changed: Mapping[str, Any] = field(default_factory=dict)
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -179,7 +180,7 @@ class SessionReader:
         """Put what happened next in its place in the episode."""
         take = episode.takes[-1]
         if isinstance(event, TakenBack):
-            episode.takes.append(Take([replace(step, decided=None) for step in take.steps[:-1]]))
+            episode.takes.append(Take([replace(step, again=True) for step in take.steps[:-1]]))
         elif isinstance(event, Decided):
             if event.decision.by == "agent" or take.decision is None:
                 take.at, take.changed = at, self.changed
@@ -211,7 +212,7 @@ def changed_at(played: Iterable[RecordedEpisode], at: tuple[int, int]) -> Mappin
     """
     found: Mapping[str, Any] | None = None
     for take in (take for past in played if past.started.episode == at[0] for take in past.takes):
-        made = [(step.decision, step.changed) for step in take.steps if step.decided is not None]
+        made = [(step.decision, step.changed) for step in take.steps if step.decided is not None and not step.again]
         made += [(take.decision, take.changed)] if take.decision is not None else []
         found = next((changed for decision, changed in made if decision.step == at[1]), found)
     return found

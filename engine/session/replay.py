@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class ReplayedDecision:
         stands: Whether neither its step nor one before it was taken back later.
         at: Unix time at which it was made.
         changed: What a person had changed of the settings by then, by name.
+        again: Whether it came up before, and its step is taken again, as a later one was taken back.
     """
 
     turn: Turn
@@ -56,6 +57,7 @@ class ReplayedDecision:
     stands: bool = True
     at: float = 0.0
     changed: Mapping[str, Any] = field(default_factory=dict)
+    again: bool = False
 
 
 class Replay:
@@ -82,14 +84,20 @@ class Replay:
     def replay_episode(self, past: RecordedEpisode) -> None:
         """Tell the agent an episode with its own decisions, if it has to know of it.
 
-        What memory has lost steps of is not learnt again. What memory had when the session began was read there.
+        What memory has lost steps of is not learnt again. What memory had when the session began was read there. Steps
+        that were taken back are not told.
         """
         if self._replayed is None:
             return
         first = self._view.scope.first_entry(past.started.uid) if self._view is not None else None
         if past.ended is None or first is None or first >= self._begin:
-            for asked in self.episode(past, forgotten=False):
+            for asked in self.episode(replace(past, takes=past.takes[-1:]), forgotten=False):
                 self._decided(self._replayed, asked)
+
+    def taken_back(self) -> None:
+        """Have the agent forget the running episode. Its beginning and the steps that are left are told next."""
+        if self._replayed is not None:
+            self._replayed.take_back()
 
     def begun(self, state: State) -> None:
         """Tell the agent that an episode begins, or that its steps are taken again."""
@@ -151,6 +159,8 @@ class Replay:
             if lost:
                 return
         for at, take in enumerate(past.takes):
+            if at:
+                self.taken_back()
             final = stored.final if stored is not None and take is past.takes[-1] else None
             stand = min((len(one.steps) - 1 for one in past.takes[at:-1]), default=None)
             yield from self._take(past, take, first, final, stand)
@@ -186,7 +196,7 @@ class Replay:
             if step.decided is not None:
                 stands = stand is None or n < stand
                 yield self._asked(
-                    number, step.decided, step.before, stands=stands, at=step.at, changed=step.changed
+                    number, step.decided, step.before, stands=stands, at=step.at, changed=step.changed, again=step.again
                 )
             if n + 1 < len(states):
                 played = step_of(step.decision, step.decision.state, step.before, step.after)

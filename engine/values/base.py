@@ -60,8 +60,8 @@ def outlook(episode: int, episodes: int, settling: float) -> float:
 class Estimator(ABC):
     """Where V and Q come from; the closed-form update is the same for all.
 
-    One derives from this, and needs only `neighbours` and `value`. The last two methods are called only of a kind that
-    is `replayed` (`engine.values.EstimatorKind`).
+    One derives from this, and needs only `neighbours` and `value`. `take_back` and the last two methods are called only
+    of a kind that is `replayed` (`engine.values.EstimatorKind`).
     """
 
     @abstractmethod
@@ -82,6 +82,10 @@ class Estimator(ABC):
 
     def begin_episode(self, state: State) -> None:
         """An episode begins in `state`."""
+        return None
+
+    def take_back(self) -> None:
+        """Forget all that happened in the running episode. `begin_episode` and the steps that are left come next."""
         return None
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:
