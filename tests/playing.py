@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.records import Decided, TakenBack
+from engine.records import Decided, Notice, TakenBack
 from engine.session.loop import Session
 from engine.session.store import SavedSession
 
@@ -31,14 +31,14 @@ def only(events: list[Any], kind: type) -> list[Any]:
 
 
 def taking_back(step: int) -> Callable[[Session, Any], None]:
-    """Return an `on_event` that takes back what came before the decision of a step, once."""
+    """Return an `on_event` that takes back what came before the decision of a step, once, and goes on."""
     done: list[Any] = []
 
     def command(session: Session, event: Any) -> None:
         if isinstance(event, Decided) and event.decision.step == step and not done:
             done.append(event)
             session.control.take_back()
-        if isinstance(event, TakenBack):
+        if isinstance(event, (TakenBack, Notice)):
             session.control.resume()
 
     return command

@@ -18,7 +18,7 @@ from engine.session.rules import parse
 from engine.session.steer import Vetoes
 from engine.settings import SessionConfig
 from tests.killed import decided, differences
-from tests.playing import only, run
+from tests.playing import only, run, taking_back
 
 
 def config(**changes):
@@ -385,6 +385,14 @@ def test_steps_taken_back_are_taken_again_with_their_decisions(tmp_path):
     _, rest = play(tmp_path, approve, saved=sessions.load(saved.folder))
     assert only(rest, SessionEnded)[0].finished
     assert only(rest, EpisodeEnded)[0].steps == 8
+
+
+def test_where_nobody_watches_no_step_is_taken_back(tmp_path):
+    saved = sessions.create(tmp_path, config(episodes=1, steps=4), "run")
+    session, events = run(saved, tmp_path, taking_back(2), takes_back=False)
+    assert session.error is None and only(events, TakenBack) == []
+    assert [n.message for n in only(events, Notice)] == ["No step can be taken back in a run that nobody watches."]
+    assert [step.step for step in only(events, Stepped)] == [0, 1, 2, 3]
 
 
 def test_an_episode_that_a_person_ends_is_truncated_and_stored(tmp_path):

@@ -211,8 +211,12 @@ class Replayed(Agent, Protocol):
         """
         ...
 
+    def keep(self) -> None:
+        """Keep what is known now, at the beginning of an episode whose steps may be taken back."""
+        ...
+
     def take_back(self) -> None:
-        """Forget all that happened in the running episode. `begin_episode` and the steps that are left come next."""
+        """Be as at the last `keep`. `begin_episode` comes next, and the steps of the episode that are left."""
         ...
 
     def stored_elsewhere(self, episode: Episode, first: int) -> None:

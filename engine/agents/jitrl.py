@@ -114,6 +114,10 @@ class JitrlAgent(StaticAgent):
         """Tell the estimator."""
         self._asked(lambda: self._estimator.stored_elsewhere(episode, first), None)
 
+    def keep(self) -> None:
+        """Tell the estimator."""
+        self._asked(self._estimator.keep, None)
+
     def take_back(self) -> None:
         """Tell the estimator."""
         self._asked(self._estimator.take_back, None)

@@ -80,6 +80,9 @@ class WebrlAgent(StaticAgent):
             self._said.append(f"# Note: {step.action}")
             self._then = []
 
+    def keep(self) -> None:
+        """Do nothing."""
+
     def take_back(self) -> None:
         """Do nothing: `begin_episode` forgets the answers."""
 

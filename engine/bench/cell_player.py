@@ -176,7 +176,7 @@ def _session(
         elif isinstance(event, Waiting) and event.seconds > 1:
             send(Said(name, f"{event.reason}: next try in {event.seconds:.0f} s"))
 
-    return Session(saved, saves, emit, control=control)
+    return Session(saved, saves, emit, control=control, takes_back=False)
 
 
 def _ended(name: str, number: int, event: EpisodeEnded, *, again: bool = False) -> Ended:

@@ -76,6 +76,8 @@ class Session:
         control: Commands; `session.control.pause()` and so on.
         interactive: Whether a person is present. Then the session pauses on errors that a person can fix.
         model: A model that is open already, such as one that is being trained; None to open that of the configuration.
+        takes_back: Whether steps can be taken back. An agent that plans keeps what it knew at the beginning of each
+            episode for that, which a run that nobody watches does without.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Session:
         interactive: bool = False,
         clock: Callable[[], float] = time.time,
         model: Model | None = None,
+        takes_back: bool = True,
     ) -> None:
         self.control = control or Control()
         if self.control.orders == orders.Orders():  # what a person orders before the session has begun adds to them
@@ -101,7 +104,7 @@ class Session:
         self._saves = saves
         self._interactive = interactive
         self._clock = clock
-        self._model = model
+        self._model, self._takes_back = model, takes_back
         self._host = SessionHost.of(saved, self.control, interactive=interactive)
         self._events = EventWriter(emit, saved.folder, clock, see=self._host.see)
         self._emit, self._tell, self._warn = self._events.emit, self._events.record, self._events.warn
@@ -219,13 +222,9 @@ class Session:
     def _steered(self, past: list[tuple[float, Event]]) -> Steering:
         """Return what lets a person steer this session."""
         return Steering(
-            self.control,
-            self._events,
-            self._saved.folder,
-            self._draws,
-            self._settings.selection != "sample",
-            (event for _, event in past),
-        )
+            self.control, self._events, self._saved.folder, self._draws, self._settings.selection != "sample",
+            (event for _, event in past), takes_back=self._takes_back,
+        )  # fmt: skip
 
     def _past(self) -> list[tuple[float, Event]]:
         if not self._saved.recording.is_file():
@@ -239,7 +238,8 @@ class Session:
         self._uids = {event.uid for _, event in past if isinstance(event, EpisodeStarted)}
         first = past[0][1] if past else None
         begun = levers.began_with(parts.settings, first) if isinstance(first, SessionStarted) else parts.settings
-        self._replay = Replay(parts.agent, started, ScopeView(parts.scope), self._uids, begun)
+        view, back = ScopeView(parts.scope), self._takes_back
+        self._replay = Replay(parts.agent, started, view, self._uids, begun, takes_back=back)
         if not past:
             self._tell(started)
             return None

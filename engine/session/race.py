@@ -180,7 +180,7 @@ class Race:
         from engine.session.loop import Session
 
         try:
-            session = Session(racer.session, self._saves, emit, control=reins)
+            session = Session(racer.session, self._saves, emit, control=reins, takes_back=False)
             session.run()
             if session.error is not None:
                 self.errors[who] = str(session.error)

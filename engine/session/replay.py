@@ -70,13 +70,14 @@ class Replay:
         own: Uids of the session's own episodes. The session adds new ones.
         settings: Those that the session began with. Each decision is told with what a person had changed of them by
             then. None for those that the agent has.
+        takes_back: Whether a step of the running episode may be taken back.
     """
 
     def __init__(
         self, agent: Agent, started: SessionStarted, view: ScopeView | None, own: Collection[str],
-        settings: Settings | None = None,
+        settings: Settings | None = None, *, takes_back: bool = True,
     ) -> None:  # fmt: skip
-        self._settings = settings
+        self._settings, self._takes_back = settings, takes_back
         self._agent, self._started, self._view, self._own = agent, started, view, own
         self._replayed = agent if isinstance(agent, Replayed) and agent.replayed else None
         self._begin = self._since = started.next_entry or 0
@@ -99,9 +100,15 @@ class Replay:
         if self._replayed is not None:
             self._replayed.take_back()
 
-    def begun(self, state: State) -> None:
-        """Tell the agent that an episode begins, or that its steps are taken again."""
+    def begun(self, state: State, *, for_good: bool = False) -> None:
+        """Tell the agent that an episode begins, or that its steps are taken again.
+
+        Args:
+            for_good: Whether it is known that none of its steps will be taken back.
+        """
         self._agent.begin_episode(state)
+        if self._replayed is not None and self._takes_back and not for_good:
+            self._replayed.keep()
 
     def decided(self, episode: int, step: TakenStep, seen: Observation) -> None:
         """Tell the agent what it decided, when its step is taken again."""
@@ -189,7 +196,7 @@ class Replay:
         states += [end] if end is not None else []
         if not states:
             return
-        self.begun(states[0])
+        self.begun(states[0], for_good=past.ended is not None and take is past.takes[-1])
         view = self._view if first >= 0 else None
         corrections = view.scope.corrections(view.memory_filter) if view is not None else {}
         for n, step in enumerate(take.steps):

@@ -144,6 +144,7 @@ class Steering:
         draws: Returns the generator of a decision for the number of its episode in the session and its step.
         greedy: Whether the most probable candidate is taken after a veto, instead of a drawn one.
         past: Events of the session so far.
+        takes_back: Whether steps can be taken back.
     """
 
     def __init__(
@@ -154,11 +155,13 @@ class Steering:
         draws: Callable[[int, int], np.random.Generator],
         greedy: bool,
         past: Iterable[Event],
+        *,
+        takes_back: bool = True,
     ) -> None:
         self._control = control
         self._events = events
         self._draws = draws
-        self._greedy = greedy
+        self._greedy, self._takes_back = greedy, takes_back
         past = list(past)
         self._vetoes = Vetoes(past)
         self._undone: list[Decision] = []
@@ -328,9 +331,11 @@ class Steering:
         """Return whether the last step can be taken back; tell why where it cannot."""
         if not live.steps:
             self._inform("There is no step to take back: the episode has just begun.")
+        elif not self._takes_back:
+            self._inform("No step can be taken back in a run that nobody watches.")
         elif not repeatable:
             self._events.emit(Notice("warning", ONCE_ONLY))
-        return bool(live.steps) and repeatable
+        return bool(live.steps) and repeatable and self._takes_back
 
     # ------------------------------------------------------------------------------------ after a step
 

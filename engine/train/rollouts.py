@@ -129,7 +129,9 @@ class RolloutPlayer:
         else:
             saved = sessions.create_in(folder, config, "run")
         self._control = Control()
-        self._session = Session(saved, saves, self._see, control=self._control, model=model)
+        self._session = Session(
+            saved, saves, self._see, control=self._control, model=model, takes_back=False
+        )
         self._thread: threading.Thread | None = None
         self._permits = threading.Semaphore(0)
         self._done: SimpleQueue[PlayedEpisode | JitrlError | None] = SimpleQueue()

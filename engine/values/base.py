@@ -60,8 +60,8 @@ def outlook(episode: int, episodes: int, settling: float) -> float:
 class Estimator(ABC):
     """Where V and Q come from; the closed-form update is the same for all.
 
-    One derives from this, and needs only `neighbours` and `value`. `take_back` and the last two methods are called only
-    of a kind that is `replayed` (`engine.values.EstimatorKind`).
+    One derives from this, and needs only `neighbours` and `value`. `keep`, `take_back` and the last two methods are
+    called only of a kind that is `replayed` (`engine.values.EstimatorKind`).
     """
 
     @abstractmethod
@@ -84,8 +84,12 @@ class Estimator(ABC):
         """An episode begins in `state`."""
         return None
 
+    def keep(self) -> None:
+        """Keep what is known now, at the beginning of an episode whose steps may be taken back."""
+        return None
+
     def take_back(self) -> None:
-        """Forget all that happened in the running episode. `begin_episode` and the steps that are left come next."""
+        """Be as at the last `keep`. `begin_episode` comes next, and the steps of the episode that are left."""
         return None
 
     def observe(self, step: Step, then: State, *, terminated: bool, lost: bool) -> None:

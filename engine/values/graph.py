@@ -59,7 +59,7 @@ class GraphEstimator(Estimator):
         self._liking: dict[str, dict[str, float]] = {}
         self._exploration = Exploration(self._planner, self._trails, numbers)
         self._progress = EpisodeProgress()
-        self._at_begin = b""
+        self._kept = b""
         """What it had learnt when the episode began, as a pickle."""
         self._begin()
         vars(self).update(known or {})
@@ -73,7 +73,7 @@ class GraphEstimator(Estimator):
     @property
     def learnt(self) -> dict[str, Any]:
         """All that it has become by learning, to make another one of."""
-        return {name: value for name, value in vars(self).items() if name not in ("_settings", "_at_begin")}
+        return {name: value for name, value in vars(self).items() if name not in ("_settings", "_kept")}
 
     @classmethod
     def takes(cls, known: object) -> bool:
@@ -93,11 +93,14 @@ class GraphEstimator(Estimator):
     def begin_episode(self, state: State) -> None:
         """Begin anew: plans and progress are of one episode."""
         self._begin()
-        self._at_begin = pickle.dumps(self.learnt, protocol=5)
+
+    def keep(self) -> None:
+        """Keep what was learnt until now."""
+        self._kept = pickle.dumps(self.learnt, protocol=5)
 
     def take_back(self) -> None:
-        """Be as at the beginning of the episode."""
-        vars(self).update(pickle.loads(self._at_begin))
+        """Be as at the last `keep`."""
+        vars(self).update(pickle.loads(self._kept))
 
     def _begin(self) -> None:
         """End the last episode, if there was one, and forget what only concerned it."""

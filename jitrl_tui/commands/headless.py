@@ -35,7 +35,7 @@ def play(saved: SavedSession, saves: Path, *, quiet: bool) -> tuple[Session, Run
     if not quiet and (sentence := before_paying(saved, saves)):
         print(f"jitrl: {sentence}", file=sys.stderr)
     progress = RunProgress(saved.config.episodes, saved.config.settings.step_limit, quiet=quiet)
-    session = Session(saved, saves, progress.show)
+    session = Session(saved, saves, progress.show, takes_back=False)
     try:
         with shutdown.interruptible(session.control.stop, sys.stderr) as interrupt:
             session.run()
