@@ -390,7 +390,8 @@ def test_steps_taken_back_are_taken_again_with_their_decisions(tmp_path):
 def test_where_nobody_watches_no_step_is_taken_back(tmp_path):
     saved = sessions.create(tmp_path, config(episodes=1, steps=4), "run")
     session, events = run(saved, tmp_path, taking_back(2), takes_back=False)
-    assert session.error is None and only(events, TakenBack) == []
+    assert session.error is None
+    assert only(events, TakenBack) == []
     assert [n.message for n in only(events, Notice)] == ["No step can be taken back in a run that nobody watches."]
     assert [step.step for step in only(events, Stepped)] == [0, 1, 2, 3]
 
