@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.errors import GameError
+from engine.errors import GameError, JitrlError
 from engine.records import EnvironmentInfo, Observation, State
 
 if TYPE_CHECKING:
@@ -158,17 +158,61 @@ class Environment(ABC):
         """Release all resources; calling this twice is safe."""
 
 
-class _Adapted(Environment):
-    """An environment that is not derived from `Environment`, with the defaults of what it lacks."""
+_CALLS = ("abstractor", "close", "conclude", "judge_with", "reset", "restore", "save", "step", "valid_actions")
+"""What may fail in an environment of another package."""
 
-    def __init__(self, made: Any) -> None:
+
+def _checked(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of an environment that raises nothing but a `JitrlError`."""
+
+    def checked(*given: Any, **named: Any) -> Any:
+        try:
+            return call(*given, **named)
+        except JitrlError:
+            raise
+        except Exception as error:  # what is not ours may raise anything
+            raise GameError(f"the environment {name} failed: {type(error).__name__}: {error}") from error
+
+    return checked
+
+
+class _AdaptedAbstractor:
+    """An abstractor of another package, whose errors are said to be those of its environment."""
+
+    def __init__(self, name: str, made: Any) -> None:
+        self._name, self._made = name, made
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._made, name)
+        return _checked(self._name, found) if callable(found) else found
+
+    def written(self, writing: Writing) -> Abstractor:
+        """Return an abstractor whose texts a model writes."""
+        made = _checked(self._name, self._made.written)(writing)
+        return self if made is self._made else _AdaptedAbstractor(self._name, made)
+
+
+class _Adapted(Environment):
+    """An environment of another package, with the defaults of what it lacks.
+
+    Args:
+        name: What it was opened by.
+        made: The environment.
+    """
+
+    def __init__(self, name: str, made: Any) -> None:
+        object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_made", made)
 
     def __getattribute__(self, name: str) -> Any:
-        if name[0] != "_":
-            with contextlib.suppress(AttributeError):
-                return getattr(object.__getattribute__(self, "_made"), name)
-        return object.__getattribute__(self, name)
+        own = functools.partial(object.__getattribute__, self)
+        if name[0] == "_" or not hasattr(own("_made"), name):
+            return own(name)
+        found = getattr(own("_made"), name)
+        if name not in _CALLS:
+            return found
+        call = _checked(own("_name"), found)
+        return (lambda: _AdaptedAbstractor(own("_name"), call())) if name == "abstractor" else call
 
     def __setattr__(self, name: str, value: object) -> None:
         try:
@@ -181,7 +225,9 @@ _Adapted.__abstractmethods__ = frozenset()  # what is adapted has them
 
 
 def complete(name: str, made: Any) -> Environment:
-    """Return an environment that need not be derived from `Environment`, with the defaults of what it lacks.
+    """Return an environment with the defaults of what it lacks, as it need not be derived from `Environment`.
+
+    What one of another package raises is said to be an error of it.
 
     Args:
         name: What it was opened by.
@@ -191,4 +237,5 @@ def complete(name: str, made: Any) -> Environment:
     """
     if lacking := [each for each in ("info", *sorted(Environment.__abstractmethods__)) if not hasattr(made, each)]:
         raise GameError(f"the environment {name} has no {' and no '.join(lacking)}")
-    return made if isinstance(made, Environment) else _Adapted(made)  # type: ignore[abstract]
+    ours = isinstance(made, Environment) and type(made).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return made if ours else _Adapted(name, made)  # type: ignore[abstract]

@@ -129,11 +129,7 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
 
     kind, game = environments.resolve(args.game)
     profile = chosen("profile")
-    changes: dict[str, Any] = {**set_before.settings(), **dict(change(text) for text in args.changes)}
-    for name, spec in _NAMES.items():
-        option = spec.metadata["flag"].removeprefix("--")
-        if option and getattr(args, option) is not None:
-            changes[name] = getattr(args, option)
+    changes = {**set_before.settings(), **typed_settings(args)}
     try:
         settings = kind.profile(profile, **changes)
     except UsageError as error:
@@ -152,6 +148,16 @@ def session_config(args: argparse.Namespace) -> SessionConfig:
         games=args.games,
         memory=_memory(args) or set_before.value("session.memory"),
     )
+
+
+def typed_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that are typed, by name: with --set, or with flags of their own."""
+    typed = dict(change(text) for text in args.changes)
+    for name, spec in _NAMES.items():
+        option = spec.metadata["flag"].removeprefix("--")
+        if option and getattr(args, option) is not None:
+            typed[name] = getattr(args, option)
+    return typed
 
 
 def _memory(args: argparse.Namespace) -> str:

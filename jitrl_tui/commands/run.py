@@ -14,7 +14,7 @@ from engine.errors import UsageError
 from engine.paths import saves_folder
 from engine.records import SessionStarted
 from jitrl_tui.commands.headless import RunProgress, play, result_of, track_episodes, verdict, write
-from jitrl_tui.commands.options import add_session_options, session_config
+from jitrl_tui.commands.options import add_session_options, session_config, typed_settings
 from jitrl_tui.runs.start_checks import check_game
 from jitrl_tui.runs.trackers import TOOLS, check
 from jitrl_tui.system.output import note
@@ -48,10 +48,12 @@ def run(args: argparse.Namespace) -> int:
     suite = suites.find(saves, args.resume) if args.resume else None
     if suite is not None:
         check_game(suite.config, saves)
+        _refuse_changes(args, config, suite.config, suite.name)
     elif args.resume:
         saved = sessions.find(saves, args.resume)
+        check_game(saved.config, saves)
+        _refuse_changes(args, config, saved.config, saved.name)
         config = saved.config
-        check_game(config, saves)
     else:
         names = check_game(config, saves)
         if names != (config.game,):
@@ -73,6 +75,28 @@ def run(args: argparse.Namespace) -> int:
             print(f"what was played is kept; {again}", file=sys.stderr)
         return session.error.exit_code
     return verdict(session.results, config, progress)
+
+
+def _refuse_changes(args: argparse.Namespace, asked: SessionConfig, kept: SessionConfig, name: str) -> None:
+    """Refuse a game or an option that a session to be resumed does not have.
+
+    Args:
+        asked: What the arguments say, with all else as it is set.
+        kept: What the session has.
+        name: Its name.
+    """
+    if asked.game != kept.game:
+        again = f"jitrl run {shlex.quote(kept.game)} --resume {shlex.quote(name)}"
+        raise UsageError(f"{name} is a session of {kept.game}, not of {asked.game}; go on with: {again}")
+    options = [one for one in ("agent", "model", "episodes", "seed", "profile") if getattr(args, one) is not None]
+    pairs = [(f"--{one}", getattr(asked, one), getattr(kept, one)) for one in options]
+    pairs += [(one, getattr(asked.settings, one), getattr(kept.settings, one)) for one in typed_settings(args)]
+    for option, new, old in pairs:
+        if new != old:
+            raise UsageError(
+                f"{name} has {option} {old}, which stays as it is when it is resumed; leave {option} out, or begin a "
+                "session without --resume"
+            )
 
 
 def _target(name: str | None) -> Path | None:

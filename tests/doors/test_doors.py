@@ -27,9 +27,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packages.installed(HERE / "toy", tmp_path_factory.mktemp("toy"))
 
 
-def jitrl(place: Path | None, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process that has the package, or has it not for None."""
-    code = f"import sys; sys.path += {[str(place)] if place else []}; from jitrl_tui.cli import main; sys.exit(main())"
+def jitrl(
+    place: Path | None, *arguments: object, first: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process that has the package, or has it not for None. `first` is run before it."""
+    path = [str(place)] if place else []
+    code = f"import sys; sys.path += {path}\n{first}\nfrom jitrl_tui.cli import main; sys.exit(main())"
     return run(
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True, text=True, timeout=120, env={**os.environ, **variables},
@@ -118,6 +121,31 @@ def test_a_broken_package_stops_nobody_else(installed, tmp_path):
     asked = [sys.executable, "-c", f"import sys; sys.path.append({str(installed)!r}); {code}"]
     told = run(asked, capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout == "['game', 'web', 'gym', 'toy'] ['torn']\n"
+
+
+FAILS = """
+from toy_world.corridor import Corridor, Rooms
+def fails(self, *given):
+    if given != ("right",) or self._room == 2:
+        raise ValueError("no floor")
+    return step(self, *given)
+step, {0}.{1} = Corridor.step, fails
+"""
+
+
+@pytest.mark.parametrize("where", ["Corridor.step", "Corridor.reset", "Corridor.abstractor", "Rooms.begin"])
+def test_what_an_environment_of_a_package_raises_is_told_in_a_sentence(installed, tmp_path, where):
+    first = FAILS.format(*where.split("."))
+    line = ["--saves", tmp_path, "run", "toy:4", "--model", "prior/uniform", "--episodes", 1, "--quiet"]
+    done = jitrl(installed, *line, first=first)
+    assert done.returncode == 1
+    said = done.stderr.splitlines()
+    assert said[0] == "jitrl: the environment toy:4 failed: ValueError: no floor"
+    assert "Traceback" not in done.stderr
+    if where == "Corridor.step":  # what was played before is not lost
+        (name,) = (tmp_path / "sessions").iterdir()
+        again = jitrl(installed, "--saves", tmp_path, "run", "toy:4", "--resume", name.name, "--quiet")
+        assert (again.returncode, again.stderr) == (0, "")
 
 
 def test_where_the_package_is_missing_its_sessions_are_shown_and_said_to_be_of_no_known_kind(installed, tmp_path):

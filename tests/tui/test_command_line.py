@@ -211,3 +211,19 @@ def test_run_writes_the_same_result_wherever_it_goes(saves, capsys, tmp_path):
     assert cli.main([*line, "-o", str(file)]) == 0
     assert cli.main([*line, "--json"]) == 0
     assert json.loads(file.read_text()) == json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["feast"], "is a session of pantry, not of feast; go on with: jitrl run pantry --resume "),
+        (["pantry", "--episodes", "30"], "has --episodes 1, which stays as it is"),
+        (["pantry", "--model", "prior/uniform"], "has --model prior/verbs, which stays as it is"),
+        (["pantry", "--set", "beta=9"], "has beta 20.0, which stays as it is"),
+    ],
+)
+def test_what_a_session_does_not_have_cannot_be_asked_of_it_when_it_is_resumed(saves, capsys, typed, said):
+    before = {path: path.stat().st_mtime_ns for path in saves.rglob("*")}
+    assert cli.main(["run", *typed, "--resume", "last", "--saves", str(saves), "--quiet"]) == 2
+    assert said in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in saves.rglob("*")} == before
