@@ -181,11 +181,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    except RuntimeError as error:
-        if "can't start new thread" not in str(error):
-            raise
-        print("jitrl: the system lets this process start no more threads (ulimit -u, ulimit -v)", file=sys.stderr)
-        return 1
     except (MemoryError, ImportError) as error:
         if isinstance(error, ImportError) and "failed to map segment" not in str(error):
             return _not_loaded(error)
@@ -199,8 +194,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         logging.getLogger("jitrl").error("the command failed", exc_info=error)
         print(f"jitrl: {_refused(error)}", file=sys.stderr)
         return 2 if error.errno == errno.ENAMETOOLONG else 1
+    except Exception as error:  # a fault of ours, or of a package
+        print(f"jitrl: {_failed(error, args)}", file=sys.stderr)
+        return 1
     finally:
         logs.stop()
+
+
+def _failed(error: Exception, args: argparse.Namespace) -> str:
+    """Return what is said of an exception that no command foresaw. Its traceback is written to a file."""
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return "the system lets this process start no more threads (ulimit -u, ulimit -v)"
+    from engine.paths import saves_place
+    from jitrl_tui.system import crash
+
+    written = crash.written_down(error, saves_place(getattr(args, "saves", None)))
+    return f"something went wrong that should not have ({crash.error_text(error)}); what was stored is kept. {written}"
 
 
 def _confirmed(error: NotConfirmed) -> bool:

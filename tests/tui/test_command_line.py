@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.agents.jitrl import JitrlAgent
 from engine.session import store
 from jitrl_tui import cli
 from jitrl_tui.arguments import EVERYWHERE, EXAMPLES, PAGES
@@ -227,3 +229,19 @@ def test_what_a_session_does_not_have_cannot_be_asked_of_it_when_it_is_resumed(s
     assert cli.main(["run", *typed, "--resume", "last", "--saves", str(saves), "--quiet"]) == 2
     assert said in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in saves.rglob("*")} == before
+
+
+def test_an_exception_that_no_command_foresaw_is_a_sentence_and_a_file(tmp_path, capsys, monkeypatch):
+    def fails(agent, *_):
+        raise ValueError(f"no {os.environ['OPENAI_API_KEY']}\033[2J")
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-swordfish-123456")
+    monkeypatch.setattr(JitrlAgent, "decide", fails)
+    line = ["run", "pantry", "--model", "prior/uniform", "--episodes", "1", "--saves", str(tmp_path), "--quiet"]
+    assert cli.main(line) == 1
+    said = capsys.readouterr().err
+    (file,) = (tmp_path / "log").glob("jitrl-crash-*.txt")
+    assert said.startswith("jitrl: something went wrong that should not have (ValueError: no ")
+    assert said.endswith(f"what was stored is kept. The details are in {file}.\n")
+    assert "in fails" in file.read_text()
+    assert all("swordfish" not in text and "\033" not in text for text in (said, file.read_text()))
