@@ -14,7 +14,7 @@ from pathlib import Path
 
 from engine.settings.train import GrpoSettings, SftSettings, TrainingSettings
 from jitrl_tui import keymap
-from jitrl_tui.panes.registry import kinds
+from jitrl_tui.panes.registry import PANES, kinds
 from jitrl_tui.preferences.schema import OPTIONS, Preference
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
@@ -134,7 +134,7 @@ def page() -> str:
     lines += _training(GrpoSettings, "GRPO", TrainingSettings)
     lines += _training(SftSettings, "SFT", TrainingSettings)
     lines.append(_KEYS.lstrip("\n"))
-    tables = keymap.tables(kinds())
+    tables = keymap.tables(kinds()[: len(PANES.built_in)])  # not those of installed packages
     rows = {name: [(key.written, key.name, key.meaning) for key in keys] for name, keys in tables.items()}
     most = len(rows.keys() - _TITLES) / 2
     often = [row for row, times in Counter(itertools.chain(*rows.values())).items() if times > most]
