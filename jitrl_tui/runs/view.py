@@ -365,13 +365,15 @@ class RunView(Scored):
         self.pages.append(event)
 
     def _taken_back(self, event: TakenBack) -> None:
+        carried_out = self.step
         self.seen, self.step, self.pending = event.observation, event.step, False
         while (
             self.choices
             and self.choices[-1].episode == event.episode
             and self.choices[-1].decision.step >= event.step
         ):
-            self.choices.pop()
+            undone = self.choices.pop().decision
+            self.flips -= undone.step < carried_out and undone.changed and undone.provenance != "human"
         while self.calls and self.calls[-1].episode == event.episode and self.calls[-1].step > event.step:
             self.calls.pop()
         self.choice = self.choices[-1] if self.choices else None

@@ -27,7 +27,9 @@ from engine.records import (
     Valuation,
     Waiting,
 )
-from engine.settings import Settings
+from engine.session import store as sessions
+from engine.session.loop import Session
+from engine.settings import SessionConfig, Settings
 from jitrl_tui.panes.candidates import CandidatesPane
 from jitrl_tui.panes.memory import MemoryPane
 from jitrl_tui.panes.why import WhyPane, why_lines
@@ -36,6 +38,7 @@ from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, RunView, percents, wait_text
 from jitrl_tui.widgets.plots import arrow
 from jitrl_tui.widgets.status import Mode, StatusBar
+from tests.killed import Person
 from tests.test_switches import Proposing, decided
 from tests.tui import stream
 from tests.tui.driving import replay_app, settled, until, watch
@@ -274,6 +277,21 @@ def test_answers_are_counted_once_whatever_becomes_of_a_decision():
     view.fold(TakenBack(1, "wait", 0, seen))
     view.fold(decided)
     assert view.tally.asked == 2
+
+
+def test_choices_that_memory_changed_are_counted_without_those_that_were_taken_back(tmp_path):
+    config = SessionConfig("pantry", model="prior/verbs", episodes=2, settings=profile("default", step_limit=12))
+    view, control, seen = RunView(), Person({(1, 6)}, {(1, 4), (1, 5), (1, 7), (2, 3), (2, 9)}), []
+
+    def emit(event):
+        control.see(event)
+        view.fold(event)
+        if isinstance(event, EpisodeEnded):
+            seen.append((view.flips, event.flips))
+
+    Session(sessions.create(tmp_path, config, "watch"), tmp_path, emit, control=control).run()
+    assert [shown for shown, _ in seen] == [counted for _, counted in seen]
+    assert min(counted for _, counted in seen) > 0
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
