@@ -160,6 +160,11 @@ def test_a_value_that_is_not_allowed_changes_nothing(tmp_path):
     assert any("r" in text and "7" in text for text in (getattr(event, "message", "") for event in events))
 
 
+def test_a_setting_that_a_running_session_does_not_follow_is_not_said_to_be_changed(tmp_path):
+    _, events = played(tmp_path, GRAPH, {"beta": 0.5, "curiosity": 9.0}, waits=False)
+    assert [event.settings for event in only(events, SettingsChanged)] == [{"beta": 0.5}]
+
+
 def test_only_what_an_estimator_asks_at_each_decision_can_be_changed(tmp_path):
     assert levers.levers(KNN) == ("beta", "k", "lam", "alpha", "r")
     assert levers.levers(GRAPH) == ("beta",)

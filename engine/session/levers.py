@@ -88,6 +88,7 @@ class Changes:
         """Have an agent follow further changes; return what is told of them, None if there is nothing to follow.
 
         Args:
+            changes: Values by name. Those that a running session does not follow are passed over.
             episode: Number of the running episode, 0 before the first.
             step: Number of steps taken in it.
 
@@ -96,6 +97,7 @@ class Changes:
         """
         from engine.agents.jitrl import JitrlAgent  # not before it is needed: screens read this file, too
 
+        changes = {name: changes[name] for name in levers(self._settings) if name in changes}
         if not changes or not isinstance(agent, JitrlAgent):
             return None
         settings = apply_changes(self._settings, {**self._made, **changes})
