@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -13,14 +14,14 @@ from engine.memory import Memory, upkeep
 from engine.memory.search import Correction, MemoryFilter
 from engine.memory.upkeep import correct
 from engine.memory.view import ScopeView
-from engine.records import Decided, Stepped
+from engine.records import Decided, EpisodeEnded, Stepped
 from engine.session import recording, whatif
 from engine.session import store as sessions
 from engine.session.recorded import RecordedRun
 from engine.session.replay import Replay
 from engine.settings import SessionConfig, Settings
 from jitrl_tui.cli import main
-from tests.playing import run, taking_back
+from tests.playing import only, run, taking_back
 
 KNN = Settings(step_limit=12, beta=3.0, relax=0.1, history_weight=0.25)
 GRAPH = Settings(step_limit=15, estimator="graph", selection="greedy")
@@ -105,6 +106,26 @@ def test_what_was_decided_before_a_step_that_was_taken_back_is_made_again_too(tm
         made = list(again.again(from_memory=True))
         assert [(one.episode, one.recorded.step) for one in made] == sorted(carried_out)
         assert all(one.same for one in made)
+
+
+def test_decisions_that_were_taken_back_are_not_counted_behind_a_step(tmp_path):
+    config = SessionConfig("pantry", model="prior/uniform", episodes=2, settings=KNN)
+    saved = sessions.create(tmp_path, config, "watch")
+
+    def command(session, event):
+        if isinstance(event, Decided) and (event.episode, event.decision.step) == (2, 4):
+            session.control.take_back()  # the decision of step 4 stands no more, and that of step 3 is made again
+            session.control.end_episode(2)
+
+    _, events = run(saved, tmp_path, command)
+    assert [event.steps for event in only(events, EpisodeEnded)][1] == 3
+    with sessions.open_memory(tmp_path, saved) as memory:
+        (scope,) = memory.scopes()
+        counts = whatif.hit_counts(tmp_path, memory, scope)
+    last = {event.decision.step: event.decision for event in only(events, Decided) if event.episode == 2}
+    behind = Counter(n.entry for step in range(4) for n in last[step].update.neighbours if n.entry >= 0)
+    assert behind
+    assert counts.hits == behind
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from engine.memory.scope import Scope
 from engine.memory.search import EVERYTHING, MemoryFilter
 from engine.memory.table import UseCounts
 from engine.memory.upkeep import correct
-from engine.records import Decided, Decision, Event, Neighbour, SessionStarted
+from engine.records import Decided, Decision, Event, Neighbour, SessionStarted, TakenBack
 from engine.session import recording
 from engine.session import store as sessions
 from engine.session.live import SessionParts
@@ -414,6 +414,8 @@ def hit_counts(
                     break
                 if isinstance(event, Decided) and event.decision.provenance == "agent":
                     last[event.episode, event.decision.step] = event.decision
+                elif isinstance(event, TakenBack):
+                    last = {at: one for at, one in last.items() if at < (event.episode, event.step)}
         for decision in last.values():
             behind = {n.entry for n in decision.update.neighbours if n.entry >= 0} if decision.update else set()
             hits.update(behind)
