@@ -19,7 +19,7 @@ from engine.errors import UsageError
 from jitrl_tui.cli import _expanded, main
 from tests.arena.running import ONCE, SMALL, bench, planned, play, rows, runner
 
-LONG = ONCE.replace("episodes = 3", "episodes = 12")
+LONG = ONCE.replace("episodes = 3", "episodes = 12").replace("steps = 12", "steps = 8")
 
 
 @pytest.fixture(scope="module")

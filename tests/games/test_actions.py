@@ -51,7 +51,7 @@ def zork1(games_folder) -> Pair:
 
 @pytest.mark.parametrize(
     ("game", "every"),
-    [("zork1", 36), ("zork3", 18), ("library", 2)]
+    [("zork1", 60), ("zork3", 18), ("library", 3)]
     + [pytest.param(game, 1, marks=pytest.mark.soak) for game in GAMES],
 )
 def test_the_walkthroughs_actions_are_among_the_valid_ones_most_of_them_soon(games_folder, game, every):
@@ -69,7 +69,7 @@ def test_the_walkthroughs_actions_are_among_the_valid_ones_most_of_them_soon(gam
         all_found += len(found)
         if command not in found and not any(worlds(pair.peer, [other]) == wanted for other in found):
             missed.append((step, command))
-    assert changing >= 8
+    assert changing >= 5
     assert len(missed) <= max(1, 0.03 * changing), missed
     assert soon >= 0.9 * all_found
 
@@ -137,7 +137,7 @@ def test_no_command_names_a_thing_by_a_pronoun(games_folder):
 def test_a_search_leaves_the_game_where_it_was(games_folder):
     path = games_folder / "zork1.z5"
     searched, plain = Pair(path), Pair(path)
-    for step in range(0, 24, 3):
+    for step in range(0, 24, 6):
         searched.go(step).ours.valid_actions()
         plain.go(step)
     command = searched.walkthrough[21].lower()
