@@ -16,7 +16,10 @@ from engine.games.zmachine.interpreter import Interpreter
 from tests.conftest import _games_folder
 from tests.games import crowded, proving_ground
 
-pytestmark = pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing())
+pytestmark = [
+    pytest.mark.skipif(bool(proving_ground.missing()), reason=proving_ground.missing()),
+    pytest.mark.usefixtures("analysed_once"),
+]
 
 
 def _runs(game, **how):
@@ -39,7 +42,7 @@ def _runs(game, **how):
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory):
+def opened(tmp_path_factory, analysed_once):
     """Return an interpreter of a small crowded story, at its beginning."""
     path = crowded.compiled(tmp_path_factory.mktemp("crowded"), things=13, verbs=92, words=60)
 
