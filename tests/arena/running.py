@@ -112,7 +112,8 @@ def rows(folder: Path) -> list[dict]:
 def bench(*words: str, saves: Path, figures: bool = False) -> subprocess.CompletedProcess[str]:
     """Run `jitrl bench` in this process; its reports have no more than an empty picture unless there are `figures`."""
     out, err = io.StringIO(), io.StringIO()
-    drawn = contextlib.nullcontext() if figures else patch.object(images, "draw", lambda figure, ending: b"<svg ></svg>")
+    empty = patch.object(images, "draw", lambda figure, ending: b"<svg ></svg>")
+    drawn = contextlib.nullcontext() if figures else empty
     with drawn, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(["bench", *words, "--saves", str(saves)])

@@ -87,7 +87,7 @@ def test_scores_are_the_same_together_or_one_by_one_cached_or_not(engine: LocalE
 
 
 def test_scores_are_those_of_the_runtime_s_own_server(engine: LocalEngine, reference):
-    state, actions = STATES[0]
+    state, actions = STATES[0][0], STATES[0][1][:4]
     messages, answer = prompt(state, actions)
     text = engine.runtime.render([(m["role"], m["content"]) for m in messages]) + answer
     ours = engine.score(messages, answer, actions)
