@@ -73,19 +73,6 @@ def served_logprobs(server, text: str, answer: str) -> list[float]:
     return result
 
 
-def test_scores_are_the_same_together_or_one_by_one_cached_or_not(engine: LocalEngine):
-    for state, actions in STATES:
-        messages, answer = prompt(state, actions)
-        together = engine.score(messages, answer, actions)
-        again = engine.score(messages, answer, actions)
-        alone = []
-        for action in actions[:1]:
-            engine.runtime.forget()
-            alone.append(engine.score(messages, answer, [action]).mean[0])
-        assert together == again
-        assert np.abs(np.asarray(together.mean[:1]) - alone).max() < 1e-9
-
-
 def test_scores_are_those_of_the_runtime_s_own_server(engine: LocalEngine, reference):
     state, actions = STATES[0][0], STATES[0][1][:4]
     messages, answer = prompt(state, actions)
