@@ -11,7 +11,6 @@ import pytest
 from engine import evaluator
 from engine.evaluator import make_evaluator
 from engine.llm.model_factory import open_remote
-from engine.llm.prompts import Prompt
 from engine.records import State, Step, Trajectory
 from engine.settings import Settings
 from tests.llm import server as fake
@@ -231,13 +230,9 @@ def test_a_model_that_cannot_write_is_no_judge():
 def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes, monkeypatch):
     from engine.llm import open_model
 
-    def short(name, *, trajectory, **blanks):
-        return Prompt((("user", f"Score the steps of this game.\n{trajectory}"),))
-
-    monkeypatch.setattr(evaluator.prompts, "render", short)
     monkeypatch.setattr(evaluator, "REASONING_HERE", 12)
     model = open_model("local/smollm2", settings=Settings(threads=1), cache=prefixes, keep=False)
-    episode = steps(('say "hi"', 0, True), ("up", 5, True))
+    episode = steps(('take the "odd" lamp', 0, True), ("go north", 5, True))
     judged = judge(episode, Settings(rewards="llm"), model)
     model.close()
     assert judged.scored == (0, 1)
