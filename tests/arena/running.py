@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 from engine.bench import cell_player
 from engine.bench import folder as folders
@@ -19,6 +20,7 @@ from engine.bench import suite as suites
 from engine.bench.executor import LocalPool
 from engine.bench.progress import RunLimits
 from engine.bench.records import Failed, Finished, Message, Stopped
+from engine.bench.report import images
 from engine.bench.runner import Runner
 from engine.bench.worker import CellJob
 from engine.kinds import EnvironmentContext
@@ -107,10 +109,12 @@ def rows(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 
 
-def bench(*words: str, saves: Path) -> subprocess.CompletedProcess[str]:
-    """Run `jitrl bench` in this process."""
+def bench(*words: str, saves: Path, figures: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run `jitrl bench` in this process; its reports have no more than an empty picture unless there are `figures`."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    empty = patch.object(images, "draw", lambda figure, ending: b"<svg ></svg>")
+    drawn = contextlib.nullcontext() if figures else empty
+    with drawn, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(["bench", *words, "--saves", str(saves)])
         except SystemExit as end:

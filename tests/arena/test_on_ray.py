@@ -19,7 +19,7 @@ from engine.bench.records import CellStepped, Ended, Said
 from engine.errors import MissingError, StorageError, UsageError
 from engine.llm.calls import pace
 from tests.arena.ray_nodes import folder_of, planned, runner, workers
-from tests.arena.running import SMALL, command, play, rows
+from tests.arena.running import SMALL, bench, command, play, rows
 from tests.arena.running import runner as local_runner
 
 # Not imported before a test needs it: that takes a second.
@@ -263,11 +263,11 @@ def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("on", "code", "said"),
-    [("slurm", 2, "--on takes local"), ("ray://127.0.0.1:1", 3, "cannot join the Ray cluster at")],
+    ("how", "on", "code", "said"),
+    [(bench, "slurm", 2, "--on takes local"), (command, "ray://127.0.0.1:1", 3, "cannot join the Ray cluster at")],
 )
-def test_the_command_refuses_a_place_that_is_not_there_before_anything_is_written(on, code, said, tmp_path):
-    done = command("quick", "--on", on, "--quiet", saves=tmp_path)
+def test_the_command_refuses_a_place_that_is_not_there_before_anything_is_written(how, on, code, said, tmp_path):
+    done = how("quick", "--on", on, "--quiet", saves=tmp_path)
 
     assert done.returncode == code, done.stderr
     assert said in done.stderr

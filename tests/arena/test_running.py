@@ -19,7 +19,7 @@ from engine.errors import UsageError
 from jitrl_tui.cli import _expanded, main
 from tests.arena.running import ONCE, SMALL, bench, planned, play, rows, runner
 
-LONG = ONCE.replace("episodes = 3", "episodes = 12")
+LONG = ONCE.replace("episodes = 3", "episodes = 12").replace("steps = 12", "steps = 8")
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_the_command_plays_a_suite_and_writes_its_report(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(ONCE)
 
-    done = bench(str(file), "--name", "first", "--quiet", saves=tmp_path)
+    done = bench(str(file), "--name", "first", "--quiet", saves=tmp_path, figures=True)
 
     assert done.returncode == 0, done.stderr
     assert "| Algorithm 1 |" in done.stdout

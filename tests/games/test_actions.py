@@ -18,6 +18,8 @@ from engine.games.zmachine.interpreter import Interpreter
 from engine.settings import Settings
 from tests.bench.bench_games import tag, worlds
 
+pytestmark = pytest.mark.usefixtures("analysed_once")
+
 GAMES = ("zork1", "zork3", "library")
 
 
@@ -45,13 +47,13 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def zork1(games_folder) -> Pair:
+def zork1(games_folder, analysed_once) -> Pair:
     return Pair(games_folder / "zork1.z5")
 
 
 @pytest.mark.parametrize(
     ("game", "every"),
-    [("zork1", 36), ("zork3", 18), ("library", 2)]
+    [("zork1", 80), ("zork3", 24), ("library", 3)]
     + [pytest.param(game, 1, marks=pytest.mark.soak) for game in GAMES],
 )
 def test_the_walkthroughs_actions_are_among_the_valid_ones_most_of_them_soon(games_folder, game, every):
@@ -69,13 +71,13 @@ def test_the_walkthroughs_actions_are_among_the_valid_ones_most_of_them_soon(gam
         all_found += len(found)
         if command not in found and not any(worlds(pair.peer, [other]) == wanted for other in found):
             missed.append((step, command))
-    assert changing >= 8
+    assert changing >= 4
     assert len(missed) <= max(1, 0.03 * changing), missed
     assert soon >= 0.9 * all_found
 
 
 @pytest.mark.parametrize(
-    ("game", "steps"), [("zork1", (200,)), ("zork3", (120,)), ("library", (6,))]
+    ("game", "steps"), [("zork1", (200,)), ("library", (6,))]
 )
 def test_what_jericho_finds_is_found(games_folder, game, steps):
     import jericho
@@ -137,7 +139,7 @@ def test_no_command_names_a_thing_by_a_pronoun(games_folder):
 def test_a_search_leaves_the_game_where_it_was(games_folder):
     path = games_folder / "zork1.z5"
     searched, plain = Pair(path), Pair(path)
-    for step in range(0, 24, 3):
+    for step in range(0, 24, 6):
         searched.go(step).ours.valid_actions()
         plain.go(step)
     command = searched.walkthrough[21].lower()

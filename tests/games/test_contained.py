@@ -14,6 +14,7 @@ from engine import forks
 from engine.games.catalogue import open_game
 from engine.games.zmachine.process import StoryWorkerLost, WorkerProcess
 from jitrl_tui.cli import main
+from tests import commands
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="confinement and /proc are of Linux"),
@@ -21,11 +22,20 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def game(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-stories")
-    monkeypatch.setenv("SOME_OTHER_VARIABLE", "x")
-    game = open_game("pantry", saves=tmp_path)
+@pytest.fixture(scope="module")
+def saves(tmp_path_factory):
+    return tmp_path_factory.mktemp("saves")
+
+
+@pytest.fixture(scope="module")
+def game(saves):
+    """One for all tests: its process is started as it is for people."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands, "_place", "")
+        forks.forget()
+        patch.setenv("OPENAI_API_KEY", "sk-not-for-stories")
+        patch.setenv("SOME_OTHER_VARIABLE", "x")
+        game = open_game("pantry", saves=saves)
     yield game
     game.close()
 
@@ -82,15 +92,15 @@ def test_a_confined_process_that_is_killed_is_replaced_by_another_confined_one(g
     assert game.confined is not None
 
 
-def test_what_is_kept_between_sessions_lies_in_a_folder_of_its_own(game, tmp_path):
+def test_what_is_kept_between_sessions_lies_in_a_folder_of_its_own(game, saves):
     game.reset(1)
     game.valid_actions()
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["games"]
-    assert list((tmp_path / "cache" / "games").glob("actions-*.sqlite"))
+    assert [path.name for path in (saves / "cache").iterdir()] == ["games"]
+    assert list((saves / "cache" / "games").glob("actions-*.sqlite"))
 
 
-def test_the_doctor_says_what_is_in_force(game, capsys, tmp_path):
-    main(["doctor", "--saves", str(tmp_path)])
+def test_the_doctor_says_what_is_in_force(game, capsys, saves):
+    main(["doctor", "--saves", str(saves)])
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "story process" in line]
     assert line.endswith(str(game.confined))
     assert line.startswith("ok" if game.confined.complete else "warn")

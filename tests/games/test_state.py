@@ -87,7 +87,7 @@ def test_equal_worlds_have_equal_tokens_whatever_is_printed(games_folder):
     game = Game(games_folder, "zork1.z5")
     walkthrough = game.env.get_walkthrough()
     texts, states = defaultdict(set), defaultdict(set)
-    for seed in range(1, 13):
+    for seed in range(1, 9):
         game.again(seed)
         rng = random.Random(seed)
         for command in walkthrough[: rng.randrange(200)]:

@@ -98,7 +98,7 @@ def test_a_random_player_scores_little_but_not_nothing(name):
     rng = random.Random(11)
     known: dict[str, list[str]] = {}
     total = 0
-    episodes = 4
+    episodes = 2
     for _ in range(episodes):
         env.reset()
         score = 0

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from engine.evaluator import REASONING_HERE, make_evaluator
+from engine import evaluator
+from engine.evaluator import make_evaluator
 from engine.llm.model_factory import open_remote
 from engine.records import State, Step, Trajectory
 from engine.settings import Settings
@@ -226,9 +227,10 @@ def test_a_model_that_cannot_write_is_no_judge():
 
 
 @pytest.mark.model
-def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes):
+def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes, monkeypatch):
     from engine.llm import open_model
 
+    monkeypatch.setattr(evaluator, "REASONING_HERE", 12)
     model = open_model("local/smollm2", settings=Settings(threads=1), cache=prefixes, keep=False)
     episode = steps(('take the "odd" lamp', 0, True), ("go north", 5, True))
     judged = judge(episode, Settings(rewards="llm"), model)
@@ -238,7 +240,7 @@ def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes):
     (call,) = judged.calls
     rows = json.loads(call.reply)["step_analysis"]
     assert [row["action"] for row in rows] == [step.action for step in episode]
-    assert all(len(row["detailed_reasoning"]) <= REASONING_HERE for row in rows)
+    assert all(len(row["detailed_reasoning"]) <= 12 for row in rows)
 
 
 def test_a_trajectory_above_the_token_budget_is_told_in_parts_the_oldest_left_out_first(server: Server):

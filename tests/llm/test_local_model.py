@@ -90,8 +90,8 @@ def test_through_litellm_the_numbers_are_the_same(engine):
     engine.go()  # closing a gateway stops its engines; this one is shared
 
 
-def test_a_local_model_can_be_read_by_index_tokens(weights_file: Path):
-    opened = open_model(f"local:{weights_file}", settings=Settings(logits="token", threads=1), cache=None)
+def test_a_local_model_can_be_read_by_index_tokens(prefixes: Path):
+    opened = open_model("local/smollm2", settings=Settings(logits="token", threads=1), cache=prefixes, keep=False)
     proposal = opened.propose(ActionRequest("", "", "", "A lamp.", ACTIONS, 4), rng())
     assert opened.reading == "token"
     assert {c.action for c in proposal.candidates} == set(ACTIONS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.llm.reading import capability
 from jitrl_tui.cli import main
 from tests.llm import server as fake
 from tests.llm.scripted import Scripted, kind_of, player
@@ -52,6 +53,14 @@ def test_models_are_listed_tested_and_listed_again(jitrl):
     assert "| prior/verbs | table |" in out
 
 
+@pytest.fixture
+def six(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six problems in place of all."""
+    problems = capability.problems()[:6]
+    monkeypatch.setattr(capability, "problems", lambda: problems)
+
+
+@pytest.mark.usefixtures("six")
 def test_a_server_of_ones_own_is_tested_and_read_from_then_on_as_it_did_best(jitrl, own: Server):
     code, out, _ = jitrl("models", "test", "openai/test")
     assert code == 0
@@ -62,11 +71,12 @@ def test_a_server_of_ones_own_is_tested_and_read_from_then_on_as_it_did_best(jit
     assert f"openai/test is read by {best} from now on" in out
     assert items["openai/test"]["installed"] is None
     asked = len(own.requests)
-    assert asked == 24 + 2 * 24  # in words it is asked once more, for it names three of eight
+    assert asked == 6 + 2 * 6  # in words it is asked once more, for it names three of eight
     jitrl("models", "test", "openai/test", "--reading", "token")
-    assert len(own.requests) == asked + 24  # kept replies would say nothing about its speed
+    assert len(own.requests) == asked + 6  # kept replies would say nothing about its speed
 
 
+@pytest.mark.usefixtures("six")
 def test_a_reading_that_a_model_has_not_is_said_and_not_recorded(jitrl, own: Server):
     def without(handler, body):
         (fake.status(400, "logprobs is not supported") if "logprobs" in body else fake.good)(handler, body)

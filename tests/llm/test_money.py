@@ -115,6 +115,7 @@ def test_a_benchmark_with_an_unknown_price_is_reported_shown_and_resumed(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    monkeypatch.setattr("engine.bench.report.images.draw", lambda figure, ending: b"<svg ></svg>")
     suite = tmp_path / "small.toml"
     suite.write_text(
         'title = "Small"\nabout = "Small."\ntasks = ["pantry"]\nmodels = ["openai/test"]\nseeds = 1\nepisodes = 1\n'

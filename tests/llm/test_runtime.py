@@ -73,21 +73,8 @@ def served_logprobs(server, text: str, answer: str) -> list[float]:
     return result
 
 
-def test_scores_are_the_same_together_or_one_by_one_cached_or_not(engine: LocalEngine):
-    for state, actions in STATES:
-        messages, answer = prompt(state, actions)
-        together = engine.score(messages, answer, actions)
-        again = engine.score(messages, answer, actions)
-        alone = []
-        for action in actions[:2]:
-            engine.runtime.forget()
-            alone.append(engine.score(messages, answer, [action]).mean[0])
-        assert together == again
-        assert np.abs(np.asarray(together.mean[:2]) - alone).max() < 1e-9
-
-
 def test_scores_are_those_of_the_runtime_s_own_server(engine: LocalEngine, reference):
-    state, actions = STATES[0]
+    state, actions = STATES[0][0], STATES[0][1][:4]
     messages, answer = prompt(state, actions)
     text = engine.runtime.render([(m["role"], m["content"]) for m in messages]) + answer
     ours = engine.score(messages, answer, actions)
@@ -112,7 +99,7 @@ def test_probabilities_of_all_first_tokens_sum_to_one(engine: LocalEngine):
 
 def test_more_answers_than_fit_into_one_pass(engine: LocalEngine):
     messages, answer = prompt(*STATES[0])
-    actions = [f"take thing {i}" for i in range(SEQUENCES + 20)]
+    actions = [f"take thing {i}" for i in range(SEQUENCES + 6)]
     many = engine.score(messages, answer, actions)
     assert many.mean[SEQUENCES + 5] == engine.score(messages, answer, [actions[SEQUENCES + 5]]).mean[0]
 
@@ -169,13 +156,13 @@ def test_stop_ends_a_running_call_soon(engine: LocalEngine):
 
 def test_writing_is_repeatable_and_bounded(engine: LocalEngine):
     ask = [{"role": "user", "content": "Name three fruits."}]
-    first = engine.write(ask, max_tokens=12)
+    first = engine.write(ask, max_tokens=5)
     engine.runtime.forget()
-    assert engine.write(ask, max_tokens=12) == first
-    assert first.completion_tokens <= 12
+    assert engine.write(ask, max_tokens=5) == first
+    assert first.completion_tokens <= 5
     assert first.text
-    warm = engine.write(ask, max_tokens=12, temperature=1.5, seed=3)
-    assert engine.write(ask, max_tokens=12, temperature=1.5, seed=3) == warm
+    warm = engine.write(ask, max_tokens=5, temperature=1.5, seed=3)
+    assert engine.write(ask, max_tokens=5, temperature=1.5, seed=3) == warm
 
 
 def test_the_likeliest_first_tokens_are_told_with_their_probabilities(engine: LocalEngine):
@@ -201,13 +188,12 @@ def test_an_answer_is_kept_to_its_schema(engine: LocalEngine):
     schema = {"type": "object", "properties": properties, "required": list(properties),
               "additionalProperties": False}  # fmt: skip
     ask = [{"role": "user", "content": "Tell me a story about a dog."}]
-    for seed in (1, 2):
-        wild = engine.write(ask, max_tokens=60, temperature=2.0, seed=seed, schema=schema)
-        assert not wild.cut
-        answer = json.loads(wild.text)
-        assert answer["action"] in ("go north", "wait")
-        assert isinstance(answer["confidence"], int)
-    assert "{" not in engine.write(ask, max_tokens=10).text
+    wild = engine.write(ask, max_tokens=60, temperature=2.0, seed=1, schema=schema)
+    assert not wild.cut
+    answer = json.loads(wild.text)
+    assert answer["action"] in ("go north", "wait")
+    assert isinstance(answer["confidence"], int)
+    assert "{" not in engine.write(ask, max_tokens=4).text
 
 
 @pytest.mark.parametrize(

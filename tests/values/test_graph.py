@@ -190,14 +190,14 @@ def test_what_lies_behind_certain_death_promises_nothing():
     assert goal()[0] != garden.place
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_from_nothing_it_reaches_the_optimum_and_stays_there(seed):
     estimator = GraphEstimator(remembered(), SETTINGS)
     scores = [play(estimator, World(), 12, seed=seed * 100 + episode, most=8)[1] for episode in range(12)]
     assert scores[-4:] == [8, 8, 8, 8]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_where_nobody_knows_the_most_points_it_looks_on_now_and_then_and_comes_back(seed):
     estimator = GraphEstimator(remembered(), SETTINGS)
     lived = [play(estimator, World(), 12, seed=seed * 100 + episode) for episode in range(16)]
@@ -225,8 +225,8 @@ def test_what_is_learnt_does_not_hang_on_the_order_of_sets(tmp_path):
     scores = []
     for hash_seed in ("1", "3"):
         name = tmp_path / f"{hash_seed}.json"
-        command = [sys.executable, "-m", "jitrl_tui.cli", "run", "pantry", "--model", "prior/verbs", "--episodes", "3",
-                   "--steps", "25", "--seed", "1", "--saves", str(tmp_path / "saves"), "--fresh",
+        command = [sys.executable, "-m", "jitrl_tui.cli", "run", "pantry", "--model", "prior/verbs", "--episodes", "2",
+                   "--steps", "20", "--seed", "1", "--saves", str(tmp_path / "saves"), "--fresh",
                    "--json", str(name)]  # fmt: skip
         env = {**os.environ, "PYTHONHASHSEED": hash_seed}
         subprocess.run(command, env=env, check=True, capture_output=True, timeout=300)

@@ -38,7 +38,7 @@ SETTINGS = profile("default")
 ALWAYS, NEVER = OpeningNumbers(relived_s=0.0), OpeningNumbers(relived_s=1e6)
 
 
-def lives(seed, count, steps=40):
+def lives(seed, count, steps=16):
     """Return episodes of somebody who walks at random, and then dies, gives up, or goes on to the limit."""
     dungeon, dice, told = Dungeon(seed, furnished=True, untold=seed % 2 > 0), random.Random(seed), []
     for number in range(count):
@@ -128,7 +128,7 @@ def scope(memory):
     return scope
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_one_decides_as_who_relived_all(memory, counted, seed):
     """Kept after some episodes, kept again after more, and opened with some more."""
     scope, lived, dice = memory.scope(NAME), lives(seed, 12), random.Random(seed)
