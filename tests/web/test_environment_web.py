@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -154,6 +153,7 @@ def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
     assert "fill(<textbox[Note]>, 'x')" in env.valid_actions()
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_after_signing_in_the_first_of_several_start_pages_is_shown(browser_path, site):
     starts = (f"{site.url}/", f"{site.url}/ask")
     form = SignIn(f"{site.url}/find", {"Name": "ana"}, "Send")
@@ -175,7 +175,7 @@ def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
 
 
 def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinking_does_not_count(
-    browser_path, site
+    browser_path, shared_browser, site
 ):
     job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
     now = 0.0
@@ -205,6 +205,7 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
         env.close()
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(browser_path, site):
     job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
     env = WebEnvironment(job, browser_path, scope="web/shop")
@@ -216,20 +217,6 @@ def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(brows
         assert env.step("click(<link[Find]>)") == seen
     finally:
         env.close()
-
-
-def test_a_killed_browser_ends_the_episode_and_the_next_one_has_another(opened, site):
-    env = opened(site)
-    env.reset(1)
-    before = children()
-    for pid in before:
-        if b"--type" not in command(pid) and b"chrom" in command(pid):
-            os.kill(pid, signal.SIGKILL)
-    seen = env.step("click(<link[Find]>)")
-    assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
-    assert "browser" in seen.text
-    assert env.reset(1).place == "shop"
-    env.close()
 
 
 def test_a_browser_that_is_closed_leaves_no_process(browser_path, site):
@@ -314,6 +301,7 @@ def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_l
     assert env.resolve("fill(<textbox[Password]>, '[secret 2]')") is not None
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_secret_that_a_form_puts_into_the_address_is_seen_and_remembered_nowhere(browser_path, site):
     secret = "hunter2 w/rd&more"
     job = Assignment("t-1", "test", "x", (f"{site.url}/ask",), {"shop": site.url})
@@ -335,7 +323,7 @@ def test_a_secret_that_a_form_puts_into_the_address_is_seen_and_remembered_nowhe
 
 
 def test_pages_of_a_configured_site_have_its_name_in_tasks_of_another_one_at_any_port(
-    browser_path, site, pages, tmp_path
+    browser_path, shared_browser, site, pages, tmp_path
 ):
     places = []
     with pages() as moved, pages() as tickets:

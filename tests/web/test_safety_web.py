@@ -67,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-pytestmark = pytest.mark.usefixtures("shared_browser")
+pytestmark = pytest.mark.usefixtures("strict_browser")
 
 
 @pytest.fixture(scope="module")
