@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from engine.web.browser.limits import BrowserLimits
@@ -89,12 +86,6 @@ def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened
     assert env.step("go_back()") == last
 
 
-def test_page_text_is_fenced_as_data_and_cannot_end_the_fence(opened, site):
-    text = opened(site).reset(1).description
-    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
-    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
-
-
 def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
     env = opened(site)
     env.reset(1)
@@ -138,11 +129,11 @@ def test_only_the_tasks_hosts_can_be_reached_and_no_file(opened, site):
 
 def test_each_episode_is_fresh_and_a_typed_secret_is_never_shown(opened, site):
     env = opened(site, path="/find")
-    env.reset(1)
+    first = env.reset(1)
     seen = env.step("fill(<textbox[Password]>, 'hunter2hunter2')")
     assert "hunter2hunter2" not in seen.description + seen.text
-    again = env.reset(1)
-    assert again.world_hash == env.reset(1).world_hash
+    assert seen.world_hash != first.world_hash
+    assert env.reset(1).world_hash == first.world_hash
 
 
 def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
@@ -219,46 +210,12 @@ def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(brows
         env.close()
 
 
-def test_a_browser_that_is_closed_leaves_no_process(browser_path, site):
-    before = set(children())
-    job = Assignment("t-2", "test", "x", (site.url,), {"shop": site.url})
-    env = WebEnvironment(job, browser_path, scope="web/shop")
-    env.reset(1)
-    assert set(children()) - before
-    env.close()
-    env.close()
-    left = {pid for pid in set(children()) - before if command(pid)}
-    assert left == set()
-
-
-def children():
-    """Process ids of all that descends from this process."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, waiting = [], [os.getpid()]
-    while waiting:
-        mine = parents.get(waiting.pop(), [])
-        found += mine
-        waiting += mine
-    return found
-
-
-def command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
 def test_a_remembered_action_is_found_again_by_name_or_a_unique_part_of_it(opened, site):
     env = opened(site)
-    env.reset(1)
+    text = env.reset(1).description
+    # What the page says stands between marks, and cannot end them.
+    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
+    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
     assert env.resolve("click(<link[Find]>)") == "click(<link[Find]>)"
     assert env.resolve("click(<link[Elsewh]>)") == "click(<link[Elsewhere]>)"
     assert env.resolve("click(<button[Go]>)") == "click(<button[Go]#1>)"

@@ -60,6 +60,7 @@ def test_what_is_too_long_is_clipped_and_told(browser_path, base):
 
 def test_a_page_that_goes_too_far_ends_its_episode_and_the_next_one_begins(browser_path, base, monkeypatch):
     monkeypatch.setitem(MOST_EVENTS, "requests", 60)
+    monkeypatch.setitem(MOST_EVENTS, "page loads", 8)
     env = opened(browser_path, base, "later", PATIENT)
     try:
         # With the first page, the episode cannot begin.
@@ -68,7 +69,7 @@ def test_a_page_that_goes_too_far_ends_its_episode_and_the_next_one_begins(brows
             env.reset(1)
         monkeypatch.setitem(PAGES, "later", PAGES["plain"])
         for page, why in (
-            ("redirects", "more than 50 page loads"),
+            ("redirects", "more than 8 page loads"),
             ("requests", "more than 60 requests"),
         ):
             assert "Words of a page" in env.reset(1).description

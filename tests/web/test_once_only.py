@@ -13,7 +13,7 @@ from engine.bench.records import CellStepped as StepTold
 from engine.environment import Environment
 from engine.environments import profile
 from engine.errors import UsageError
-from engine.records import EpisodeEnded, EpisodeStarted, Notice, Paused, SessionStarted, Stepped, TakenBack
+from engine.records import EpisodeEnded, Notice, Paused, SessionStarted, Stepped, TakenBack
 from engine.session import branches as keeping
 from engine.session import store as sessions
 from engine.session.control import Control
@@ -105,15 +105,6 @@ def test_an_episode_left_in_the_middle_is_not_resumed_and_nothing_is_sent_again(
     assert session.error is None
     assert [e.episode for e in only(events, EpisodeEnded)] == [1, 2]
     assert len(site.posted) == 2
-
-
-def test_a_session_left_between_episodes_goes_on(play, site):
-    _, saved, _ = play([*send(site), "stop"])
-    session, _, events = play(send(site), saved)
-    assert session.error is None
-    assert [e.episode for e in only(events, EpisodeEnded)] == [1, 2]
-    assert len(site.posted) == 2
-    assert [e.episode for e in only(events, EpisodeStarted)] == [1, 2]
 
 
 @pytest.mark.parametrize(("repeatable", "sent"), [(False, 1), (True, 2)])

@@ -8,7 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from engine.web.drawing.text import CLOSE, OPEN
 from engine.web.environment import WebEnvironment
 from engine.web.records import Assignment
 
@@ -128,16 +127,3 @@ def test_nothing_but_the_tasks_host_and_port_is_reached_whatever_a_page_tries(br
     finally:
         env.close()
 
-
-def test_what_a_page_says_stands_between_marks_and_cannot_end_them(browser_path, servers):
-    mine, _ = servers
-    url = f"http://127.0.0.1:{mine.server_address[1]}"
-    env = WebEnvironment(
-        Assignment("t", "test", "x", (f"{url}/",), {"shop": url}), browser_path, scope="web/t"
-    )
-    try:
-        text = env.reset(1).description
-        assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
-        assert text.index(OPEN) < text.index("Trap") < text.index(CLOSE)
-    finally:
-        env.close()
