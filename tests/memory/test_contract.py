@@ -233,8 +233,10 @@ def test_kept_records_come_back_once_in_order(opened: Open) -> None:
     assert [record.text for record in other.records.all()] == ["first", "second"]
     assert other.records.all()[0].data == {"n": 1}
     assert other.records.all()[0].scope == NAME
-    other.records.add(Kept("note", "second"))
-    assert len(other.records) == 2
+    known = other.records.add(Kept("note", "second"))
+    assert known.uid == other.records.all()[1].uid
+    other.records.add(Kept("note", "second", episode_uid="of another episode"))
+    assert len(other.records) == 3
 
 
 def test_what_is_exported_can_be_imported_and_merged(opened: Open, tmp_path: Path) -> None:

@@ -47,19 +47,6 @@ def test_the_most_similar_ones_are_found_without_a_threshold(memory: Memory) -> 
         assert [(n.similarity, n.entry) for n in hits] == [one[:2] for one in want]
 
 
-def test_two_open_memories_see_each_other(memory: Memory, tmp_path: Path) -> None:
-    rng = random.Random(5)
-    one, other = memory.scope(NAME), Memory(tmp_path / "memory").scope(NAME)
-    first = make_episode(rng, "a")
-    one.append(first)
-    assert [n.episode for n in other.neighbours(first.steps[0].state, k=1, r=1.0, gamma=0.5)] == [1]
-    other.append(make_episode(rng, "b"))
-    assert one.refresh()
-    assert not one.refresh()
-    assert [episode.number for episode in one.episodes()] == [1, 2]
-    assert one.append(make_episode(rng, "b")) == 0
-
-
 def test_an_entry_leads_to_its_step(memory: Memory) -> None:
     rng = random.Random(6)
     scope = memory.scope(NAME)
