@@ -80,7 +80,7 @@ def test_a_setting_is_declared_in_one_place(tmp_path):
     """The setting of the page is put into a copy of the program, and nothing else is changed there."""
     (example,) = re.findall(r"^```python\n( {4}\w+: \w+ = setting\(.*?)^```", PAGE.read_text(), re.S | re.M)
     for package in ("engine", "jitrl_tui"):
-        shutil.copytree(PAGE.parent / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PAGE.parent / package, tmp_path / package)  # with what is compiled already
     shutil.copy(PAGE.parent / "jitrl_start.py", tmp_path)
     groups = tmp_path / "engine" / "settings" / "groups.py"
     before, head, after = groups.read_text().partition("class PolicySettings(SettingsGroup):")

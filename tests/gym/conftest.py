@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from engine.gym import open_gym
+from engine.gym import environment, open_gym
+from engine.gym.worker import GymServer
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +19,31 @@ def with_gymnasium() -> dict[str, str]:
     if importlib.util.find_spec("gymnasium") is None:
         pytest.skip("gymnasium is not installed: pip install 'gymnasium>=1.0'")
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+
+
+class WorkerHere:
+    """Answers as the process does, without one: each costs a third of a second."""
+
+    def __init__(self, name, command, variables, grace):
+        self._server = GymServer()
+
+    def ask(self, seconds, /, **request):
+        return json.loads(json.dumps(self._server.answer(json.loads(json.dumps(request)))))
+
+    def end(self):
+        self._server.close()
+
+
+@pytest.fixture
+def without_process(with_gymnasium, monkeypatch):
+    monkeypatch.setattr(environment, "LineWorker", WorkerHere)
+    monkeypatch.syspath_prepend(with_gymnasium["PYTHONPATH"])
+
+
+@pytest.fixture
+def opened_here(opened, without_process):
+    """The same as `opened` without a process, for what environments say and how it is read."""
+    return opened
 
 
 @pytest.fixture
@@ -29,5 +56,5 @@ def opened(with_gymnasium, tmp_path):
         return made[-1]
 
     yield open_one
-    for environment in made:
-        environment.close()
+    for one in made:
+        one.close()

@@ -9,11 +9,12 @@ from tests.memory.postgres import Cluster
 
 BAD = "game/bad"
 MOST = 9223372036854775807
-_BIG = "('{\"about\":{\"x\":\"' || repeat('x', 100000000) || '\"}}')::json"
+LARGE_MB = 200
+"""Size of what is too large. `limits.LINE` are 64."""
 
 
 ROWS: dict[str, tuple[str, object]] = {
-    "a bomb": ("payload = %s", lambda: zlib.compress(b'{"a":"' + b"a" * (200 << 20) + b'"}')),
+    "a bomb": ("payload = %s", lambda: zlib.compress(b'{"a":"' + b"a" * (LARGE_MB << 20) + b'"}')),
     "a bomb of lists": ("payload = %s", lambda: zlib.compress(b'{"a":[' + b"[]," * (8 << 20) + b"[]]}")),
     "rubbish": ("payload = %s", b"xx"),
     "a number": ("payload = %s", zlib.compress(b"5")),
@@ -36,7 +37,10 @@ SCOPES: dict[str, tuple[str, object]] = {
     "a header of a list": ("header = %s", "[1]"),
     "a header with a text": ("header = %s", '{"about":"x"}'),
     "a header without a time": ("header = %s", '{"created":"x"}'),
-    "a huge header": (f"header = {_BIG} WHERE %s", True),
+    "a huge header": (
+        "header = ('{\"about\":{\"x\":\"' || repeat('x', %s) || '\"}}')::json",
+        lambda: LARGE_MB << 19,
+    ),
     "a negative next entry": ("next_entry = %s", -5),
     "a huge next entry": ("next_entry = %s", MOST),
     "a huge next number": ("next_number = %s", MOST),
@@ -46,17 +50,15 @@ SCOPES: dict[str, tuple[str, object]] = {
 """Changes of the row of a scope. The scope is refused."""
 
 
-def spoil(cluster: Cluster, address: str, what: str) -> None:
-    """Do this to the second row of the scope `BAD`, or to the scope."""
+def spoil(cluster: Cluster, address: str, what: str, scope: str = BAD) -> None:
+    """Do this to the second row of a scope, or to the scope."""
     import psycopg
 
     name = address.partition("?")[0].rpartition("/")[2]
     change, value = (ROWS | SCOPES)[what]
-    joined = "AND" if "WHERE" in change else "WHERE"
     if what in ROWS:
-        scope = "(SELECT id FROM jitrl.scopes WHERE name = %s)"
-        query = f"UPDATE jitrl.log SET {change} {joined} doc = 2 AND scope = {scope}"
+        query = f"UPDATE jitrl.log SET {change} WHERE doc = 2 AND scope = (SELECT id FROM jitrl.scopes WHERE name = %s)"
     else:
-        query = f"UPDATE jitrl.scopes SET {change} {joined} name = %s"
+        query = f"UPDATE jitrl.scopes SET {change} WHERE name = %s"
     with psycopg.connect(host=str(cluster.folder), user="jitrl", dbname=name, autocommit=True) as connection:
-        assert connection.execute(query, [value() if callable(value) else value, BAD]).rowcount == 1
+        assert connection.execute(query, [value() if callable(value) else value, scope]).rowcount == 1

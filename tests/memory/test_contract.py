@@ -115,16 +115,19 @@ def test_scopes_do_not_mix(opened: Open) -> None:
         memory.scope("a\nb")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"uid": ""}, {"steps": ()}, {"score": float("nan")}, {"outcome": "maybe"}, {"number": -1}, {"seed": 1 << 70}],
-)
-def test_what_is_no_episode_is_refused_and_changes_nothing(opened: Open, change: dict[str, object]) -> None:
+def test_what_is_no_episode_is_refused_and_changes_nothing(opened: Open) -> None:
     scope = opened().scope(NAME)
     good = make_episode(random.Random(1), "good")
-    with pytest.raises(BadFile):
-        scope.append_all([good, dataclasses.replace(good, uid="bad", **change) if "uid" not in change
-                          else dataclasses.replace(good, **change)])  # fmt: skip
+    for change in (
+        {"uid": ""}, {"steps": ()}, {"score": float("nan")}, {"wall_s": float("inf")}, {"outcome": "maybe"},
+        {"number": -1}, {"seed": 1 << 70}, {"uid": "a\x1b[2J"},
+    ):  # fmt: skip
+        with pytest.raises(BadFile):
+            scope.append_all([good, dataclasses.replace(good, **{"uid": "bad", **change})])  # type: ignore[arg-type]
+    step = good.steps[0]
+    for wrong in ({"reward": float("nan")}, {"provenance": "aliens"}):
+        with pytest.raises(BadFile):
+            scope.append(Episode("bad", NAME, (dataclasses.replace(step, **wrong),), step.state))  # type: ignore[arg-type]
     assert len(scope) == 0
     assert opened().scopes() == []
 
@@ -163,10 +166,10 @@ def test_neighbours_are_those_of_brute_force(opened: Open) -> None:
         (scope, other)[number % 2].append(episode)
     scope.refresh()
     for _ in range(60):
-        query, k, r = make_state(rng), rng.choice([1, 3, 10]), rng.choice([0.0, 0.3, 0.8, 1.0])
-        w = rng.choice([0, 0.25])
-        want = brute_force(lived, query, k=k, r=r, weight=w, gamma=0.5)
-        found = scope.neighbours(query, k=k, r=r, gamma=0.5, history_weight=w)
+        query, k, r = make_state(rng), rng.choice([1, 3, 10, 500]), rng.choice([0.0, 0.3, 0.8, 0.95, 1.0])
+        w, gamma = rng.choice([0, 0.25, 0.7, 1]), rng.choice([0.0, 0.5, 0.9, 1.0])
+        want = brute_force(lived, query, k=k, r=r, weight=w, gamma=gamma)
+        found = scope.neighbours(query, k=k, r=r, gamma=gamma, history_weight=w)
         assert [(n.similarity, n.entry, n.action, n.g, n.episode, n.step, n.state) for n in found] == want
 
 
@@ -230,8 +233,10 @@ def test_kept_records_come_back_once_in_order(opened: Open) -> None:
     assert [record.text for record in other.records.all()] == ["first", "second"]
     assert other.records.all()[0].data == {"n": 1}
     assert other.records.all()[0].scope == NAME
-    other.records.add(Kept("note", "second"))
-    assert len(other.records) == 2
+    known = other.records.add(Kept("note", "second"))
+    assert known.uid == other.records.all()[1].uid
+    other.records.add(Kept("note", "second", episode_uid="of another episode"))
+    assert len(other.records) == 3
 
 
 def test_what_is_exported_can_be_imported_and_merged(opened: Open, tmp_path: Path) -> None:

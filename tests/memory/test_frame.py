@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from engine.memory.disk import frame
 
 TEXT = b'{"table":"x","put":{"1":{"text":"JJ**\xc3\xa9 \\"{\\" and more"}}}'
@@ -20,13 +18,12 @@ def test_damage_is_found() -> None:
         in_digest = 8 < place // 8 < 17  # which is not looked at
         assert frame.decode(bytes(flipped)) == (TEXT if in_digest else None), place
     rng = random.Random(1)
-    for _ in range(5000):
+    for _ in range(1000):
         damaged = bytearray(LINE)
         for place in rng.sample(range(18, len(LINE)), rng.randrange(2, 6)):
             damaged[place] ^= rng.randrange(1, 256)
         assert frame.decode(bytes(damaged)) is None
 
 
-@pytest.mark.parametrize("cut", range(len(LINE)))
-def test_a_torn_line_is_no_line(cut: int) -> None:
-    assert frame.decode(LINE[:cut]) is None
+def test_a_torn_line_is_no_line() -> None:
+    assert [cut for cut in range(len(LINE)) if frame.decode(LINE[:cut]) is not None] == []

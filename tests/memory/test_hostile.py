@@ -20,7 +20,7 @@ from engine import limits
 from engine.errors import BadFile, JitrlError, UsageError
 from engine.memory import Memory, exchange, report, upkeep
 from engine.memory.disk import document as documents
-from engine.memory.disk import frame
+from engine.memory.disk import frame, journal
 from engine.memory.scope import Scope
 from engine.records import Episode, Kept, State, Step
 from tests.examples import most
@@ -259,12 +259,13 @@ def test_an_episode_is_stored_within_the_limits_and_without_signs_that_steer_a_t
     assert (len(found.model), len(step.state.history_tokens[0]), len(step.state.place)) == (1001, 1001, 1001)
 
 
-def test_a_line_without_an_end_is_no_journal(tmp_path):
+def test_a_line_without_an_end_is_no_journal(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "LINE", 2 << 20)
     path = tmp_path / "episodes.jnl"
     path.write_bytes(JOURNAL)
     with path.open("r+b") as file:
         file.truncate(1 << 30)  # a hole of 1 GB: no newline in it
-    with pytest.raises(BadFile, match="a line of more than 64 MB"):
+    with pytest.raises(BadFile, match="a line of more than 2 MB"):
         Scope(tmp_path, NAME)
     with pytest.raises(BadFile, match="jitrl memory recover"):
         upkeep.verify(path)

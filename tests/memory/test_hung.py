@@ -34,9 +34,9 @@ def proxy(cluster: Cluster) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def through(address: str, proxy: Proxy) -> str:
+def through(own_database: str, proxy: Proxy) -> str:
     """The address of an empty database behind the proxy."""
-    return f"postgresql://jitrl@127.0.0.1:{proxy.port}/{address.partition('?')[0].rpartition('/')[2]}"
+    return f"postgresql://jitrl@127.0.0.1:{proxy.port}/{own_database.partition('?')[0].rpartition('/')[2]}"
 
 
 def within(do: Callable[[], object]) -> None:

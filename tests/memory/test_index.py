@@ -191,7 +191,7 @@ def test_many_sets_with_the_same_sketch_are_still_told_apart() -> None:
     assert np.count_nonzero(index.compare_all(index.query(sets[0]))) == 2
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_among_hundreds_of_alike_states_the_right_ones_are_counted(seed: int) -> None:
     rng = random.Random(seed)
     base = [f"t{i}" for i in range(40)]
@@ -231,7 +231,7 @@ def test_the_bytes_told_are_those_taken() -> None:
     tracemalloc.start()
     try:
         index = TokenSets()
-        for n in range(20_000):
+        for n in range(5_000):
             index.add([f"place {n // 150}", f"thing {n % 150}"])
         assert index.nbytes() == pytest.approx(_taken(), rel=0.2)
         index.dump("x")  # packs what tells equal sets

@@ -77,41 +77,6 @@ def test_what_is_kept_comes_back_in_order_from_another_process(tmp_path):
     assert [Kept(**one) for one in json.loads(said.stdout)] == kept
 
 
-def test_the_same_record_is_stored_once(tmp_path):
-    with Memory(tmp_path) as memory:
-        records = memory.scope(NAME).records
-        first = records.add(lesson(1, episode_uid="e"))
-        assert records.add(lesson(1, episode_uid="e")).uid == first.uid
-        assert records.add(lesson(1, episode_uid="f")).uid != first.uid  # the same words of another episode
-        assert len(records) == 2
-
-
-def test_several_processes_keep_at_once_and_nothing_is_lost(tmp_path):
-    code = (f"import sys\nfrom engine.memory import Memory\nfrom engine.records import Kept\n"
-            f"scope = Memory({str(tmp_path)!r}).scope({NAME!r})\n"
-            f"for n in range(30): scope.records.add(Kept('k', f'{{sys.argv[1]}} {{n}}'))")  # fmt: skip
-    running = [commands.Popen([sys.executable, "-c", code, who]) for who in "abc"]
-    assert [one.wait(120) for one in running] == [0, 0, 0]
-    with Memory(tmp_path) as memory:
-        found = texts(memory.scope(NAME))
-    assert sorted(found) == sorted(f"{who} {n}" for who in "abc" for n in range(30))
-    for who in "abc":
-        assert [text for text in found if text[0] == who] == [f"{who} {n}" for n in range(30)]
-
-
-def test_a_reader_sees_what_another_one_keeps_and_forgets(tmp_path):
-    with Memory(tmp_path) as one, Memory(tmp_path) as other:
-        one.scope(NAME).records.add(lesson(1))
-        mine, theirs = one.scope(NAME), other.scope(NAME)
-        assert texts(theirs) == ["lesson 1"]
-        mine.records.add(lesson(2))
-        assert texts(theirs) == ["lesson 1", "lesson 2"]
-        upkeep.forget_all(other, [(theirs, upkeep.plan_forget(theirs, kept={"1"}))])
-        assert texts(mine) == ["lesson 2"]
-        mine.records.add(lesson(3))
-        assert texts(theirs) == ["lesson 2", "lesson 3"]
-
-
 def test_it_is_a_table_of_the_scopes_tinydb(saves):
     with Memory(saves / "memory") as memory:
         table = memory.scope(NAME).db.table(KEPT)

@@ -58,6 +58,11 @@ def lines_of(followed: RelayedLines, count: int) -> list[bytes]:
 
 
 @pytest.fixture
+def address(own_database):
+    return own_database
+
+
+@pytest.fixture
 def relay(address, tmp_path):
     """A relay of a file, which is not begun yet."""
     made = Relay(address, "a session", tmp_path / "events.jsonl")

@@ -147,7 +147,7 @@ def test_what_any_damage_leaves_whole_is_found(saves, tmp_path):
     lines = whole.split(b"\n")[1:-1]
     known = {one.uid: one for one in lived(path)}
     rng = random.Random(4)
-    for trial in range(60):
+    for trial in range(30):
         content = bytearray(whole)
         for _ in range(rng.randrange(1, 4)):
             at, size = rng.randrange(len(content)), rng.choice([1, 40, 512, 4096])

@@ -29,6 +29,7 @@ from engine.memory.upkeep import forget, plan_forget
 from engine.records import Episode, Neighbour, State, Step
 from engine.settings import Settings
 from engine.values.knn import KnnEstimator, retriever
+from tests.examples import most
 from tests.memory.lives import jaccard, make_episode, make_state
 from tests.memory.test_index import document
 
@@ -133,7 +134,7 @@ def shown(found: Sequence[Neighbour]) -> list[tuple[int, float, float]]:
     return [(one.entry, one.similarity, pytest.approx(one.g, abs=1e-9)) for one in found]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=most(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EPISODES, EPISODES, st.data())
 def test_every_mode_finds_what_looking_at_everything_finds(
     before: list[list[Step]], after: list[list[Step]], data: st.DataObject
@@ -187,7 +188,7 @@ def test_real_embeddings_find_what_looking_at_every_vector_finds(tmp_path: Path,
     rng, embedder = random.Random(3), open_embedder()
     with Memory(tmp_path) as memory:
         scope = memory.scope(NAME)
-        scope.append_all([make_episode(rng, f"u{number}", 20) for number in range(40)])
+        scope.append_all([make_episode(rng, f"u{number}", 20) for number in range(12)])
         search = SemanticMemory(scope, mode, embedder)
         steps = [step for episode in scope.episodes() for step in episode.steps]
 
@@ -199,7 +200,7 @@ def test_real_embeddings_find_what_looking_at_every_vector_finds(tmp_path: Path,
                 return np.array([float(not other) for other in others])
             return np.round((embedder.embed([one])[0].astype(float) * vectors).sum(axis=1), 6)
 
-        for _ in range(25):
+        for _ in range(8):
             query = make_state(rng)
             k, w, r = rng.choice((1, 3, 10)), rng.choice((0.0, 0.25, 0.7)), rng.choice((0.0, 0.5, 0.8))
             near = cosines(query.text, texts, of_texts)

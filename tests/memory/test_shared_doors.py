@@ -93,15 +93,15 @@ def test_addresses_and_spaces() -> None:
 
 
 def test_spaces_do_not_mix_and_bare_addresses_use_the_variables(
-    cluster: Cluster, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, own_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with SharedMemory(address + "#one", tmp_path, follow=False) as one:
+    with SharedMemory(own_database + "#one", tmp_path, follow=False) as one:
         one.scope(NAME).append(make_episode(random.Random(1), "a"))
-    with SharedMemory(address + "#two", tmp_path, follow=False) as two:
+    with SharedMemory(own_database + "#two", tmp_path, follow=False) as two:
         assert two.scopes() == []
         assert len(two.scope(NAME)) == 0
     monkeypatch.setenv("PGHOST", str(cluster.folder))
-    monkeypatch.setenv("PGDATABASE", database(address))
+    monkeypatch.setenv("PGDATABASE", database(own_database))
     monkeypatch.setenv("PGUSER", "jitrl")
     with SharedMemory("postgresql:#one", tmp_path, follow=False) as bare:
         assert bare.scopes() == [NAME]
@@ -186,37 +186,37 @@ def test_a_server_that_is_too_old_is_refused(
 
 
 def test_an_older_database_is_migrated_once(
-    cluster: Cluster, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, own_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with SharedMemory(address, tmp_path, follow=False) as memory:
+    with SharedMemory(own_database, tmp_path, follow=False) as memory:
         memory.scope(NAME).append(make_episode(random.Random(1), "a"))
     step = "ALTER TABLE jitrl.scopes ADD COLUMN more integer"
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
     monkeypatch.setattr(schema, "VERSION", newer := schema.VERSION + 1)
     for _ in range(2):
-        with SharedMemory(address, tmp_path, follow=False) as memory:
+        with SharedMemory(own_database, tmp_path, follow=False) as memory:
             assert len(memory.scope(NAME)) == 8
-    assert cluster.sql("SELECT version FROM jitrl.about", database=database(address)) == [(newer,)]
+    assert cluster.sql("SELECT version FROM jitrl.about", database=database(own_database)) == [(newer,)]
 
 
-def test_many_workers_may_make_the_tables_at_once(address: str) -> None:
+def test_many_workers_may_make_the_tables_at_once(own_database: str) -> None:
     with ThreadPoolExecutor(16) as pool:
-        servers = [DatabaseServer(address) for _ in range(16)]
+        servers = [DatabaseServer(own_database) for _ in range(16)]
         for connection in pool.map(lambda server: server.connect(SharedConnection(server)), servers):
             connection.close()
     assert len({server.identity for server in servers}) == 1
 
 
-def test_readers_and_writers_have_the_rights_of_the_page(cluster: Cluster, address: str, tmp_path: Path) -> None:
+def test_readers_and_writers_have_the_rights_of_the_page(cluster: Cluster, own_database: str, tmp_path: Path) -> None:
     rng = random.Random(1)
-    with SharedMemory(address, tmp_path / "owner", follow=False) as memory:
+    with SharedMemory(own_database, tmp_path / "owner", follow=False) as memory:
         memory.scope(NAME).append(make_episode(rng, "a"))
     page = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text()
     grants = page.partition("```sql\n")[2].partition("```")[0]
     cluster.sql("DROP ROLE IF EXISTS writer", "DROP ROLE IF EXISTS reader", "CREATE ROLE writer LOGIN",
-                "CREATE ROLE reader LOGIN", grants, database=database(address))  # fmt: skip
+                "CREATE ROLE reader LOGIN", grants, database=database(own_database))  # fmt: skip
     try:
-        with SharedMemory(address.replace("jitrl@", "writer@"), tmp_path / "writer", follow=False) as memory:
+        with SharedMemory(own_database.replace("jitrl@", "writer@"), tmp_path / "writer", follow=False) as memory:
             scope = memory.scope(NAME)
             assert scope.append(make_episode(rng, "b")) == 8
             assert memory.scope("game/new").append(make_episode(rng, "b")) == 8
@@ -224,7 +224,7 @@ def test_readers_and_writers_have_the_rights_of_the_page(cluster: Cluster, addre
                 upkeep.forget(scope, upkeep.plan_forget(scope, episodes={"a"}), "op")
             scope.refresh()
             assert [each.uid for each in scope.episodes()] == ["a", "b"]
-        with SharedMemory(address.replace("jitrl@", "reader@"), tmp_path / "reader", follow=False) as memory:
+        with SharedMemory(own_database.replace("jitrl@", "reader@"), tmp_path / "reader", follow=False) as memory:
             assert len(memory.scope(NAME)) == 16
             with pytest.raises(StorageError, match="must not write"):
                 memory.scope(NAME).append(make_episode(rng, "c"))
@@ -234,24 +234,24 @@ def test_readers_and_writers_have_the_rights_of_the_page(cluster: Cluster, addre
             SharedMemory(fresh, tmp_path)
     finally:
         cluster.sql("DROP OWNED BY writer", "DROP OWNED BY reader", "DROP ROLE writer", "DROP ROLE reader",
-                    database=database(address))  # fmt: skip
+                    database=database(own_database))  # fmt: skip
 
 
 def test_a_damaged_row_is_left_out_and_found_by_verify(
-    run: Run, cluster: Cluster, address: str, tmp_path: Path
+    run: Run, cluster: Cluster, own_database: str, tmp_path: Path
 ) -> None:
     rng = random.Random(1)
-    with SharedMemory(address, tmp_path / "a", follow=False) as memory:
+    with SharedMemory(own_database, tmp_path / "a", follow=False) as memory:
         memory.scope(NAME).append_all([make_episode(rng, f"u{i}") for i in range(3)])
-    assert run("memory", "verify", "--memory", address)[0] == 0
+    assert run("memory", "verify", "--memory", own_database)[0] == 0
     harm = "UPDATE jitrl.log SET payload = overlay(payload placing '\\x00ff00ff' from 200) WHERE doc = 2"
-    cluster.sql(harm, database=database(address))
-    code, out, _ = run("memory", "verify", "--json", "--memory", address)
+    cluster.sql(harm, database=database(own_database))
+    code, out, _ = run("memory", "verify", "--json", "--memory", own_database)
     assert code == 1
     (found,) = json.loads(out)
     assert (found["episodes"], found["damaged"], found["sound"]) == (2, 1, False)
     told: list[str] = []
-    with SharedMemory(address, tmp_path / "b", follow=False, notice=told.append) as memory:
+    with SharedMemory(own_database, tmp_path / "b", follow=False, notice=told.append) as memory:
         assert [each.uid for each in memory.scope(NAME).episodes()] == ["u0", "u2"]
     assert "row 2 is damaged on the server" in told[0]
 

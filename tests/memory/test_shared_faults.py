@@ -78,13 +78,13 @@ def test_two_databases_with_one_scope_keep_apart_and_can_be_merged(cluster: Clus
 
 
 def test_a_worker_of_an_older_version_goes_on_from_its_replica_until_it_is_updated(
-    cluster: Cluster, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, own_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "DATABASE_WRITE", waits.Wait("", 60.0, ""))  # busy here
     rng = random.Random(3)
     told: list[str] = []
-    name = database(address)
-    with SharedMemory(address, tmp_path, follow=False, notice=told.append) as memory:
+    name = database(own_database)
+    with SharedMemory(own_database, tmp_path, follow=False, notice=told.append) as memory:
         scope = memory.scope(NAME)
         scope.append(make_episode(rng, "a"))
         cluster.sql("UPDATE jitrl.about SET version = 99", database=name)
@@ -95,9 +95,9 @@ def test_a_worker_of_an_older_version_goes_on_from_its_replica_until_it_is_updat
         assert "was made by a newer jitrl (version 99" in told[0]
         assert "episodes wait in" in told[0]
     with pytest.raises(BadFile, match="Update jitrl to use it"):
-        SharedMemory(address, tmp_path)
+        SharedMemory(own_database, tmp_path)
     cluster.sql(f"UPDATE jitrl.about SET version = {schema.VERSION}", database=name)
-    with SharedMemory(address, tmp_path, follow=False) as updated:
+    with SharedMemory(own_database, tmp_path, follow=False) as updated:
         assert uids(updated) == ["a", "b"]
 
 

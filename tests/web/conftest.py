@@ -11,8 +11,9 @@ from engine.environments import profile
 from engine.errors import GameError
 from engine.llm.model_factory import open_remote
 from engine.paths import saves_folder
-from engine.web.browser import chromium
+from engine.web.browser import chromium, process
 from engine.web.browser.driver import Driver
+from engine.web.browser.limits import BrowserLimits
 from engine.web.browser.network import Traffic, resolver_rules
 from engine.web.questions import PAGE_ASKING
 from tests.llm.server import Server
@@ -80,7 +81,7 @@ class Loan:
 
 
 class Lender:
-    """Hands the browser that one environment has done with to the next one of the same hosts and limits.
+    """Hands the browser that one environment has done with to the next one of the same rules and memory.
 
     The two that were given back last are kept.
     """
@@ -89,12 +90,14 @@ class Lender:
         self._free = {}
 
     def __call__(self, executable, gate, limits=None):
-        may = (executable, resolver_rules(gate), limits)
+        limits = limits or BrowserLimits()
+        may = (executable, process.resolver_rules(gate), limits.memory)
         driver = self._free.pop(may, None) or Driver(executable, gate, limits)
-        driver.gate, driver.traffic, driver.on_wait = gate, Traffic(), lambda text: None
+        driver.gate, driver.limits, driver.traffic, driver.on_wait = gate, limits, Traffic(), lambda text: None
         return Loan(driver, lambda: self._take(may, driver))
 
     def _take(self, may, driver):
+        driver.limits = BrowserLimits()
         try:
             driver.leave()
         except GameError:
@@ -119,9 +122,19 @@ def lender():
 
 
 @pytest.fixture
-def shared_browser(lender, monkeypatch):
+def strict_browser(lender, monkeypatch):
     """Start a browser only where none is left over: that takes longer than most tests."""
     monkeypatch.setattr("engine.web.environment.Driver", lender)
+
+
+@pytest.fixture
+def shared_browser(strict_browser, monkeypatch):
+    """The same with browsers for which every port of this machine has an address: one fits all servers of the tests."""
+
+    def rules(gate):
+        return resolver_rules(gate) if gate.moved else "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+
+    monkeypatch.setattr(process, "resolver_rules", rules)
 
 
 @pytest.fixture

@@ -75,6 +75,7 @@ def started(browser: str, port: int) -> list[tuple[list[str], str]]:
         return processes(port)
     finally:
         driver.close()
+        driver.close()
 
 
 def pages(found: list[tuple[list[str], str]]) -> list[str]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from pathlib import Path
-
 import pytest
 
 from engine.web.browser.limits import BrowserLimits
@@ -90,12 +86,6 @@ def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened
     assert env.step("go_back()") == last
 
 
-def test_page_text_is_fenced_as_data_and_cannot_end_the_fence(opened, site):
-    text = opened(site).reset(1).description
-    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
-    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
-
-
 def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
     env = opened(site)
     env.reset(1)
@@ -121,29 +111,13 @@ def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
     assert env.step("tab_close()").place == "shop/find"
 
 
-def test_only_the_tasks_hosts_can_be_reached_and_no_file(opened, site):
-    env = opened(site)
-    env.reset(1)
-    assert env.driver.gate.blocked >= 2  # the image and the fetch of the page
-    for url in ("http://example.invalid/", "file:///etc/passwd", "http://127.0.0.1:1/", "chrome://version"):
-        before = env.driver.gate.blocked
-        seen = env.step(f"goto('{url}')")
-        assert "outside of the task's sites" in seen.text
-        assert seen.place == "shop"
-        assert env.driver.gate.blocked > before
-    before = env.driver.gate.blocked
-    away = env.step("click(<link[Away]>)")
-    assert "example.invalid" not in away.place or "cannot be reached" in away.description
-    assert env.driver.gate.blocked > before
-
-
 def test_each_episode_is_fresh_and_a_typed_secret_is_never_shown(opened, site):
     env = opened(site, path="/find")
-    env.reset(1)
+    first = env.reset(1)
     seen = env.step("fill(<textbox[Password]>, 'hunter2hunter2')")
     assert "hunter2hunter2" not in seen.description + seen.text
-    again = env.reset(1)
-    assert again.world_hash == env.reset(1).world_hash
+    assert seen.world_hash != first.world_hash
+    assert env.reset(1).world_hash == first.world_hash
 
 
 def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
@@ -154,6 +128,7 @@ def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
     assert "fill(<textbox[Note]>, 'x')" in env.valid_actions()
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_after_signing_in_the_first_of_several_start_pages_is_shown(browser_path, site):
     starts = (f"{site.url}/", f"{site.url}/ask")
     form = SignIn(f"{site.url}/find", {"Name": "ana"}, "Send")
@@ -175,7 +150,7 @@ def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
 
 
 def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinking_does_not_count(
-    browser_path, site
+    browser_path, shared_browser, site
 ):
     job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
     now = 0.0
@@ -188,16 +163,15 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
 
     def slow(call):
         nonlocal now
-        now += 20.0
+        now += 30.0
         return act(call)
 
     env.driver.act = slow
     try:
         for _ in range(2):
             env.reset(1)
-            for _ in range(2):
-                now += 1000.0  # somebody thinks
-                assert not env.step("click(<button[Go]#2>)").over
+            now += 1000.0  # somebody thinks
+            assert not env.step("click(<button[Go]#2>)").over
             seen = env.step("click(<button[Go]#2>)")
             assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
             assert "took more than 50 s" in seen.text
@@ -205,6 +179,7 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
         env.close()
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(browser_path, site):
     job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
     env = WebEnvironment(job, browser_path, scope="web/shop")
@@ -218,60 +193,12 @@ def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(brows
         env.close()
 
 
-def test_a_killed_browser_ends_the_episode_and_the_next_one_has_another(opened, site):
-    env = opened(site)
-    env.reset(1)
-    before = children()
-    for pid in before:
-        if b"--type" not in command(pid) and b"chrom" in command(pid):
-            os.kill(pid, signal.SIGKILL)
-    seen = env.step("click(<link[Find]>)")
-    assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
-    assert "browser" in seen.text
-    assert env.reset(1).place == "shop"
-    env.close()
-
-
-def test_a_browser_that_is_closed_leaves_no_process(browser_path, site):
-    before = set(children())
-    job = Assignment("t-2", "test", "x", (site.url,), {"shop": site.url})
-    env = WebEnvironment(job, browser_path, scope="web/shop")
-    env.reset(1)
-    assert set(children()) - before
-    env.close()
-    env.close()
-    left = {pid for pid in set(children()) - before if command(pid)}
-    assert left == set()
-
-
-def children():
-    """Process ids of all that descends from this process."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, waiting = [], [os.getpid()]
-    while waiting:
-        mine = parents.get(waiting.pop(), [])
-        found += mine
-        waiting += mine
-    return found
-
-
-def command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
 def test_a_remembered_action_is_found_again_by_name_or_a_unique_part_of_it(opened, site):
     env = opened(site)
-    env.reset(1)
+    text = env.reset(1).description
+    # What the page says stands between marks, and cannot end them.
+    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
+    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
     assert env.resolve("click(<link[Find]>)") == "click(<link[Find]>)"
     assert env.resolve("click(<link[Elsewh]>)") == "click(<link[Elsewhere]>)"
     assert env.resolve("click(<button[Go]>)") == "click(<button[Go]#1>)"
@@ -314,6 +241,7 @@ def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_l
     assert env.resolve("fill(<textbox[Password]>, '[secret 2]')") is not None
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_secret_that_a_form_puts_into_the_address_is_seen_and_remembered_nowhere(browser_path, site):
     secret = "hunter2 w/rd&more"
     job = Assignment("t-1", "test", "x", (f"{site.url}/ask",), {"shop": site.url})
@@ -335,22 +263,15 @@ def test_a_secret_that_a_form_puts_into_the_address_is_seen_and_remembered_nowhe
 
 
 def test_pages_of_a_configured_site_have_its_name_in_tasks_of_another_one_at_any_port(
-    browser_path, site, pages, tmp_path
+    browser_path, shared_browser, site, pages, tmp_path
 ):
-    places = []
-    with pages() as moved, pages() as tickets:
-        for shop in (site, moved):
-            variables = {
-                "WA_SHOPPING": shop.url,
-                "WA_SHOPPING_ADMIN": f"{shop.url}/dashboard",
-                "WA_GITLAB": tickets.url,
-            }
-            env = open_web("web:local-36", tmp_path, variables)  # of shopping_admin alone
-            try:
-                begun = env.reset(1)
-                places.append((begun.place, env.step(f"goto('{shop.url}/find?q=1')").place))
-                assert "outside of the task's sites" in env.step(f"goto('{tickets.url}/')").text
-            finally:
-                env.close()
+    with pages() as tickets:
+        variables = {"WA_SHOPPING": site.url, "WA_SHOPPING_ADMIN": f"{site.url}/dashboard", "WA_GITLAB": tickets.url}
+        env = open_web("web:local-36", tmp_path, variables)  # of shopping_admin alone
+        try:
+            assert env.reset(1).place == "shopping_admin"
+            assert env.step(f"goto('{site.url}/find?q=1')").place == "shopping/find?q"
+            assert "outside of the task's sites" in env.step(f"goto('{tickets.url}/')").text
+        finally:
+            env.close()
         assert tickets.got == []  # It has a name now, and is no more to be reached than before.
-    assert places == [("shopping_admin", "shopping/find?q")] * 2

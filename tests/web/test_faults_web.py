@@ -135,7 +135,7 @@ class OnSite(Session):
 def play(tmp_path, browser_path, site):
     def run(on_event=lambda event: None, episodes=3, limits=OnSite.limits):
         events = []
-        settings = profile("default", "web", step_limit=4)
+        settings = profile("default", "web", step_limit=3)
         config = SessionConfig("web:t-1", "jitrl", "prior/uniform", episodes, 1, "web", settings)
         saved = sessions.create(tmp_path, config, "run")
 
@@ -145,10 +145,8 @@ def play(tmp_path, browser_path, site):
 
         session = OnSite(saved, tmp_path, emit)
         session.where, session.executable, session.limits = site, browser_path, limits
-        before = marked(os.getpid())
         session.run()
         assert session.error is None
-        assert until(lambda: not marked(os.getpid()) - before)
         with Memory(tmp_path / "memory") as memory:
             stored = list(memory.scope("web/shop").episodes())
         ended = [e for e in events if isinstance(e, EpisodeEnded)]
@@ -190,18 +188,20 @@ def once(kind, episode, action):
     return listen
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_site_that_goes_down_is_told_and_what_was_learnt_before_stays(play, site):
-    events, ended = play(once(Stepped, 2, site.go))
-    said = [e.observation.text for e in events if isinstance(e, Stepped) and e.episode == 2]
+    events, ended = play(once(Stepped, 1, site.go), episodes=2)
+    said = [e.observation.text for e in events if isinstance(e, Stepped) and e.episode == 1]
     assert not any("Error" in text and "answer" in text for text in said[:1])
     told = [
         *said[1:],
-        *(e.observation.text for e in events if isinstance(e, EpisodeStarted) and e.episode == 3),
+        *(e.observation.text for e in events if isinstance(e, EpisodeStarted) and e.episode == 2),
     ]
     assert any("did not load" in text or "cannot be reached" in text for text in told), told
-    assert len(ended) == 3
+    assert len(ended) == 2
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_site_that_does_not_answer_in_time_is_told_and_the_episode_goes_on(play, site):
     def listen(event):
         if isinstance(event, Stepped):
@@ -217,6 +217,7 @@ def test_a_site_that_does_not_answer_in_time_is_told_and_the_episode_goes_on(pla
     assert any("still loading" in e.observation.text for e in events if isinstance(e, Stepped))
 
 
+@pytest.mark.usefixtures("shared_browser")
 def test_a_login_that_expires_shows_the_form_and_the_next_episode_is_signed_in_again(play, site, tmp_path):
     def expire():
         site.cookie = "gone"
@@ -232,14 +233,17 @@ def test_a_login_that_expires_shows_the_form_and_the_next_episode_is_signed_in_a
 
 
 def test_a_killed_browser_ends_the_episode_and_the_session_goes_on_with_another(play):
+    before = marked(os.getpid())
+
     def kill():
-        for pid in marked(os.getpid()):
+        for pid in marked(os.getpid()) - before:
             with contextlib.suppress(OSError):
                 line = Path(f"/proc/{pid}/cmdline").read_bytes()
                 if b"--headless" in line and b"--type" not in line:
                     os.kill(pid, signal.SIGKILL)
 
     events, ended = play(once(Stepped, 1, kill), episodes=2)
+    assert until(lambda: not marked(os.getpid()) - before)
     last = [e for e in events if isinstance(e, Stepped) and e.episode == 1][-1]
     assert (last.observation.terminated, last.observation.truncated, last.observation.failed) == (False, True, True)
     assert "browser is gone" in last.observation.text
@@ -248,6 +252,7 @@ def test_a_killed_browser_ends_the_episode_and_the_session_goes_on_with_another(
     assert "Inside" in [e for e in events if isinstance(e, EpisodeStarted)][1].observation.description
 
 
+@pytest.mark.usefixtures("shared_browser")
 @pytest.mark.soak
 def test_a_page_of_five_thousand_nodes_is_played_on(play, site):
     site.nodes = 1700
@@ -258,6 +263,7 @@ def test_a_page_of_five_thousand_nodes_is_played_on(play, site):
     )
 
 
+@pytest.mark.usefixtures("shared_browser")
 @pytest.mark.soak
 def test_a_site_that_takes_ten_seconds_is_waited_for(play, site):
     def slow():
@@ -268,6 +274,7 @@ def test_a_site_that_takes_ten_seconds_is_waited_for(play, site):
     assert not any("still loading" in e.observation.text for e in events if isinstance(e, Stepped))
 
 
+@pytest.mark.usefixtures("shared_browser")
 @pytest.mark.soak
 def test_a_page_with_a_script_that_takes_five_seconds_is_read_whole(play, site):
     def slow():

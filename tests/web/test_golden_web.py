@@ -39,7 +39,7 @@ def told(scripted, port: int) -> str:
 
 
 @pytest.mark.skipif(shutil.which("fossil") is None, reason="apt install fossil")
-def test_a_local_task_as_the_paper_has_it(tmp_path, browser_path):
+def test_a_local_task_as_the_paper_has_it(tmp_path, browser_path, shared_browser):
     scripted, events, port = played(tmp_path)
     kinds = accounted(scripted, events)
     assert kinds["web_actions"] == STEPS

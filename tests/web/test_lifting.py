@@ -8,7 +8,7 @@ import string
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.agents import AGENTS
@@ -22,6 +22,7 @@ from engine.web.states.transfer import LiftedMemory, lift_action, task_of
 from engine.web.states.words import STOP
 from tests.agents.context import context
 from tests.bench.web_other_tasks import ARMS, tried
+from tests.examples import most
 
 ASKED = "What is the population of Quarrow?"
 NOW = "What is the population of Glenmoor?"
@@ -80,6 +81,7 @@ def words(text):
     return {word.casefold() for word in WORD.findall(text)} - STOP
 
 
+@settings(max_examples=most(50))
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=30))
 def test_whatever_the_texts_no_word_of_the_other_task_alone_is_left(theirs, ours, name):
     action = f"fill(<textbox[Name]>, {name!r})"
@@ -169,7 +171,7 @@ def test_the_papers_profile_takes_them_word_for_word():
 
 def test_on_a_made_up_site_other_tasks_harm_word_for_word_and_help_lifted(tmp_path):
     static, literal, told = (
-        np.mean([tried(tmp_path / f"{arm}{seed}", arm, 4.0, seed) for seed in range(4)], axis=0)
+        np.mean([tried(tmp_path / f"{arm}{seed}", arm, 4.0, seed) for seed in range(2)], axis=0)
         for arm in ARMS
     )
     assert literal[0] < static[0] - 0.2  # "Quarrow" is remembered as good where "Glenmoor" is asked for.

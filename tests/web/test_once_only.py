@@ -13,7 +13,7 @@ from engine.bench.records import CellStepped as StepTold
 from engine.environment import Environment
 from engine.environments import profile
 from engine.errors import UsageError
-from engine.records import EpisodeEnded, EpisodeStarted, Notice, Paused, SessionStarted, Stepped, TakenBack
+from engine.records import EpisodeEnded, Notice, Paused, SessionStarted, Stepped, TakenBack
 from engine.session import branches as keeping
 from engine.session import store as sessions
 from engine.session.control import Control
@@ -81,7 +81,9 @@ def only(events, kind):
 
 
 def test_an_episode_left_in_the_middle_is_not_resumed_and_nothing_is_sent_again(play, site, tmp_path):
-    _, saved, events = play([*send(site), "noop()", "stop"], episodes=2)
+    _, saved, events = play([*send(site), "noop()", "undo", "stop"], episodes=2)
+    assert only(events, TakenBack) == []
+    assert ONCE_ONLY in [e.message for e in only(events, Notice)]
     assert not only(events, SessionStarted)[0].environment.repeatable
     assert [e.episode for e in only(events, EpisodeEnded)] == [1]
     assert len(site.posted) == 1
@@ -107,26 +109,13 @@ def test_an_episode_left_in_the_middle_is_not_resumed_and_nothing_is_sent_again(
     assert len(site.posted) == 2
 
 
-def test_a_session_left_between_episodes_goes_on(play, site):
-    _, saved, _ = play([*send(site), "stop"])
-    session, _, events = play(send(site), saved)
+def test_a_step_is_taken_back_where_the_site_is_put_back(play, site):
+    script = ["click(<link[Find]>)", "click(<button[Send]>)", "undo", "click(<button[Send]>)", "noop()", "stop"]
+    session, _, events = play(script, repeatable=True)
     assert session.error is None
-    assert [e.episode for e in only(events, EpisodeEnded)] == [1, 2]
     assert len(site.posted) == 2
-    assert [e.episode for e in only(events, EpisodeStarted)] == [1, 2]
-
-
-@pytest.mark.parametrize(("repeatable", "sent"), [(False, 1), (True, 2)])
-def test_a_step_is_taken_back_only_where_the_site_is_put_back(play, site, repeatable, sent):
-    script = ["click(<link[Find]>)", "click(<button[Send]>)", "noop()", "stop"]
-    script.insert(2, "undo")
-    if repeatable:
-        script.insert(3, "click(<button[Send]>)")
-    session, _, events = play(script, repeatable=repeatable)
-    assert session.error is None
-    assert len(site.posted) == sent
-    assert len(only(events, TakenBack)) == repeatable
-    assert (ONCE_ONLY in [e.message for e in only(events, Notice)]) is not repeatable
+    assert len(only(events, TakenBack)) == 1
+    assert ONCE_ONLY not in [e.message for e in only(events, Notice)]
     assert len(only(events, Stepped)) >= 3
 
 

@@ -74,9 +74,7 @@ def test_what_the_sites_show_counts_although_nobody_said_that_it_was_done(played
 @pytest.mark.parametrize(
     "check",
     [
-        ("__SHOPPING__/", H1, {"exact_match": "Away"}, {}),
         ("__SHOPPING__/", "document.querySelector('h9').textContent", {"exact_match": "Home"}, {}),
-        ("http://example.invalid/", "", {"must_include": ["a"]}, {}),
         ("http://127.0.0.1:9/", "", {"must_include": ["a"]}, {}),
     ],
 )

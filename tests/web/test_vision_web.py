@@ -128,14 +128,6 @@ def test_a_session_shows_the_model_the_page_as_it_was_come_to_and_as_it_is(
             assert base64.b64encode(pictures[1])[40:80] not in held, file
 
 
-def test_without_the_setting_no_picture_is_sent(tmp_path, browser_path, site, server, monkeypatch):
-    session, _, _ = play(tmp_path, browser_path, site, server, monkeypatch, "llm")
-    assert session.error is None
-    assert len(extracting(server)) == 2
-    assert all(shown(request)[1] == [] for request in extracting(server))
-    assert "SCREENSHOT" not in json.dumps([r["messages"] for r in server.requests])
-
-
 def test_what_was_typed_in_secret_is_painted_over_in_what_is_sent(browser_path, site, server, model):
     job = Assignment("t-1", "test", "Tell it", (f"{site.url}/tell",), {"shop": site.url})
     environment = WebEnvironment(job, browser_path, scope="web/shop")
@@ -166,10 +158,10 @@ def test_what_was_typed_in_secret_is_painted_over_in_what_is_sent(browser_path, 
 # ------------------------------------------------------------------------- where there is nothing to see
 
 
-def looking(model, *pictures):
+def looking(model, *pictures, history="vision"):
     told, waiting = [], list(pictures)
     made = WebAbstractor(lambda: "Find it", tuple, lambda: waiting.pop(0) if waiting else JPEG)
-    made.written(writing(model, told, history="vision"))
+    made.written(writing(model, told, history=history))
     seen = Observation("ok", description="Task: Find it\nShow By: Year", place="admin")
     made.begin(seen)
     return made, seen, told
@@ -196,6 +188,14 @@ def test_a_picture_that_cannot_be_had_or_is_too_large_leaves_the_text(server, mo
     assert ("SCREENSHOT" in text) == bool(sent)
     assert len(told) == (set(pictures) not in ({JPEG}, {JPEG, OTHER}))
     assert all("the model gets its text alone" in sentence for sentence in told)
+
+
+def test_without_the_setting_no_picture_is_sent(server, model):
+    made, seen, told = looking(model, JPEG, OTHER, history="llm")
+    server.default = fake.reply(f"Final Answer: {FILL}")
+    assert made.advance(FILL, seen).text == f"[admin: {FILL}] Find it"
+    text, arrived = shown(server.requests[-1])
+    assert (arrived, "SCREENSHOT" in text, told) == ([], False, [])
 
 
 def test_a_server_that_takes_no_pictures_leaves_the_history_to_rules_and_says_so_once(server, model):

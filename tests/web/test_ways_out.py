@@ -127,12 +127,14 @@ def opened(browser_path, site, page):
         env.close()
 
 
-@pytest.mark.parametrize("without", ["nothing", "NO_WEBRTC", "WITHOUT_WEBRTC"])
-def test_webrtc_and_webtransport_send_nothing(browser_path, site, without, monkeypatch):
+@pytest.mark.parametrize("without", ["NO_WEBRTC", "WITHOUT_WEBRTC"])
+def test_webrtc_and_webtransport_send_nothing(browser_path, site, without, monkeypatch, request):
     # The arguments and the script each do it without the other.
-    if without != "nothing":
-        module = "process" if without == "NO_WEBRTC" else "driver"
-        monkeypatch.setattr(f"engine.web.browser.{module}.{without}", () if without == "NO_WEBRTC" else "")
+    if without == "NO_WEBRTC":
+        monkeypatch.setattr("engine.web.browser.process.NO_WEBRTC", ())
+    else:
+        monkeypatch.setattr("engine.web.browser.driver.WITHOUT_WEBRTC", "")
+        request.getfixturevalue("strict_browser")
     with opened(browser_path, site, "/call") as (env, seen):
         for _ in range(20):
             if "called" in seen.description:
@@ -161,7 +163,7 @@ def test_browsergyms_browser_sends_nothing_by_webrtc_either(browser_path, site, 
     assert (site.udp.got, site.tcp.got) == (0, 0)
 
 
-@pytest.mark.usefixtures("shared_browser")
+@pytest.mark.usefixtures("strict_browser")
 def test_a_frame_that_is_redirected_elsewhere_is_blocked_and_the_page_stays(browser_path, site):
     with opened(browser_path, site, "/frames") as (env, seen):
         for _ in range(3):
@@ -173,7 +175,7 @@ def test_a_frame_that_is_redirected_elsewhere_is_blocked_and_the_page_stays(brow
     assert site.tcp.got == 0
 
 
-@pytest.mark.usefixtures("shared_browser")
+@pytest.mark.usefixtures("strict_browser")
 def test_a_frame_that_waits_for_a_server_is_left_out_and_costs_its_limit_once(browser_path, site):
     with opened(browser_path, site, "/silent-frames") as (env, seen):
         assert "2 frame(s) did not answer and were emptied" in seen.text
@@ -185,7 +187,7 @@ def test_a_frame_that_waits_for_a_server_is_left_out_and_costs_its_limit_once(br
         assert "inner text" in seen.description
 
 
-@pytest.mark.usefixtures("shared_browser")
+@pytest.mark.usefixtures("strict_browser")
 def test_a_new_tab_that_is_redirected_elsewhere_is_blocked_and_the_tab_before_stays(browser_path, site):
     with opened(browser_path, site, "/popup") as (env, _):
         seen = env.step("click(<link[Redirected tab]>)")
@@ -199,7 +201,7 @@ def test_a_new_tab_that_is_redirected_elsewhere_is_blocked_and_the_tab_before_st
     assert site.tcp.got == 0
 
 
-@pytest.mark.usefixtures("shared_browser")
+@pytest.mark.usefixtures("strict_browser")
 def test_a_page_that_is_redirected_elsewhere_is_left(browser_path, site):
     with opened(browser_path, site, "/popup") as (env, _):
         seen = env.step("click(<link[Leave]>)")
