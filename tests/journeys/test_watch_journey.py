@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from engine.records import EpisodeEnded, SessionEnded, Stepped
 from engine.session import recording
-from tests.journeys.terminal import COMMAND, Terminal
+from tests import commands
+from tests.journeys.terminal import Terminal
 
 GAME = "pantry"
 FAST = ("--model", "prior/uniform", "--steps", "6")
@@ -180,10 +180,8 @@ def test_a_command_that_is_typed_before_the_screen_is_there_is_carried_out(tmp_p
 
 
 def test_play_as_plain_lines_from_a_pipe(tmp_path):
-    command = [*COMMAND, "play", GAME, "--plain", *FAST, "--saves", str(tmp_path)]
-    done = subprocess.run(
-        command, input="look\n\n/why\n/options\n", capture_output=True, text=True, timeout=120, check=False
-    )
+    command = [commands.JITRL, "play", GAME, "--plain", *FAST, "--saves", str(tmp_path)]
+    done = commands.run(command, input="look\n\n/why\n/options\n", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "You: > look" in done.stdout
     assert "Agent: > " in done.stdout
