@@ -158,8 +158,8 @@ LISTS = ("sessions", "memory stats", "memory show only", "games ls", "models ls"
 
 @pytest.fixture(autouse=True)
 def one_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build the parser of all commands once."""
-    monkeypatch.setattr(cli, "make_parser", PARSER)
+    """Build each parser once."""
+    monkeypatch.setattr(cli, "make_parser", lambda commands=cli.COMMANDS: PARSER(tuple(commands)))
 
 
 def run(command: str, places: dict[str, str], typed: str) -> tuple[list[str], object]:
