@@ -116,7 +116,7 @@ def test_the_first_hint_is_how_the_most_probable_action_begins_and_the_second_is
 # ------------------------------------------------------------------------------------- the agent's view
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
 def test_what_the_agent_would_do_is_shown_when_it_is_asked_for_and_hidden_again(played, size):
     async def go():
         app, _ = play_app(played)

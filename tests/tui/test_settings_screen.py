@@ -143,8 +143,7 @@ def test_what_comes_first_is_told_where_the_file_is_not_followed(file):
     with_settings(file, go, JITRL_THEME="jitrl-paper")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
-def test_mistakes_of_the_file_are_on_the_screen(file, size):
+def test_mistakes_of_the_file_are_on_the_screen(file):
     file.write_text('[settings]\ngama = 1\n[keys]\nwatch.help = "q"\n')
 
     async def go(pilot, app):
@@ -152,7 +151,7 @@ def test_mistakes_of_the_file_are_on_the_screen(file, size):
         assert "there is no setting 'gama' in [settings] (did you mean 'gamma'?)" in text
         assert "watch.help cannot be 'q': that is the key of watch.leave" in text
 
-    with_settings(file, go, size)
+    with_settings(file, go)
 
 
 def test_a_key_that_is_taken_is_refused_and_another_one_is_followed(file):
