@@ -122,8 +122,6 @@ def test_the_status_line_names_the_method_and_the_reading_at_every_size():
         second = (await status_at((80, 24), start))[1]
         assert "gemini-2.5-flash · confidences · neighbours" in second
         assert "16 remembered" in second
-        second = (await status_at((140, 45), started(DEFAULT, model="prior/verbs")))[1]
-        assert "values: plans through memory" in second
         assert "values: plans through memory" in (await status_at((80, 24), started(DEFAULT)))[1]
         static = started(DEFAULT, agent="static", reading="string")
         assert "likelihoods · no memory" in (await status_at((80, 24), static))[1]

@@ -230,8 +230,7 @@ def test_keys_that_are_typed_faster_than_they_are_taken_keep_their_order():
     at_home(Opened(), lambda: HomeContents(GAMES), go)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_resumed_unasked(tmp_path, size):
+def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_resumed_unasked(tmp_path):
     opened, rows = Opened(), sessions_in(tmp_path)
 
     async def go(pilot, app):
@@ -247,23 +246,10 @@ def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_res
         await until(pilot, lambda: opened.sessions == [rows[1].saved])
         assert opened.configs == []
 
-    at_home(opened, lambda: HomeContents(GAMES, rows), go, size)
-
-
-def test_a_session_goes_on_with_another_model_and_profile(tmp_path):
-    opened, rows = Opened(), sessions_in(tmp_path)
-
-    async def go(pilot, app):
-        await pilot.press("c")
-        await until(pilot, lambda: "A new session plays the 6 episodes that are left" in screen_text(app))
-        await pilot.press(*["backspace"] * 20, *"prior/verbs", "tab", "right", "right", "enter")
-        await until(pilot, lambda: opened.done)
-        assert opened.done == [("change", rows[0].saved.name, "prior/verbs", "paper")]
-
     at_home(opened, lambda: HomeContents(GAMES, rows), go)
 
 
-def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
+def test_a_session_is_deleted_after_a_question_renamed_and_goes_on_with_another_model_and_profile(tmp_path):
     opened, rows = Opened(), sessions_in(tmp_path)
     first = rows[0].saved.name
 
@@ -280,6 +266,10 @@ def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
         await until(pilot, lambda: first in screen_text(app))
         await pilot.press(*["backspace"] * 50, *"mine", "enter")
         await until(pilot, lambda: opened.done[1:] == [("rename", first, "mine")])
+        await pilot.press("c")
+        await until(pilot, lambda: "A new session plays the 6 episodes that are left" in screen_text(app))
+        await pilot.press(*["backspace"] * 20, *"prior/verbs", "tab", "right", "right", "enter")
+        await until(pilot, lambda: opened.done[2:] == [("change", first, "prior/verbs", "paper")])
 
     at_home(opened, lambda: HomeContents(GAMES, rows), go)
 

@@ -161,7 +161,7 @@ def test_plain_lines_name_what_a_choice_rests_on():
     assert "Dream" not in text
 
 
-@pytest.mark.parametrize("parts", [(), (LESSONS,), (UnknownPart("Dream", {}),)])
+@pytest.mark.parametrize("parts", [(LESSONS,), (UnknownPart("Dream", {}),)])
 def test_a_run_of_any_method_is_shown(parts):
     async def go():
         rest = [

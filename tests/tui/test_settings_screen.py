@@ -211,6 +211,13 @@ def test_the_footer_begins_with_the_keys_of_the_pane_and_never_shows_one_that_do
                 assert [label for _, label, *_ in bar._keys][:2] == first
             assert [label for written, label, *_ in bar._keys if written == "p"] == ["pin"]
             assert "overrule" not in [label for _, label, *_ in bar._keys]  # this is a recording
+            await pilot.press("comma")
+            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+            await pilot.press("slash", "comma")  # typed in a field
+            await settled(pilot)
+            assert app.screen.query_one("#search", Input).value == ","
+            await pilot.press("escape", "comma")
+            await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
 
     asyncio.run(go())
 
@@ -246,22 +253,6 @@ def test_the_layout_that_is_set_is_taken_if_the_window_has_room():
 
     assert asyncio.run(shown((140, 45))) == (True, False)
     assert asyncio.run(shown((50, 10))) == (False, False)
-
-
-def test_the_comma_opens_the_settings_but_is_typed_in_a_field():
-    async def go():
-        app, _ = replay_app()
-        async with app.run_test(size=(80, 24)) as pilot:
-            await settled(pilot)
-            await pilot.press("comma")
-            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
-            await pilot.press("slash", "comma")
-            await settled(pilot)
-            assert app.screen.query_one("#search", Input).value == ","
-            await pilot.press("escape", "comma")
-            await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
-
-    asyncio.run(go())
 
 
 def test_rows_of_settings_are_as_wide_as_the_list_and_no_wider():
