@@ -10,6 +10,7 @@ from pathlib import Path
 from textual._compositor import Compositor
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.runs.replay import ReplaySource
@@ -44,12 +45,18 @@ async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 
 async def press(pilot: Pilot, *keys: str) -> None:
     """Press keys, each when the screen that should take it is ready, and wait until all of them were taken.
 
-    `tests/conftest.py` puts it in the place of `Pilot.press` for all tests.
+    What is typed into a field comes at once. `tests/conftest.py` puts this in the place of `Pilot.press` for all tests.
     """
     await taken(pilot)
+    typing = False
     for key in keys:
+        before, typing = typing, isinstance(pilot.app.focused, Input) and (len(key) == 1 or key == "backspace")
+        if before and not typing:
+            await taken(pilot)
         await pilot.app._press_keys([key])
-        await taken(pilot)
+        if not typing:
+            await taken(pilot)
+    await taken(pilot)
 
 
 def rests(part: MessagePump) -> bool:
