@@ -321,7 +321,7 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
             window = pilot.app.screen
             await pressed(pilot)
             assert (window.outcome.differing, window.outcome.unlike) == ((), 0)
-            await pressed(pilot, "left", "left", "left", "left", "left")
+            await pressed(pilot, "left", "left", "left")
             beta = window.query_one(Sliders).now.beta
             assert beta < SETTINGS.beta
             with whatif.open_recording(folder, folder.parent.parent) as run_:
@@ -339,7 +339,7 @@ def test_what_if_tells_the_same_as_the_engine_and_goes_to_a_choice(folder):
             await until(pilot, lambda: "k must lie between" in screen_text(pilot.app))
             await pressed(pilot, "escape")
             assert window.query_one(Sliders).now.k == SETTINGS.k
-            await pressed(pilot, "up", "left", "left", "left", "left", "left", "tab", "enter")
+            await pressed(pilot, "up", "left", "left", "left", "tab", "enter")
             first = same.differing[0]
             await until(pilot, lambda: pilot.app.screen is screen)
             there = (first.episode, first.recorded.step)
