@@ -123,7 +123,7 @@ def test_no_field_of_any_record_reaches_the_screen_raw():
             assert dangers(app.clipboard, "\n") == []
             await pilot.press("escape")
             await pilot.resize_terminal(*SMALL)
-            for key in "12345678":
+            for key in "2346":
                 await pilot.press(key)
                 await settled(pilot)
                 drawn(app)
