@@ -140,7 +140,7 @@ def test_what_the_agent_would_do_is_shown_when_it_is_asked_for_and_hidden_again(
             await pilot.resize_terminal(80, 24)  # one at a time
             await settled(pilot)
             assert len(visible()) <= 1
-            assert "F3 agent's view" in screen_text(app)
+            assert "F3 hide agent" in screen_text(app)
             await pilot.press("f3")
             await settled(pilot)
             assert not visible()

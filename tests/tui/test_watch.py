@@ -221,27 +221,6 @@ def test_plus_and_minus_change_the_speed():
     drive(go())
 
 
-def test_left_looks_back_at_an_earlier_decision_and_esc_returns():
-    async def go():
-        app, _ = live_app(delay=0.0, events=stream.run(1, 8)[:-2])
-        async with app.run_test(size=LARGE) as pilot:
-            screen = watch(pilot)
-            await until(pilot, lambda: screen.view.step == 8)
-            await pilot.press("left", "left", "left")
-            await settled(pilot)
-            assert screen.choice.decision.step == 4
-            text = screen_text(app)
-            assert "◂ looking back" in text
-            assert "step 4/" in text  # as many were taken by then
-            assert screen.choice.decision.why.split(".")[0][:30] in text
-            await pilot.press("escape")
-            await settled(pilot)
-            assert screen.choice.decision.step == 7
-            assert "looking back" not in screen_text(app)
-
-    drive(go())
-
-
 def test_seeking_in_a_recording_shows_the_past_and_plays_on_from_there():
     async def go():
         app, source = replay_app(stream.run(3, 6))
@@ -418,24 +397,6 @@ def test_a_burst_of_events_leaves_the_screen_responsive(frames):
             assert len(gaps) > 10
             assert len(screen.view.paragraphs) <= 2_000
             assert len(screen.panes.transcript._paragraphs) <= 2_500
-
-    drive(go())
-
-
-def test_playing_takes_commands_and_an_empty_line_lets_the_agent_go_on():
-    async def go():
-        app, session = live_app(play=True)
-        async with app.run_test(size=LARGE) as pilot:
-            screen = watch(pilot)
-            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
-            assert "your command (" in screen_text(app)
-            await pilot.press(*"open box", "enter")
-            await until(pilot, lambda: len(session.carried_out) == 1)
-            await until(pilot, lambda: screen.view.activity == "paused" and screen.view.pending)
-            await pilot.press("enter")
-            await until(pilot, lambda: len(session.carried_out) == 2)
-            assert session.carried_out[0] == ("human", "open box")
-            assert session.carried_out[1][0] == "agent"
 
     drive(go())
 
