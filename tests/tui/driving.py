@@ -27,6 +27,8 @@ FRAME_S = 0.02
 """Seconds in which Textual draws what there is to be drawn, 60 times a second."""
 CHAIN = 10
 """Messages, each sent by the one before, that a key leads to at most."""
+OFTEN = 200
+"""Turns of the loop after which a part is waited for with pauses: it waits itself, such as for a thread."""
 RARELY = 1000
 """Turns of the loop after which a part that is still busy is waited for in Textual's own way."""
 SENT = Pilot._wait_for_screen
@@ -82,7 +84,7 @@ async def rested(pilot: Pilot, timeout: float = PATIENCE_S) -> bool:
         if turns % RARELY == 0:  # a part that is given more all the time: what it was given so far is enough
             return await SENT(pilot, timeout)
         assert time.monotonic() < end, "the screen is busy; it shows:\n" + screen_text(app)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0 if turns < OFTEN else 0.002)
     return False
 
 
@@ -91,7 +93,7 @@ async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
 
     Where new messages come all the time, it is enough that those which wait are done with, `CHAIN` times.
     """
-    app, end = pilot.app, time.monotonic() + seconds
+    app, end, turns = pilot.app, time.monotonic() + seconds, 0
     while app._running and app._exception is None and app.screen_stack:
         assert time.monotonic() < end, "keys are not taken; the screen shows:\n" + screen_text(app)
         if app.screen.is_mounted and rests(app) and all(map(rests, app.screen.walk_children(with_self=True))):
@@ -101,7 +103,8 @@ async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
                 if app._running and app.screen_stack:
                     await SENT(pilot, seconds)
             return
-        await asyncio.sleep(0)
+        turns += 1
+        await asyncio.sleep(0 if turns < OFTEN else 0.002)
 
 
 async def no_idle(*_: object) -> None:
