@@ -21,7 +21,7 @@ from engine import children, forks
 from jitrl_tui import preferences
 from jitrl_tui.preferences.schema import OPTIONS
 from tests import commands, examples
-from tests.tui.driving import draw_nothing, no_idle, press
+from tests.tui.driving import draw_nothing, no_idle, press, rested
 
 # No test, and no process that a test starts, sees or changes what the user of this machine has set.
 _USER = Path(tempfile.mkdtemp(prefix="jitrl-test-user-"))
@@ -76,6 +76,7 @@ def nothing_set() -> Iterator[None]:
 def keys_wait_for_their_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each key that a test presses wait for the screen that should take it, and for no more."""
     monkeypatch.setattr(Pilot, "press", press)
+    monkeypatch.setattr(Pilot, "_wait_for_screen", rested)
     for module in ("app", "pilot"):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", no_idle)
 

@@ -43,6 +43,9 @@ PACKAGES = (
 """Modules, and packages with all their modules, that are imported before the first command."""
 COMMAND = "jitrl_tui.cli"
 """The module that `jitrl` runs."""
+LED, ALONE = "led", "alone"
+"""In place of whether a command leads a session: it is the child of the leader, or leads it. The workers of both are
+their children, with interpreters of their own."""
 STACKS = signal.SIGUSR1
 """The signal at which a fork writes what its threads are doing."""
 
@@ -79,8 +82,9 @@ def main(address: str, program: int) -> None:
         from engine import children
         from tests import commands
 
-        commands.find_warm(f"{os.path.dirname(address)}:{program}")
-        children.start = commands.start
+        if job["session"] not in (LED, ALONE):
+            commands.find_warm(f"{os.path.dirname(address)}:{program}")
+            children.start = commands.start
         try:
             _run(job["command"], job["env"])
         except SystemExit as end:
@@ -137,6 +141,8 @@ def _serve(listening: socket.socket, program: int, folder: str) -> dict[str, Any
             for number in (awake, waker, program):
                 os.close(number)
             _become(job, descriptors)
+            if job["session"] == LED:
+                _lead()
             faulthandler.register(STACKS, open(stacks_file(folder, os.getpid()), "w"))  # noqa: SIM115
             return job
         for number in descriptors:
@@ -187,6 +193,13 @@ def _become(job: dict[str, Any], descriptors: list[int]) -> None:
         )  # fmt: skip
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+
+
+def _lead() -> None:
+    """Go on in a child of a process that leads the session, survives SIGHUP, and ends as the child does."""
+    if child := os.fork():
+        signal.signal(signal.SIGHUP, lambda *_: None)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
 
 
 def _run(command: list[str], variables: dict[str, str]) -> None:

@@ -16,10 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
-from tests import commands
+from tests import commands, warm
 
 COMMAND = (sys.executable, "-m", "jitrl_tui.cli")
 """What `jitrl` runs, found without the path."""
+UNDER = ("/bin/sh", "-c", 'trap : HUP; "$@"; :', "sh", *COMMAND)
+"""A parent that leads the session and survives SIGHUP. What it starts gets no SIGHUP."""
 
 OUTER = ("JITRL_", "TEXTUAL", "NO_COLOR", "TMUX", "STY", "COLUMNS", "LINES")
 """How variables begin that tell of the terminal and the user around the tests."""
@@ -43,8 +45,11 @@ class Terminal:
         columns: Of the terminal.
         rows: Of the terminal.
         env: Further variables.
-        command: What is run instead of `jitrl`, with `args`, as a child of this process. Without it, and without `env`,
-            the program is a fork of one that has imported it already (`tests.commands`), and no child.
+        command: What is run instead of `jitrl`, with `args`, as a child of this process. Without it, the program is a
+            fork of one that has imported it already (`tests.commands`), and no child.
+        led: Whether the program is the child of a process that leads the session and survives SIGHUP, as under `make`.
+        alone: Whether the workers of the program are its children, with interpreters of their own; so are those of one
+            that is led.
     """
 
     def __init__(
@@ -54,6 +59,8 @@ class Terminal:
         rows: int = 24,
         env: Mapping[str, str] | None = None,
         command: Sequence[str] | None = None,
+        led: bool = False,
+        alone: bool = False,
     ):
         self.raw, self._whole = b"", ""
         self._screen = pyte.Screen(columns, rows)
@@ -62,17 +69,18 @@ class Terminal:
         child_env = {k: v for k, v in os.environ.items() if not k.startswith(OUTER)}
         child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
         self._fork: commands.Popen | None = None
-        if command is None and not env:
+        if led and sys.platform != "linux":
+            command = UNDER
+        if command is None:
             self._fd, theirs = pty.openpty()
             self._set_size(columns, rows)
             self._fork = commands.Popen(
                 [commands.JITRL, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=child_env,
-                start_new_session=True,
+                start_new_session=warm.LED if led else warm.ALONE if alone else True,
             )  # fmt: skip
             os.close(theirs)
             self.pid = self._fork.pid
             return
-        command = command or COMMAND
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.arena.running import SMALL
-from tests.journeys.terminal import COMMAND, Terminal
+from tests.journeys.terminal import Terminal
 from tests.journeys.test_closed_terminal import family, left_over
 
 
@@ -43,7 +43,7 @@ def test_a_run_is_watched_left_and_looked_at(tmp_path):
 
 
 def test_a_terminal_that_closes_ends_the_run_and_its_workers(tmp_path):
-    with begun(tmp_path, 400, command=COMMAND) as terminal:
+    with begun(tmp_path, 400, alone=True) as terminal:
         terminal.wait_for("running: episode 2", 120)
         everybody = {terminal.pid} | family(terminal.pid)
         assert len(everybody) > 1

@@ -17,8 +17,6 @@ from tests.journeys.terminal import COMMAND, Terminal
 
 GAME = "pantry"
 FAST = ("--model", "prior/uniform", "--episodes", "900", "--steps", "6")
-UNDER = ("/bin/sh", "-c", 'trap : HUP; "$@"; :', "sh", *COMMAND)
-"""A parent that leads the session and survives SIGHUP. What it starts gets no SIGHUP."""
 SECONDS = 60.0
 """Longest wait for processes to end. They take some 4 s at most on a quiet machine."""
 
@@ -105,35 +103,34 @@ def nothing_lost(saves: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys",
+    ("keys", "resumed"),
     [
-        (),
-        ((" ", "PAUSED"), ("o", "What shall it do instead")),
-        (("f", "fast-forward"), ("60\r", "average")),
+        (((" ", "PAUSED"), ("o", "What shall it do instead")), False),
+        ((("f", "fast-forward"), ("60\r", "average")), True),
     ],
-    ids=["running", "asking", "forward"],
+    ids=["asking", "forward"],
 )
-def test_the_watch_screen_ends_when_its_terminal_closes(tmp_path, keys):
-    with Terminal(
-        "watch", GAME, *FAST, "--saves", str(tmp_path), columns=120, rows=40, command=UNDER
-    ) as terminal:
+def test_the_watch_screen_ends_when_its_terminal_closes(tmp_path, keys, resumed):
+    with Terminal("watch", GAME, *FAST, "--saves", str(tmp_path), columns=120, rows=40, led=True) as terminal:
         terminal.wait_for("step 2/", 60)
         for typed, shown in keys:
             terminal.send(typed)
             terminal.wait_for(shown, 60)
         closed(terminal, workers=1)
-    nothing_lost(tmp_path)
+    assert verified(tmp_path)
+    if resumed:
+        nothing_lost(tmp_path)
 
 
 def test_the_home_screen_ends_when_its_terminal_closes(tmp_path):
-    with Terminal("--saves", str(tmp_path), command=UNDER) as terminal:
+    with Terminal("--saves", str(tmp_path), led=True) as terminal:
         terminal.wait_for("Press Enter to watch it learn", 60)
         closed(terminal, workers=0)
 
 
 def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
     env = {"JITRL_MODEL": "prior/uniform"}
-    with Terminal("--saves", str(tmp_path), env=env, command=UNDER) as terminal:
+    with Terminal("--saves", str(tmp_path), env=env, led=True) as terminal:
         terminal.wait_for("Press Enter to watch it learn", 60)
         terminal.send("\r")
         terminal.wait_for("episode 1/50", 60)
@@ -143,7 +140,7 @@ def test_a_run_begun_on_the_home_screen_ends_when_its_terminal_closes(tmp_path):
 @pytest.mark.parametrize("plain", [(), ("--plain",)], ids=["screen", "plain"])
 def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
     saves = ("--saves", str(tmp_path))
-    with Terminal("play", GAME, *plain, "--model", "prior/uniform", *saves, command=UNDER) as terminal:
+    with Terminal("play", GAME, *plain, "--model", "prior/uniform", *saves, led=True) as terminal:
         terminal.wait_for(lambda text: "Your turn" in text or "your command (" in text, 60)
         terminal.send("look\r")
         terminal.wait_for(lambda text: "You: > look" in text or "> look   (you)" in text, 60)
@@ -155,7 +152,7 @@ def test_playing_ends_when_the_terminal_closes(tmp_path, plain):
 def test_lines_without_a_screen_end_when_the_terminal_closes(tmp_path):
     saves = ("--saves", str(tmp_path))
     plain = {"JITRL_PLAIN": "1"}
-    with Terminal("watch", GAME, *FAST, *saves, env=plain, command=UNDER) as terminal:
+    with Terminal("watch", GAME, *FAST, *saves, env=plain, led=True) as terminal:
         terminal.wait_for("Agent: >", 60)
         closed(terminal, workers=1)
     assert verified(tmp_path)
@@ -163,7 +160,7 @@ def test_lines_without_a_screen_end_when_the_terminal_closes(tmp_path):
 
 def test_a_run_with_its_progress_on_a_terminal_stops_when_that_closes(tmp_path):
     saves = ("--saves", str(tmp_path))
-    with Terminal("run", GAME, *FAST, *saves, command=UNDER) as terminal:
+    with Terminal("run", GAME, *FAST, *saves, led=True) as terminal:
         terminal.wait_for(lambda text: re.search(r"episode ([2-9]|\d\d+)/900", text), 60)
         closed(terminal, workers=1)
     before = steps(tmp_path)
@@ -197,7 +194,7 @@ def test_a_run_under_nohup_goes_on_when_its_terminal_closes(tmp_path):
 def test_a_signal_ends_play_and_its_dialogs_with_the_terminal_as_it_was(tmp_path, plain, number):
     saves = ("--saves", str(tmp_path))
     words = ("play", GAME, "--model", "prior/uniform", *saves)
-    with Terminal(*words, env={"JITRL_PLAIN": plain}, command=COMMAND) as terminal:
+    with Terminal(*words, env={"JITRL_PLAIN": plain}) as terminal:
         before = terminal.modes()
         terminal.wait_for(lambda text: "Your turn" in text or "your command (" in text, 60)
         if not plain:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
 import re
 import select
-import signal
 import struct
 import termios
 import time
@@ -17,7 +15,8 @@ import pytest
 
 from engine.session.recording import Recorder
 from engine.web.browser.pages import PageStore
-from tests.journeys.terminal import COMMAND, OUTER
+from tests import commands
+from tests.journeys.terminal import OUTER
 from tests.tui.test_pictures import jpeg, page_picture, read_sixel
 from tests.tui.test_web_watch import web_events
 
@@ -38,12 +37,13 @@ class Raw:
     def __init__(self, protocol, *args, columns=140, rows=45):
         self.seen, self.at, self._answer, self._answered = b"", 0, ANSWERS[protocol], 0
         env = {k: v for k, v in os.environ.items() if not k.startswith(OUTER)}
-        self.pid, self._fd = pty.fork()
-        if self.pid == 0:
-            os.execve(
-                COMMAND[0], [*COMMAND, *args], {**env, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-            )
+        env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        self._fd, theirs = pty.openpty()
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, columns * 10, rows * 20))
+        self._process = commands.Popen(
+            [commands.JITRL, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
+        )
+        os.close(theirs)
 
     def send(self, keys):
         self.at = len(self.seen)  # What is waited for comes after this.
@@ -61,9 +61,8 @@ class Raw:
         return result
 
     def close(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        self._process.kill()
+        self._process.wait(60)
         os.close(self._fd)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import stat
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from engine.session.recording import Recorder
+from tests import commands
 from tests.journeys.terminal import COMMAND, Terminal
-from tests.journeys.test_closed_terminal import UNDER, closed
+from tests.journeys.test_closed_terminal import closed
 from tests.tui import stream
 
 
@@ -47,7 +47,7 @@ def test_it_plays_pauses_seeks_resizes_and_leaves_the_terminal_as_it_was(recordi
         assert b"Traceback" not in terminal.raw
 
 
-@pytest.mark.parametrize("keys", ["\x03", "\x11", "q"])
+@pytest.mark.parametrize("keys", ["\x03", "\x11"])
 def test_every_way_out_works_at_once(recording, keys):
     with Terminal("replay", str(recording)) as terminal:
         terminal.wait_for("candidates")
@@ -57,7 +57,7 @@ def test_every_way_out_works_at_once(recording, keys):
 
 
 def test_a_closed_terminal_ends_the_program(recording):
-    with Terminal("replay", str(recording), command=UNDER) as terminal:
+    with Terminal("replay", str(recording), led=True) as terminal:
         terminal.wait_for("candidates")
         closed(terminal, workers=0)
 
@@ -102,14 +102,14 @@ def test_a_bug_of_the_screen_is_one_sentence_without_the_values_of_variables(rec
 
 
 def test_a_pipe_gets_plain_lines_and_a_bad_file_one_sentence(recording, tmp_path):
-    command = [*COMMAND, "replay"]
-    done = subprocess.run([*command, str(recording)], capture_output=True, text=True, timeout=60, check=False)
+    command = [commands.JITRL, "replay"]
+    done = commands.run([*command, str(recording)], capture_output=True, text=True)
     assert done.returncode == 0
     assert "Episode 3 ended" in done.stdout
     assert done.stderr == ""
     bad = tmp_path / "bad"
     bad.write_text("nonsense\n")
-    done = subprocess.run([*command, str(bad)], capture_output=True, text=True, timeout=60, check=False)
+    done = commands.run([*command, str(bad)], capture_output=True, text=True)
     assert done.returncode != 0
     assert "is not a recording" in done.stderr
     assert "Traceback" not in done.stderr

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from engine.records import EpisodeEnded, SessionEnded, Stepped
 from engine.session import recording
-from tests.journeys.terminal import COMMAND, Terminal
+from tests import commands
+from tests.journeys.terminal import Terminal
 
 GAME = "pantry"
 FAST = ("--model", "prior/uniform", "--steps", "6")
@@ -154,24 +154,6 @@ def test_a_program_killed_at_a_question_asks_again_and_spaces_in_one_burst_appro
     assert len(stepped(tmp_path)) == 2
 
 
-def test_home_on_a_fresh_machine_is_one_key_from_watching(tmp_path):
-    with Terminal("--saves", str(tmp_path)) as terminal:
-        terminal.wait_for("Press Enter to watch it learn", 60)
-        terminal.send("\t\t\t")
-        terminal.wait_for("┏━ how it is played")
-        terminal.send("\x7f" * 20)
-        terminal.wait_for(lambda text: "smollm2" not in text)
-        terminal.send("prior/uniform")
-        terminal.wait_for("prior/uniform")
-        terminal.send("\r")
-        terminal.wait_for(status(r"episode 1/50"), 60)
-        terminal.wait_for(status("prior/uniform"))
-        terminal.send("q")
-        terminal.wait_for("The session stops here")
-        terminal.send("q")
-        assert terminal.wait_for_exit() == 0
-
-
 def test_a_command_that_is_typed_before_the_screen_is_there_is_carried_out(tmp_path):
     with Terminal("play", GAME, *FAST, "--saves", str(tmp_path), columns=140, rows=45) as terminal:
         terminal.send("inventory\r")
@@ -180,10 +162,8 @@ def test_a_command_that_is_typed_before_the_screen_is_there_is_carried_out(tmp_p
 
 
 def test_play_as_plain_lines_from_a_pipe(tmp_path):
-    command = [*COMMAND, "play", GAME, "--plain", *FAST, "--saves", str(tmp_path)]
-    done = subprocess.run(
-        command, input="look\n\n/why\n/options\n", capture_output=True, text=True, timeout=120, check=False
-    )
+    command = [commands.JITRL, "play", GAME, "--plain", *FAST, "--saves", str(tmp_path)]
+    done = commands.run(command, input="look\n\n/why\n/options\n", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "You: > look" in done.stdout
     assert "Agent: > " in done.stdout

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textual._compositor import Compositor
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from jitrl_tui.app import JitrlApp
 from jitrl_tui.runs.replay import ReplaySource
@@ -25,6 +27,12 @@ FRAME_S = 0.02
 """Seconds in which Textual draws what there is to be drawn, 60 times a second."""
 CHAIN = 10
 """Messages, each sent by the one before, that a key leads to at most."""
+OFTEN = 200
+"""Turns of the loop after which a part is waited for with pauses: it waits itself, such as for a thread."""
+RARELY = 1000
+"""Turns of the loop after which a part that is still busy is waited for in Textual's own way."""
+SENT = Pilot._wait_for_screen
+"""Textual's own way: a message to each part, and to wait until all have come."""
 
 
 async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = PATIENCE_S) -> None:
@@ -39,37 +47,64 @@ async def until(pilot: Pilot, condition: Callable[[], object], seconds: float = 
 async def press(pilot: Pilot, *keys: str) -> None:
     """Press keys, each when the screen that should take it is ready, and wait until all of them were taken.
 
-    `tests/conftest.py` puts it in the place of `Pilot.press` for all tests.
+    What is typed into a field comes at once. `tests/conftest.py` puts this in the place of `Pilot.press` for all tests.
     """
     await taken(pilot)
+    typing = False
     for key in keys:
+        before, typing = typing, isinstance(pilot.app.focused, Input) and (len(key) == 1 or key == "backspace")
+        if before and not typing:
+            await taken(pilot)
         await pilot.app._press_keys([key])
-        await taken(pilot)
+        if not typing:
+            await taken(pilot)
+    await taken(pilot)
+
+
+def rests(part: MessagePump) -> bool:
+    """Whether a part of an app does nothing and has nothing to do: it waits for its next message, or has ended."""
+    queue = part._message_queue
+    return part._closing or part._closed or (not queue.values and bool(queue.ready_event._waiters))
+
+
+async def rested(pilot: Pilot, timeout: float = PATIENCE_S) -> bool:
+    """Wait until each part of the screen on top has done what it had to do; return whether that was without an error.
+
+    `tests/conftest.py` puts it in the place of `Pilot._wait_for_screen`, which sends a message to each part instead.
+    """
+    app, end, turns = pilot.app, time.monotonic() + timeout, 0
+    if not app.screen_stack:
+        return False
+    busy = [app, *app.screen.walk_children(with_self=True)]
+    while app._exception is None:
+        busy = [part for part in busy if not rests(part)]
+        if not busy:
+            return True
+        turns += 1
+        if turns % RARELY == 0:  # a part that is given more all the time: what it was given so far is enough
+            return await SENT(pilot, timeout)
+        assert time.monotonic() < end, "the screen is busy; it shows:\n" + screen_text(app)
+        await asyncio.sleep(0 if turns < OFTEN else 0.002)
+    return False
 
 
 async def taken(pilot: Pilot, seconds: float = PATIENCE_S) -> None:
-    """Wait until the screen on top is mounted, and none of its parts has a message that waits: all keys were taken.
+    """Wait until the screen on top is mounted, and none of its parts has anything to do: all keys were taken.
 
     Where new messages come all the time, it is enough that those which wait are done with, `CHAIN` times.
     """
-    app, end = pilot.app, time.monotonic() + seconds
-
-    def still() -> bool:
-        parts = [app, *app.screen.walk_children(with_self=True)]
-        return app.screen.is_mounted and all(part._message_queue.empty() for part in parts)
-
+    app, end, turns = pilot.app, time.monotonic() + seconds, 0
     while app._running and app._exception is None and app.screen_stack:
         assert time.monotonic() < end, "keys are not taken; the screen shows:\n" + screen_text(app)
-        if still():
-            await pilot._wait_for_screen(seconds)  # for what is being done
-            if not app._running or not app.screen_stack or still():
-                return
-        elif app.screen.is_mounted and time.monotonic() > end - seconds + STILL_S:
+        if app.screen.is_mounted and rests(app) and all(map(rests, app.screen.walk_children(with_self=True))):
+            return
+        if app.screen.is_mounted and time.monotonic() > end - seconds + STILL_S:
             for _ in range(CHAIN):
                 if app._running and app.screen_stack:
-                    await pilot._wait_for_screen(seconds)
+                    await SENT(pilot, seconds)
             return
-        await asyncio.sleep(0)
+        turns += 1
+        await asyncio.sleep(0 if turns < OFTEN else 0.002)
 
 
 async def no_idle(*_: object) -> None:

@@ -160,8 +160,8 @@ def test_words_filter_the_list_and_escape_shows_all_again():
 
 
 def test_the_cursor_reaches_every_row_of_a_long_list_and_stays_in_sight():
-    plan = bench.cells(seeds=50, episodes=1)
-    assert len(plan) == 300
+    plan = bench.cells(seeds=15, episodes=1)
+    assert len(plan) == 90
 
     async def look(pilot, app):
         cells = app.bench.cells
@@ -176,11 +176,10 @@ def test_the_cursor_reaches_every_row_of_a_long_list_and_stays_in_sight():
         await pilot.press("home")
         assert cells.at == 0
         await pilot.press("end", "up")
-        assert cells.at == 298
+        assert cells.at == 88
         assert plan[-1].name in await settled(pilot)
 
-    for size in ((80, 24), (140, 45)):
-        drive(scripted(plan=plan), look, size)
+    drive(scripted(plan=plan), look, (80, 24))
 
 
 def test_a_click_moves_the_cursor():
@@ -191,13 +190,20 @@ def test_a_click_moves_the_cursor():
     drive(scripted(), look)
 
 
-@pytest.mark.parametrize("theme", ["jitrl-dark", "jitrl-light", "ansi-dark", "ansi-light"])
-def test_the_screen_is_whole_in_every_size_and_theme(theme):
+def test_the_screen_is_whole_in_every_size_and_theme():
     plan = bench.cells(seeds=5, episodes=6)
     messages = list(bench.run(plan, 4, [plan[2].name]))[: 30 * 24]
 
     async def look(pilot, app):
-        app.theme = theme
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await whole(pilot, app)
+        await pilot.resize_terminal(*SIZES[1])
+        for theme in ("jitrl-light", "ansi-dark", "ansi-light"):
+            app.theme = theme
+            await whole(pilot, app)
+
+    async def whole(pilot, app):
         text = await settled(pilot)
         assert len(text.splitlines()) <= app.size.height
         for wanted in ("task", "arm", "seed", "episode", "avg", "✗ 1 failed", "▸ 4 running", "q leave", "episode 6"):
@@ -206,8 +212,7 @@ def test_the_screen_is_whole_in_every_size_and_theme(theme):
         assert "…" not in row.split("│")[0]
         assert "1/6" in text or "2/6" in text or "3/6" in text
 
-    for size in SIZES if theme == "jitrl-dark" else SIZES[1:2]:
-        drive(scripted(messages, plan, limits=RunLimits(usd=1)), look, size)
+    drive(scripted(messages, plan, limits=RunLimits(usd=1)), look, SIZES[0])
 
 
 def test_without_colour_states_have_signs(monkeypatch):
@@ -263,14 +268,16 @@ def test_hostile_texts_do_not_reach_the_screen():
     source = ScriptedBench(BenchInfo(HOSTILE, HOSTILE, plan, 2), messages)
 
     async def look(pilot, app):
-        for keys in ((), ("down",), ("slash", "x"), ("escape", "q")):
-            await pilot.press(*keys)
-            text = await settled(pilot)
-            assert dangers(text, "\n") == []
-            assert "PWNED" in text
+        for size in ((80, 24), (200, 60)):
+            await pilot.resize_terminal(*size)
+            for keys in ((), ("down",), ("slash", "x"), ("escape", "q")):
+                await pilot.press(*keys)
+                text = await settled(pilot)
+                assert dangers(text, "\n") == []
+                assert "PWNED" in text
+            await pilot.press("escape")
 
-    for size in ((80, 24), (200, 60)):
-        drive(ScriptedBench(source.info, messages), look, size)
+    drive(source, look, (80, 24))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +302,7 @@ def test_an_error_of_the_run_is_told_and_gives_the_exit_code(error, code, senten
 
 
 def test_leaving_asks_once_then_stops_the_run():
-    for key in ("q", "ctrl+q", "ctrl+c"):
+    for key in ("q", "ctrl+c"):
         source = scripted([Began("zork1-jitrl-1")])
 
         async def look(pilot, app, key=key, source=source):
@@ -419,7 +426,7 @@ def test_enter_opens_the_recording_and_leaving_it_comes_back(tmp_path):
 
 
 def test_three_hundred_cells_are_drawn_seldom(monkeypatch):
-    plan = bench.cells(seeds=50, episodes=20)
+    plan = bench.cells(seeds=50, episodes=5)
     messages = list(bench.run(plan, 8))
     source = scripted(messages[: len(messages) // 2], plan)
 

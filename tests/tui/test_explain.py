@@ -163,15 +163,14 @@ def test_the_numbers_of_a_plan_are_those_of_the_panes_and_say_what_the_cut_did()
     assert "neutral" in "\n".join(shown_lines(Choice(2, made, started(), 60)))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-def test_e_opens_the_window_arrows_change_the_candidate_and_s_saves_a_fixture(size, tmp_path, monkeypatch):
+def test_e_opens_the_window_arrows_change_the_candidate_and_s_saves_a_fixture(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     async def go():
         events = stream.run(2, 4)
         settings = {**PAPER, "beta": 1.0}
         app, _ = replay_app([started(settings), *events[1:]])
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("e")
             await settled(pilot)

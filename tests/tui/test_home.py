@@ -105,10 +105,10 @@ def app_with(opened: Opened, load=lambda: HomeContents(GAMES)) -> JitrlApp:
 
 
 def test_one_key_is_enough_to_watch():
-    async def go(size):
+    async def go():
         opened = Opened()
         app = app_with(opened)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: "Press Enter to watch it learn The Pantry" in screen_text(app))
             assert "[b]Zork[/b] I" in screen_text(app)
             assert "local/smollm2" in screen_text(app)
@@ -117,8 +117,7 @@ def test_one_key_is_enough_to_watch():
             assert opened.configs == [SessionConfig(game="pantry", settings=profile("default"))]
             await until(pilot, lambda: watch(pilot).view.ended)
 
-    for size in ((80, 24), (140, 45)):
-        asyncio.run(go(size))
+    asyncio.run(go())
 
 
 def test_the_form_changes_what_is_played():
@@ -143,9 +142,9 @@ def test_the_form_changes_what_is_played():
 
 
 def test_the_method_is_told_and_what_it_needs_that_the_model_has_not():
-    async def go(size):
+    async def go():
         app = app_with(Opened())
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: "The Pantry" in screen_text(app))
 
             async def form() -> str:
@@ -171,8 +170,7 @@ def test_the_method_is_told_and_what_it_needs_that_the_model_has_not():
             await pilot.press("left", "tab", *["backspace"] * 20, *"gemini/x")
             assert "capable" not in await form()
 
-    for size in ((80, 24), (140, 45)):
-        asyncio.run(go(size))
+    asyncio.run(go())
 
 
 def test_what_cannot_be_is_said_and_nothing_breaks():
@@ -232,8 +230,7 @@ def test_keys_that_are_typed_faster_than_they_are_taken_keep_their_order():
     at_home(Opened(), lambda: HomeContents(GAMES), go)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
-def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_resumed_unasked(tmp_path, size):
+def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_resumed_unasked(tmp_path):
     opened, rows = Opened(), sessions_in(tmp_path)
 
     async def go(pilot, app):
@@ -249,23 +246,10 @@ def test_sessions_are_offered_with_score_progress_model_and_time_and_none_is_res
         await until(pilot, lambda: opened.sessions == [rows[1].saved])
         assert opened.configs == []
 
-    at_home(opened, lambda: HomeContents(GAMES, rows), go, size)
-
-
-def test_a_session_goes_on_with_another_model_and_profile(tmp_path):
-    opened, rows = Opened(), sessions_in(tmp_path)
-
-    async def go(pilot, app):
-        await pilot.press("c")
-        await until(pilot, lambda: "A new session plays the 6 episodes that are left" in screen_text(app))
-        await pilot.press(*["backspace"] * 20, *"prior/verbs", "tab", "right", "right", "enter")
-        await until(pilot, lambda: opened.done)
-        assert opened.done == [("change", rows[0].saved.name, "prior/verbs", "paper")]
-
     at_home(opened, lambda: HomeContents(GAMES, rows), go)
 
 
-def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
+def test_a_session_is_deleted_after_a_question_renamed_and_goes_on_with_another_model_and_profile(tmp_path):
     opened, rows = Opened(), sessions_in(tmp_path)
     first = rows[0].saved.name
 
@@ -282,6 +266,10 @@ def test_a_session_is_deleted_after_a_question_and_renamed(tmp_path):
         await until(pilot, lambda: first in screen_text(app))
         await pilot.press(*["backspace"] * 50, *"mine", "enter")
         await until(pilot, lambda: opened.done[1:] == [("rename", first, "mine")])
+        await pilot.press("c")
+        await until(pilot, lambda: "A new session plays the 6 episodes that are left" in screen_text(app))
+        await pilot.press(*["backspace"] * 20, *"prior/verbs", "tab", "right", "right", "enter")
+        await until(pilot, lambda: opened.done[2:] == [("change", first, "prior/verbs", "paper")])
 
     at_home(opened, lambda: HomeContents(GAMES, rows), go)
 

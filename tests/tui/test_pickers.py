@@ -53,13 +53,12 @@ def test_the_marked_action_wins_and_other_commands_are_sent_by_their_key():
     cases = [
         ((*"zucc", "enter"), "take the sliced zucchini"),
         ((*"zucc", "down", "enter"), "eat the raw zucchini"),
-        ((*"raw z", "enter"), "eat the raw zucchini"),
         ((*"look", "enter"), "look"),
         ((*"look u", "enter"), "look under the table"),
         ((*"zucc", "ctrl+o"), "zucc"),
         ((*"zucc", "up", "enter"), "zucc"),
-        ((*"sing", "enter"), "sing"),
         ((*"sing", "ctrl+o"), "sing"),
+        ((*"sing", "enter"), "sing"),
     ]
     found = answered(*((OverruleDialog(decision()), *keys) for keys, _ in cases))
     assert [made for made, _ in found] == [chosen for _, chosen in cases]
@@ -69,33 +68,26 @@ def test_the_marked_action_wins_and_other_commands_are_sent_by_their_key():
     assert "(Ctrl-O)" not in found[-1][1]  # nothing matches, so Enter sends it
 
 
-def test_the_marked_breakpoint_wins():
+def test_the_marked_line_wins_in_each_window_and_what_is_typed_only_where_it_can_be(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("kept.jsonl").write_text("")
     changes: list[Orders] = []
     scored = Orders(rules=(parse("score"),))
-    answered(
+    _, _, _, (own, _), (none, shown), *paths = answered(
         (BreakpointsDialog(scored, changes.append), *"sc", "enter"),
         (BreakpointsDialog(Orders(), changes.append), *"ent", "enter", *"1.2", "enter"),
         (BreakpointsDialog(Orders(), changes.append), *"ent", "ctrl+o"),
-    )
-    assert changes == [Orders(), Orders(rules=(parse("entropy>1.2"),))]
-
-
-def test_the_marked_memory_of_a_branch_wins_and_nothing_else_is_sent():
-    (own, _), (none, shown) = answered((BranchDialog(1, 2), *"own", "enter"), (BranchDialog(1, 2), *"mine", "enter"))
-    assert (own, none) == (OWN, None)
-    assert "Nothing matches." in shown
-
-
-def test_the_marked_path_wins_unless_what_is_typed_is_there(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("kept.jsonl").write_text("")
-    found = answered(
+        (BranchDialog(1, 2), *"own", "enter"),
+        (BranchDialog(1, 2), *"mine", "enter"),
         (PathDialog("merge", ""), *"ke", "enter"),
         (PathDialog("merge", ""), *"ke", "ctrl+o"),
         (PathDialog("merge", ""), *"kept.jsonl", "enter"),
         (PathDialog("export", "", new=True), *"ke", "enter"),
     )
-    assert [made for made, _ in found] == ["kept.jsonl", "ke", "kept.jsonl", "ke"]
+    assert changes == [Orders(), Orders(rules=(parse("entropy>1.2"),))]
+    assert (own, none) == (OWN, None)
+    assert "Nothing matches." in shown
+    assert [made for made, _ in paths] == ["kept.jsonl", "ke", "kept.jsonl", "ke"]
 
 
 def test_the_marked_command_of_the_palette_wins():

@@ -163,26 +163,28 @@ def test_what_was_chosen_is_framed():
 # ----------------------------------------------------------------------------------------- the pane
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-def test_the_picture_is_a_tab_of_the_page_in_a_recording_without_a_browser(tmp_path, size):
+def test_the_picture_is_a_tab_of_the_page_in_a_recording_without_a_browser(tmp_path):
     async def go():
         app, _ = web_app(tmp_path, picture=jpeg(page_picture()))
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
-            assert "▀" not in screen_text(app)
-            assert "transcript" in screen_text(app)
-            await pilot.press("8")
-            await settled(pilot)
-            text = screen_text(app)
-            assert "[picture]" in text
-            assert "▀▀▀▀▀▀▀▀" in text
-            await pilot.press("z")
-            await settled(pilot)
-            assert screen_text(app).count("▀") > text.count("▀")
-            assert "Page 4  http" in screen_text(app)
-            await pilot.press("escape", "6")
-            await settled(pilot)
-            assert "▀" not in screen_text(app)
+            for size in ((80, 24), (140, 45)):
+                await pilot.resize_terminal(*size)
+                await settled(pilot)
+                assert "▀" not in screen_text(app)
+                assert "transcript" in screen_text(app)
+                await pilot.press("8")
+                await settled(pilot)
+                text = screen_text(app)
+                assert "[picture]" in text
+                assert "▀▀▀▀▀▀▀▀" in text
+                await pilot.press("z")
+                await settled(pilot)
+                assert screen_text(app).count("▀") > text.count("▀")
+                assert "Page 4  http" in screen_text(app)
+                await pilot.press("escape", "6")
+                await settled(pilot)
+                assert "▀" not in screen_text(app)
 
     drive(go())
 

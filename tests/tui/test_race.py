@@ -114,14 +114,13 @@ def drive(coroutine) -> None:
     asyncio.run(asyncio.wait_for(coroutine, 90))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
-def test_a_recorded_race_goes_step_by_step_forth_and_back(raced, size):
+def test_a_recorded_race_goes_step_by_step_forth_and_back(raced):
     saves, race, _ = raced
 
     async def go():
         source = RecordedRace(race, delay=0.0, paused=True)
         app = RunApp(RaceScreen(source, race, saves, delay=0.0, paused=True))
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: source.progress[1] > 3)
             for step in (2, 3, 4):
                 await pilot.press(".")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,21 +50,20 @@ def wordy(events):
         yield event
 
 
-@pytest.mark.parametrize("front", ["5", "9"])
-@pytest.mark.parametrize("size", [NORMAL, LARGE, VAST])
-def test_no_pane_scrolls_beside_one_with_empty_rows(size, front):
+def test_no_pane_scrolls_beside_one_with_empty_rows():
     async def go():
         app, source = replay_app(list(wordy(stream.run(3, 8))), paused=True)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=NORMAL) as pilot:
             screen = watch(pilot)
             await until(pilot, lambda: screen.view.activity == "paused")
-            await pilot.press(front)
-            for step in range(1, 8):
+            for size, front, step in itertools.product((NORMAL, LARGE, VAST), "59", (1, 2, 3)):
+                await pilot.resize_terminal(*size)
+                await pilot.press(front)
                 source.seek_step(2, step)
                 await until(pilot, lambda step=step: screen.choice and screen.choice.decision.step == step)
                 panes = [pane for pane in screen.query("#others Pane").results(Pane) if pane.display]
                 empty = {pane.id: pane.scrollable_content_region.height - pane.virtual_size.height for pane in panes}
-                assert not min(empty.values()) < 0 < max(empty.values()), (step, empty)
+                assert not min(empty.values()) < 0 < max(empty.values()), (size, front, step, empty)
                 candidates, why = screen.query_one("#candidates"), screen.query_one("#why")
                 for pane, share in ((candidates, 10 if size == NORMAL else 14), (why, 5 if size == NORMAL else 6)):
                     assert pane.scrollable_content_region.height >= min(share, pane.virtual_size.height), (step, empty)
@@ -75,11 +74,10 @@ def test_no_pane_scrolls_beside_one_with_empty_rows(size, front):
     drive(go())
 
 
-@pytest.mark.parametrize("size", [LARGE, VAST])
-def test_a_curve_without_scores_gives_its_rows_to_what_stands_above_it(size):
+def test_a_curve_without_scores_gives_its_rows_to_what_stands_above_it():
     async def go():
         app, source = replay_app(paused=True)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.activity == "paused")
             source.seek_step(1, 2)
             await until(pilot, lambda: watch(pilot).view.choice)

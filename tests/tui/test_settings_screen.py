@@ -143,8 +143,7 @@ def test_what_comes_first_is_told_where_the_file_is_not_followed(file):
     with_settings(file, go, JITRL_THEME="jitrl-paper")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 45), (200, 60)])
-def test_mistakes_of_the_file_are_on_the_screen(file, size):
+def test_mistakes_of_the_file_are_on_the_screen(file):
     file.write_text('[settings]\ngama = 1\n[keys]\nwatch.help = "q"\n')
 
     async def go(pilot, app):
@@ -152,7 +151,7 @@ def test_mistakes_of_the_file_are_on_the_screen(file, size):
         assert "there is no setting 'gama' in [settings] (did you mean 'gamma'?)" in text
         assert "watch.help cannot be 'q': that is the key of watch.leave" in text
 
-    with_settings(file, go, size)
+    with_settings(file, go)
 
 
 def test_a_key_that_is_taken_is_refused_and_another_one_is_followed(file):
@@ -212,6 +211,13 @@ def test_the_footer_begins_with_the_keys_of_the_pane_and_never_shows_one_that_do
                 assert [label for _, label, *_ in bar._keys][:2] == first
             assert [label for written, label, *_ in bar._keys if written == "p"] == ["pin"]
             assert "overrule" not in [label for _, label, *_ in bar._keys]  # this is a recording
+            await pilot.press("comma")
+            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+            await pilot.press("slash", "comma")  # typed in a field
+            await settled(pilot)
+            assert app.screen.query_one("#search", Input).value == ","
+            await pilot.press("escape", "comma")
+            await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
 
     asyncio.run(go())
 
@@ -247,22 +253,6 @@ def test_the_layout_that_is_set_is_taken_if_the_window_has_room():
 
     assert asyncio.run(shown((140, 45))) == (True, False)
     assert asyncio.run(shown((50, 10))) == (False, False)
-
-
-def test_the_comma_opens_the_settings_but_is_typed_in_a_field():
-    async def go():
-        app, _ = replay_app()
-        async with app.run_test(size=(80, 24)) as pilot:
-            await settled(pilot)
-            await pilot.press("comma")
-            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
-            await pilot.press("slash", "comma")
-            await settled(pilot)
-            assert app.screen.query_one("#search", Input).value == ","
-            await pilot.press("escape", "comma")
-            await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
-
-    asyncio.run(go())
 
 
 def test_rows_of_settings_are_as_wide_as_the_list_and_no_wider():
