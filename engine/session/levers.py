@@ -97,8 +97,10 @@ class Changes:
         """
         from engine.agents.jitrl import JitrlAgent  # not before it is needed: screens read this file, too
 
-        changes = {name: changes[name] for name in levers(self._settings) if name in changes}
         if not changes or not isinstance(agent, JitrlAgent):
+            return None
+        changes = {name: changes[name] for name in levers(self._settings) if name in changes}
+        if not changes:
             return None
         settings = apply_changes(self._settings, {**self._made, **changes})
         before = {name: self._made.get(name, getattr(self._settings, name, None)) for name in changes}
