@@ -203,16 +203,16 @@ class SettingsScreen(CommandScreen[None]):
         listing, words = self.listing, self.query_one("#search", Input).value
         at = listing.highlighted_option.id if listing.highlighted_option is not None else None
         width = max(40, listing.scrollable_content_region.width)
-        listing.clear_options()
-        group = ""
+        options, group = list[Option](), ""
         for row in self._rows:
             if not row.has(words):
                 continue
             if row.group != group:
                 group = row.group
-                listing.add_option(Option(Content.styled(fit(f"── {group} ", width).rstrip(), MUTED), disabled=True))
-            listing.add_option(Option(_line(row, width), id=row.key))
-        options = [listing.get_option_at_index(number) for number in range(listing.option_count)]
+                options.append(Option(Content.styled(fit(f"── {group} ", width).rstrip(), MUTED), disabled=True))
+            options.append(Option(_line(row, width), id=row.key))
+        listing.clear_options()
+        listing.add_options(options)
         enabled = [number for number, option in enumerate(options) if not option.disabled]
         if enabled:
             listing.highlighted = next((number for number in enabled if options[number].id == at), enabled[0])
