@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -235,6 +236,26 @@ def test_what_was_forgotten_meanwhile_is_not_learnt_again(tmp_path):
     decision = at[2, 1]
     assert not decision.update.neighbours
     assert set(decision.update.valuation.n) == {0}
+
+
+def test_what_is_left_of_an_episode_with_a_forgotten_step_is_learnt_once(tmp_path):
+    saved = sessions.create(tmp_path, config(), "run")
+    play(tmp_path, saved, (2, 1))
+    with Memory(tmp_path / "memory") as memory:
+        scope = memory.scope(memory.scopes()[0])
+        forget_all(memory, [(scope, plan_forget(scope, entries={3}))])
+        (left,) = scope.episodes()
+    taken = Counter((step.state.place, step.action) for step in left.steps if step.state.tokens)
+    assert taken.total() == 11
+    most = 0
+    for event in play(tmp_path, saved):
+        if isinstance(event, Decided) and event.episode == 2:
+            decision = event.decision
+            for candidate, n in zip(decision.candidates, decision.update.valuation.n, strict=True):
+                most = max(most, n)
+                assert n <= taken[decision.state.place, candidate.action]
+            taken[decision.state.place, decision.action] += 1
+    assert most > 0
 
 
 def test_a_recording_that_does_not_tell_what_memory_had_is_resumed(tmp_path):
