@@ -19,6 +19,7 @@ from engine.agents.random import UniformPrior
 from engine.records import Candidate, Episode, Observation, State, Step
 from engine.settings import Settings
 from engine.values.base import Query
+from engine.values.exploration import Exploration
 from engine.values.graph import GraphEstimator
 from engine.values.paths import EpisodeProgress, ImaginedSituation
 from engine.values.text import situation
@@ -277,3 +278,40 @@ def test_the_reason_names_the_plan_and_the_parts_of_q():
         "The best plan found for the steps left begins with 'north' (tried here 1×)"
     )
     assert "expected +3.00 spare +0.90 points" in decision.why
+
+
+class Bell:
+    """A coin appears when the bell rings. Whoever leaves the bell out cannot take it."""
+
+    done = died = False
+
+    def reset(self):
+        self.rung, self.score = False, 0.0
+        return self._state()
+
+    def _state(self):
+        see = ("place: hall", "see: bell", *(["see: coin"] if self.rung and not self.score else []))
+        return State(" ".join(see), see, place="hall")
+
+    def valid(self):
+        return ("ring bell", "take coin") if self.rung and not self.score else ("ring bell",)
+
+    def step(self, action):
+        reward = float(action == "take coin")
+        self.rung, self.score = self.rung or action == "ring bell", self.score + reward
+        return self._state(), reward
+
+
+def test_what_proved_impossible_without_a_step_is_not_tried_without_it_again(monkeypatch):
+    trials, decide = [], Exploration.decide
+
+    def watched(exploration, task, planned):
+        trial = decide(exploration, task, planned)
+        trials.append(trial.actions if trial is not None else ())
+        return trial
+
+    monkeypatch.setattr(Exploration, "decide", watched)
+    estimator = GraphEstimator((), SETTINGS)
+    scores = [play(estimator, Bell(), 2, seed=n, most=5.0)[1] for n in range(6)]
+    assert trials.count(("take coin",)) == 1
+    assert scores[trials.index(("take coin",)) :] == [1.0] * 4  # and the coin was taken with the bell all the same
