@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -241,7 +242,14 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def _exactly(steps: Sequence[Step], asked: Sequence[int], widest: float) -> Mapping[str, Any]:
-    """Return the schema of an answer that has a score for each of the steps `asked`, in order, and nothing else."""
+    """Return the schema of an answer that has a score for each of the steps `asked`, in order, and nothing else.
+
+    Scores are whole numbers unless the scale is too small for these: a small model may write decimals without end.
+    """
+    most = math.floor(widest)
+    score = {"type": "integer", "minimum": -most, "maximum": most} if most > 1 else {
+        "type": "number", "minimum": -widest, "maximum": widest
+    }  # fmt: skip
     items = [
         {
             "type": "object",
@@ -249,7 +257,7 @@ def _exactly(steps: Sequence[Step], asked: Sequence[int], widest: float) -> Mapp
                 "step": {"const": t},
                 "action": {"const": steps[t].action},
                 "detailed_reasoning": {"type": "string", "maxLength": REASONING_HERE},
-                "score": {"type": "number", "minimum": -widest, "maximum": widest},
+                "score": score,
             },
             "required": ["step", "action", "detailed_reasoning", "score"],
             "additionalProperties": False,

@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import ModelError, TooLong
 from engine.llm.calls import endpoint, server_models
+from engine.llm.calls.failures import explain
 from engine.llm.model import Question
 from engine.llm.model_factory import open_remote
 from engine.records import ActionRequest, Notice
@@ -264,6 +265,14 @@ def test_ollama_gets_no_larger_context_than_the_model_has(server: Server):
     sent = [r["options"]["num_predict"] for r in server.requests if "messages" in r]
     assert all(512 <= most < 2048 for most in sent)
     model.close()
+
+
+@pytest.mark.parametrize(
+    "said", ["[Errno 111] Connection refused", "Cannot connect to host", "All connection attempts failed"]
+)
+def test_ollama_that_does_not_run_is_recognized_whatever_library_calls_it(said: str):
+    failure = explain(ConnectionError(f"Ollama_chatException - {said}"), "ollama_chat/llama3", "http://127.0.0.1:9")
+    assert failure.message == "Ollama does not run at http://127.0.0.1:9; start it with: ollama serve"
 
 
 def test_ollama_that_does_not_run_is_said_with_the_command(monkeypatch: pytest.MonkeyPatch):

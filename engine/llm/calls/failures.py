@@ -43,8 +43,11 @@ _UNREACHED = (
     "connection refused", "cannot connect", "connect error", "connecterror", "name or service not known",
     "connection error", "nodename nor servname", "disconnected", "connection reset", "peer closed",
     "temporary failure in name resolution", "connect call failed", "bad status line", "socks", "illegal header",
+    "connection attempts failed",
 )  # fmt: skip
 """Texts of errors in which no answer of the server arrived."""
+_REFUSED = ("connection refused", "cannot connect", "connect call failed", "connection attempts failed")
+"""Those of them that say that nobody listens there, by the library that says it."""
 _SOON = re.compile(r"retry(?:delay\W+| in )(\d{1,6}(?:\.\d{1,9})?)s\b")
 
 
@@ -151,7 +154,7 @@ def _unsent(status: int | None, low: str, model: str, base: str | None, where: s
                        "sent; set it again without", fatal=True)  # fmt: skip
     if not any(text in low for text in _UNREACHED):
         return None
-    refused = any(text in low for text in ("connection refused", "cannot connect", "connect call failed"))
+    refused = any(text in low for text in _REFUSED)
     if refused and model.startswith(OLLAMA) and is_loopback(server := base or ollama_address(os.environ)):
         return Failure("network", f"Ollama does not run at {without_credentials(server)}; start it with: ollama serve",
                        retry=True, fatal=True)  # fmt: skip
