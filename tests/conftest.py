@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from textual._compositor import Compositor
+from textual._styles_cache import StylesCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
@@ -70,6 +71,7 @@ def nothing_set() -> Iterator[None]:
     shutil.rmtree(_USER, ignore_errors=True)
     yield
     preferences.use(preferences.Preferences())
+    StylesCache.get_inner_outer.cache_clear()  # it keeps what was drawn of a thousand widgets
 
 
 @pytest.fixture(autouse=True)

@@ -56,10 +56,6 @@ class FollowScreen(WatchScreen):
         """Return the keys."""
         return keymap.follow(self._kinds)
 
-    def on_unmount(self) -> None:
-        """Hand the session back, however the screen ends."""
-        self.source.stop()
-
     def _tell(self, text: str, good: bool) -> None:
         """Show what was said to a command that is not obeyed; one that is obeyed shows itself."""
         if not good:

@@ -118,13 +118,17 @@ class Ending:
             dialog = ConfirmDialog("leave?", question, yes, key)
             app.push_screen(dialog, lambda agreed: self.leave(then) if agreed else None)
 
+    def stop(self) -> None:
+        """Stop the source, and wait for nothing."""
+        self._source.stop()
+
     def leave(self, then: Callable[[], None]) -> None:
         """Stop the source, wait for its end, and call `then` in the app's thread; when called again, at once."""
         if self.message:
             then()
             return
         self.message = "leaving…"
-        self._source.stop()
+        self.stop()
         self._draw()
         # Python waits for the threads of Textual's workers before it ends, but not for a daemon.
         threading.Thread(target=self._wait, args=(self._screen.app, then), name="leave", daemon=True).start()
@@ -147,6 +151,10 @@ class RunningScreen(CommandScreen[int]):
 
     ending: Ending
     watches = False
+
+    def on_unmount(self) -> None:
+        """Stop what runs, however the screen ends."""
+        self.ending.stop()
 
     def show_unless_tiny(self, *names: str) -> None:
         """Show widgets, or in their place a notice if the window is too small for them."""
