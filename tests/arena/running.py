@@ -48,6 +48,8 @@ settings = { estimator = "knn", selection = "sample", beta = 1.0 }
 """
 
 ONCE = SMALL.replace("seeds = 2", "seeds = 1")
+ALONE = "[[arms]]".join(ONCE.split("[[arms]]")[::2])
+"""The suite with Algorithm 1 alone: one cell."""
 
 
 def planned(text: str, saves: Path, name: str = "a run"):
