@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import patch
 
-from engine.bench import cell_player
+from engine.bench import cell_player, executor
 from engine.bench import folder as folders
 from engine.bench import plan as plans
 from engine.bench import suite as suites
@@ -111,12 +111,17 @@ def rows(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 
 
-def bench(*words: str, saves: Path, figures: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run `jitrl bench` in this process; its reports have no more than an empty picture unless there are `figures`."""
+def bench(*words: str, saves: Path, figures: bool = False, workers: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run `jitrl bench` in this process.
+
+    Its reports have no more than an empty picture unless there are `figures`, and its cells are played in this process
+    unless there are `workers`.
+    """
     out, err = io.StringIO(), io.StringIO()
     empty = patch.object(images, "draw", lambda figure, ending: b"<svg ></svg>")
     drawn = contextlib.nullcontext() if figures else empty
-    with drawn, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    pool = contextlib.nullcontext() if workers else patch.object(executor, "LocalPool", lambda jobs: Here())
+    with drawn, pool, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(["bench", *words, "--saves", str(saves)])
         except SystemExit as end:

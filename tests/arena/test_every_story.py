@@ -24,7 +24,7 @@ def stories(tmp_path):
 
 def test_a_broken_story_costs_its_row_only_and_the_run_goes_on_when_it_is_mended(stories, tmp_path):
     (stories / "broken.z5").write_bytes(b"\5" * 2000)
-    saves, few = tmp_path / "saves", ["--arms", "Random", "--episodes", "2", "--steps", "4", "--jobs", "1"]
+    saves, few = tmp_path / "saves", ["--arms", "Random", "--episodes", "1", "--steps", "4", "--jobs", "1"]
     done = bench("run", "jericho-all", "--games", str(stories), *few, "--name", "all", saves=saves)
 
     assert done.returncode == 1

@@ -15,7 +15,7 @@ from engine.bench.report.results import Results
 from engine.bench.rows import DONE, EPISODES, TIMINGS
 from engine.errors import UsageError
 from tests.arena.made_runs import Made, made, row
-from tests.arena.running import ONCE, SMALL, bench, planned, play, rows
+from tests.arena.running import ALONE, ONCE, SMALL, bench, planned, play, rows
 
 
 def arms(*names: str, seeds=(1,), episodes: int = 3, plus: float = 0.0) -> Made:
@@ -140,8 +140,14 @@ def test_the_command_joins_runs(tmp_path):
         assert len(refused.stderr.splitlines()) == 1
 
 
-def test_a_report_of_a_killed_run_has_every_finished_episode(tmp_path):
-    _, folder = play(ONCE, tmp_path)
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The folder of a run of two cells."""
+    return play(ONCE, tmp_path_factory.mktemp("played"))[1]
+
+
+def test_a_report_of_a_killed_run_has_every_finished_episode(played, tmp_path):
+    folder = shutil.copytree(played, tmp_path / "run")
     whole = report.load(folder)
     for place in [folder, *(folder / "cells").iterdir()]:
         for name in (DONE, EPISODES, TIMINGS):
@@ -153,8 +159,8 @@ def test_a_report_of_a_killed_run_has_every_finished_episode(tmp_path):
     assert not (folder / EPISODES).exists()
 
 
-def test_rows_of_cells_whose_folders_stayed_elsewhere_are_kept(tmp_path):
-    _, folder = play(ONCE, tmp_path)
+def test_rows_of_cells_whose_folders_stayed_elsewhere_are_kept(played, tmp_path):
+    folder = shutil.copytree(played, tmp_path / "run")
     before = rows(folder)
     shutil.rmtree(folder / "cells")
     folders.gather(folder, list(report.load(folder).cells))
@@ -168,27 +174,27 @@ def test_a_run_from_another_machine_finds_its_stories_again(tmp_path):
         (tmp_path / name).mkdir()
         shutil.copy(story, tmp_path / name / "mine.z8")
     suite = tmp_path / "small.toml"
-    suite.write_text(ONCE.replace('"pantry"', '"mine"'))
+    suite.write_text(ALONE.replace('"pantry"', '"mine"'))
     begin = ("run", str(suite), "--games", str(tmp_path / "here"), "--name", "a", "--quiet", "--max-minutes", "0.0001")
     assert bench(*begin, saves=tmp_path).returncode == 1
     shutil.rmtree(tmp_path / "here")
     assert bench("resume", "a", "--quiet", saves=tmp_path).returncode == 2
     resumed = bench("resume", "a", "--quiet", "--games", str(tmp_path / "there"), saves=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    assert len(rows(tmp_path / "bench" / "a")) == 6
+    assert len(rows(tmp_path / "bench" / "a")) == 3
 
 
-LEARNING = ONCE.replace('agent = "jitrl"', 'agent = "jitrl"\nprofile = "paper"')
+LEARNING = ALONE.replace('agent = "jitrl"', 'agent = "jitrl"\nprofile = "paper"')
 
 
 def test_a_run_with_more_episodes_is_as_if_it_had_been_begun_with_them(tmp_path):
-    _, short = play(LEARNING, tmp_path, "short")
-    _, long = play(LEARNING.replace("episodes = 3", "episodes = 5"), tmp_path, "long")
-    resumed = bench("resume", "short", "--episodes", "5", "--quiet", saves=tmp_path)
+    _, short = play(LEARNING.replace("episodes = 3", "episodes = 2"), tmp_path, "short")
+    _, long = play(LEARNING.replace("episodes = 3", "episodes = 4"), tmp_path, "long")
+    resumed = bench("resume", "short", "--episodes", "4", "--quiet", saves=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
     assert (short / EPISODES).read_bytes() == (long / EPISODES).read_bytes()
-    assert report.load(short).plan["episodes"] == 5
-    fewer = bench("resume", "short", "--episodes", "4", saves=tmp_path)
+    assert report.load(short).plan["episodes"] == 4
+    fewer = bench("resume", "short", "--episodes", "3", saves=tmp_path)
     assert fewer.returncode == 2
     assert "--episodes can only be more" in fewer.stderr
 

@@ -17,7 +17,7 @@ from engine.bench.records import CellStepped as StepTold
 from engine.bench.records import Ended, Finished, Said
 from engine.errors import UsageError
 from jitrl_tui.cli import _expanded, main
-from tests.arena.running import ALONE, ONCE, SMALL, bench, planned, play, rows, runner
+from tests.arena.running import ALONE, SMALL, bench, planned, play, rows, runner
 
 LONG = ALONE.replace("episodes = 3", "episodes = 12").replace("steps = 12", "steps = 8")
 
@@ -175,7 +175,7 @@ def test_the_command_plays_a_suite_and_writes_its_report(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(ALONE)
 
-    done = bench(str(file), "--name", "first", "--quiet", saves=tmp_path, figures=True)
+    done = bench(str(file), "--name", "first", "--quiet", saves=tmp_path, figures=True, workers=True)
 
     assert done.returncode == 0, done.stderr
     assert "| Algorithm 1 |" in done.stdout
