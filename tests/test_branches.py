@@ -18,7 +18,7 @@ from engine.settings import SessionConfig
 from jitrl_tui.cli import main
 from tests.killed import decided, differences
 
-STEPS = 10
+STEPS = 8
 SESSION = "source"
 MEANWHILE = (2, 3)
 """Episode and step after which another session stores an episode."""
@@ -46,14 +46,12 @@ def play(saves, saved, emit=lambda event: None):
     assert session.error is None
 
 
-@pytest.fixture(scope="module", params=["graph", "knn"])
-def source(request, tmp_path_factory):
-    """A session of three episodes. Others were stored before it, in its second episode, and after it."""
-    saves = tmp_path_factory.mktemp(request.param)
+def made(saves, estimator):
+    """Return a session of three episodes. Others were stored before it, in its second episode, and after it."""
     others = [
-        sessions.create(saves, config(request.param, seed=seed, episodes=1), "run") for seed in (7, 8, 9)
+        sessions.create(saves, config(estimator, seed=seed, episodes=1), "run") for seed in (7, 8, 9)
     ]
-    saved = sessions.create_in(saves / "sessions" / SESSION, config(request.param), "run")
+    saved = sessions.create_in(saves / "sessions" / SESSION, config(estimator), "run")
     play(saves, others[0])
 
     def meanwhile(event):
@@ -63,6 +61,23 @@ def source(request, tmp_path_factory):
     play(saves, saved, meanwhile)
     play(saves, others[2])
     return saves, saved
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    saves = tmp_path_factory.mktemp("graph")
+    return made(saves, "graph")
+
+
+@pytest.fixture(scope="module")
+def knn(tmp_path_factory):
+    saves = tmp_path_factory.mktemp("knn")
+    return made(saves, "knn")
+
+
+@pytest.fixture(params=["graph", "knn"])
+def source(request):
+    return request.getfixturevalue(request.param)
 
 
 @pytest.mark.parametrize("at", [(1, 4), (2, 6), (2, STEPS)])
@@ -97,8 +112,8 @@ def test_a_branch_left_and_resumed_decides_as_its_session(source):
     assert differences(decided(saved), decided(branch)) == []
 
 
-def test_the_episode_of_a_branch_is_stored_once_and_later_ones_are_missing(source):
-    saves, saved = source
+def test_the_episode_of_a_branch_is_stored_once_and_later_ones_are_missing(knn):
+    saves, saved = knn
     branch = branches.branch(saves, saved, (2, 6), episodes=2)
     whole, _ = stored(saves / "memory")
     copied, _ = stored(branch.folder / "memory")
@@ -112,8 +127,8 @@ def test_the_episode_of_a_branch_is_stored_once_and_later_ones_are_missing(sourc
     assert own[1].session == branch.name
 
 
-def test_a_branch_after_the_last_step_of_an_episode_goes_on_with_the_next(source):
-    saves, saved = source
+def test_a_branch_after_the_last_step_of_an_episode_goes_on_with_the_next(knn):
+    saves, saved = knn
     branch = branches.branch(saves, saved, (2, STEPS), episodes=2)
     before = contents(branch.folder / "memory")
     play(saves, branch)
@@ -121,8 +136,8 @@ def test_a_branch_after_the_last_step_of_an_episode_goes_on_with_the_next(source
     assert [event.episode for event in suites.finished_episodes(branch)] == [1, 2]
 
 
-def test_records_that_were_kept_later_are_missing_in_a_branch(source, tmp_path):
-    saves, saved = source
+def test_records_that_were_kept_later_are_missing_in_a_branch(knn, tmp_path):
+    saves, saved = knn
     shutil.copytree(saves, tmp_path / "saves")
     saves, saved = tmp_path / "saves", sessions.load(tmp_path / "saves" / "sessions" / SESSION)
     times = {(e.episode, e.step): at for at, e in recording.read(saved.folder) if isinstance(e, Stepped)}
@@ -140,8 +155,8 @@ def test_records_that_were_kept_later_are_missing_in_a_branch(source, tmp_path):
     assert [record.text for record in stored(branch.folder / "memory")[1]] == ["another's before", "own of episode 1"]
 
 
-def test_a_branch_of_a_recording_that_does_not_tell_what_memory_had(source, tmp_path):
-    saves, saved = source
+def test_a_branch_of_a_recording_that_does_not_tell_what_memory_had(graph, tmp_path):
+    saves, saved = graph
     shutil.copytree(saves, tmp_path / "saves")
     saved = sessions.load(tmp_path / "saves" / "sessions" / SESSION)
     lines = []
@@ -161,8 +176,8 @@ def command(saves, capsys, *words):
     return code, *capsys.readouterr()
 
 
-def test_without_a_terminal_a_branch_is_played_only_with_yes_and_says_what_it_would_do(source, capsys):
-    saves, _ = source
+def test_without_a_terminal_a_branch_is_played_only_with_yes_and_says_what_it_would_do(knn, capsys):
+    saves, _ = knn
     before = set((saves / "sessions").iterdir())
     code, out, said = command(saves, capsys, "--branch", "2:6", SESSION)
     assert (code, out) == (2, "")
@@ -174,11 +189,11 @@ def test_without_a_terminal_a_branch_is_played_only_with_yes_and_says_what_it_wo
 
 
 @pytest.mark.parametrize(("more", "episodes"), [((), 1), (("--episodes", "2"), 2)])
-def test_with_yes_a_branch_is_played_to_the_end_of_its_episode_or_of_as_many_as_asked(source, capsys, more, episodes):
-    saves, _ = source
+def test_with_yes_a_branch_is_played_to_the_end_of_its_episode_or_of_as_many_as_asked(knn, capsys, more, episodes):
+    saves, _ = knn
     known = {one.name for one in sessions.saved_sessions(saves)}
     before = contents(saves / "memory")
-    code, _, said = command(saves, capsys, "--branch", "1:8", SESSION, "--yes", *more)
+    code, _, said = command(saves, capsys, "--branch", "1:6", SESSION, "--yes", *more)
     (branch,) = (one for one in sessions.saved_sessions(saves) if one.name not in known)
     assert (code, said) == (0, f"branch: {branch.name}\n")
     assert [event.episode for event in suites.finished_episodes(branch)] == list(range(1, episodes + 1))
@@ -188,15 +203,15 @@ def test_with_yes_a_branch_is_played_to_the_end_of_its_episode_or_of_as_many_as_
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--branch", "1:99", SESSION, "--yes"), "has steps 0 to 10, not 99"),
+        (("--branch", "1:99", SESSION, "--yes"), "has steps 0 to 8, not 99"),
         (("--branch", "1:2", SESSION, "--yes", "--episodes", "0"), "--episodes must be at least 1"),
         (("--branch", "1:2", "--yes"), "--branch needs the name of a session"),
         (("--branch", "x", SESSION, "--yes"), "--branch takes STEP or EPISODE:STEP"),
         ((SESSION, "--yes"), "are for a branch"),
     ],
 )
-def test_a_branch_that_cannot_be_is_refused_in_a_sentence(source, capsys, words, sentence):
-    saves, _ = source
+def test_a_branch_that_cannot_be_is_refused_in_a_sentence(knn, capsys, words, sentence):
+    saves, _ = knn
     before = set((saves / "sessions").iterdir())
     code, _, said = command(saves, capsys, *words)
     assert code == 2
@@ -204,8 +219,8 @@ def test_a_branch_that_cannot_be_is_refused_in_a_sentence(source, capsys, words,
     assert set((saves / "sessions").iterdir()) == before
 
 
-def test_a_branch_knows_where_it_begins_and_can_use_the_memory_of_its_session(source, tmp_path):
-    saves, saved = source
+def test_a_branch_knows_where_it_begins_and_can_use_the_memory_of_its_session(knn, tmp_path):
+    saves, saved = knn
     assert sessions.load(branches.branch(saves, saved, (2, 6)).folder).origin == sessions.Origin(SESSION, 2, 6)
     assert branches.branch(saves, saved, (2, 6), shared=True).config.memory == "shared"
     fresh = sessions.create(tmp_path, config("knn", memory="own", episodes=1), "run")

@@ -20,6 +20,7 @@ from engine.texts import cell
 from jitrl_tui.cli import main
 from jitrl_tui.runs import curves
 from jitrl_tui.runs.episode_costs import EpisodeCost
+from tests.arena.running import bench
 from tests.llm.scripted import Scripted, text_of
 from tests.llm.server import Server
 
@@ -79,7 +80,7 @@ def test_a_run_has_the_rows_of_its_cells(tmp_path, capsys):
     suite = tmp_path / "tiny.toml"
     suite.write_text('title = "t"\nabout = "t"\ntasks = ["pantry"]\nmodels = ["prior/verbs"]\nseeds = 2\nepisodes = 1\n'
                      'steps = 3\n[[arms]]\nname = "Static"\nagent = "static"\n')  # fmt: skip
-    assert main(["--saves", str(tmp_path), "bench", "run", str(suite), "--name", "r", "--jobs", "1"]) == 0
+    assert bench("run", str(suite), "--name", "r", saves=tmp_path).returncode == 0
     target = tmp_path / "out.csv"
     assert main(["--saves", str(tmp_path), "export", "r", "-o", str(target)]) == 0
     rows = list(csv.DictReader(target.open()))

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 
 import pytest
 
@@ -49,6 +50,20 @@ def played(tmp_path, settings, changes, *, waits=True, episodes=3):
     return saved, events
 
 
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """The saves folder of a session of two episodes in which beta was changed."""
+    saves = tmp_path_factory.mktemp("changed")
+    played(saves, KNN, {"beta": 0.5}, episodes=2)
+    return saves
+
+
+def copied(changed, saves):
+    """Return that session in another saves folder."""
+    shutil.copytree(changed, saves, dirs_exist_ok=True)
+    return sessions.load(next((saves / "sessions").iterdir()))
+
+
 def place(event):
     return event.episode, event.decision.step
 
@@ -88,7 +103,7 @@ def test_the_decision_that_waits_and_all_later_ones_are_made_with_the_changed_se
 
 
 def test_a_change_while_the_session_runs_counts_from_the_next_decision(tmp_path):
-    _, events = played(tmp_path, KNN, {"beta": 0.5}, waits=False)
+    _, events = played(tmp_path, KNN, {"beta": 0.5}, waits=False, episodes=2)
     betas = {place(event): event.decision.update.beta for event in only(events, Decided)}
     assert all(beta == (0.5 if at > HERE else 2.0) for at, beta in betas.items())
     assert only(events, SettingsChanged)[0].step == HERE[1] + 1
@@ -116,8 +131,8 @@ def test_a_change_while_a_decision_is_made_again_counts_for_that_decision(tmp_pa
     assert [e.decision.update.beta for e in only(events, Decided) if place(e) == HERE] == [2.0, 1.0, 0.5, 0.25]
 
 
-def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(tmp_path):
-    saved, _ = played(tmp_path, KNN, {"beta": 0.5}, episodes=2)
+def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(changed, tmp_path):
+    saved = copied(changed, tmp_path)
     longer = dataclasses.replace(saved, config=dataclasses.replace(saved.config, episodes=3))
     _, events = run(longer, tmp_path)
     assert {event.decision.update.beta for event in only(events, Decided) if event.episode == 3} == {0.5}
@@ -155,13 +170,13 @@ def test_a_branch_with_other_settings_is_made_again_with_those_in_force_at_each_
 
 
 def test_a_value_that_is_not_allowed_changes_nothing(tmp_path):
-    _, events = played(tmp_path, KNN, {"r": 7.0}, waits=False)
+    _, events = played(tmp_path, KNN, {"r": 7.0}, waits=False, episodes=2)
     assert not only(events, SettingsChanged)
     assert any("r" in text and "7" in text for text in (getattr(event, "message", "") for event in events))
 
 
 def test_a_setting_that_a_running_session_does_not_follow_is_not_said_to_be_changed(tmp_path):
-    _, events = played(tmp_path, GRAPH, {"beta": 0.5, "curiosity": 9.0}, waits=False)
+    _, events = played(tmp_path, GRAPH, {"beta": 0.5, "curiosity": 9.0}, waits=False, episodes=2)
     assert [event.settings for event in only(events, SettingsChanged)] == [{"beta": 0.5}]
 
 
@@ -179,8 +194,8 @@ def test_only_what_an_estimator_asks_at_each_decision_can_be_changed(tmp_path):
         ({"k": 2.5}, "k must be a whole number, not 2.5"),
     ],
 )
-def test_a_recording_with_a_change_to_what_cannot_be_is_refused_with_its_line(tmp_path, nonsense, said):
-    saved, _ = played(tmp_path, KNN, {"beta": 0.5}, episodes=2)
+def test_a_recording_with_a_change_to_what_cannot_be_is_refused_with_its_line(changed, tmp_path, nonsense, said):
+    saved = copied(changed, tmp_path)
     lines = edited(saved.recording, nonsense)
     with pytest.raises(BadFile, match=rf"line \d+: {re.escape(said)}"):
         list(recording.read(saved.recording))
@@ -190,8 +205,8 @@ def test_a_recording_with_a_change_to_what_cannot_be_is_refused_with_its_line(tm
     assert saved.recording.read_text(encoding="utf-8") == lines
 
 
-def test_a_change_of_a_setting_that_this_version_does_not_know_is_passed_over(tmp_path):
-    saved, _ = played(tmp_path, KNN, {"beta": 0.5}, episodes=2)
+def test_a_change_of_a_setting_that_this_version_does_not_know_is_passed_over(changed, tmp_path):
+    saved = copied(changed, tmp_path)
     edited(saved.recording, {"beta": 0.5, "spare": 3})
     branch = branches.branch(tmp_path, saved, (2, 2), episodes=2)
     assert levers.in_force(event for _, event in recording.read(branch.recording)) == {}

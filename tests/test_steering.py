@@ -135,7 +135,7 @@ def test_an_answer_counts_for_one_question_only(tmp_path):
     assert len(only(events, Stepped)) == 1
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_no_command_but_an_answer_or_a_hand_over_moves_a_session_that_asks(tmp_path, seed):
     rng = random.Random(seed)
     lines, answered, news = [], set(), threading.Event()
@@ -146,7 +146,7 @@ def test_no_command_but_an_answer_or_a_hand_over_moves_a_session_that_asks(tmp_p
 
     def person():
         assert news.wait(60)
-        for _ in range(400):
+        for _ in range(200):
             news.wait(0.002)
             news.clear()
             control, paused, decision = lines[-1]

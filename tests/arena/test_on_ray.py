@@ -10,6 +10,7 @@ import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -33,6 +34,8 @@ LONG = ALONE.replace("episodes = 3", "episodes = 12")
 def ray(tmp_path_factory):
     """Ray on this machine for one cell at a time. Nothing of it is left in the end."""
     with contextlib.ExitStack() as stack:
+        # Ray leaves a variable that Python reads at its start, and what has such a variable is not forked for tests.
+        stack.enter_context(patch.dict(os.environ))
         stack.enter_context(contextlib.chdir(tmp_path_factory.mktemp(HERE)))
         library = _patiently(lambda: stack.enter_context(ray_cluster.connect_ray("ray", 1)))
         folder = folder_of(library).parent

@@ -104,10 +104,9 @@ class Resting:
         self.rest()
 
 
-@pytest.fixture
-def bench(tmp_path):
-    """A benchmark with one cell that another process plays, and that rests: the process, the run, the session."""
-    saves = tmp_path
+@contextlib.contextmanager
+def played(saves):
+    """Let another process play a benchmark with one cell, that rests: the process, the run, the session."""
     (saves / "suite.toml").write_text(SUITE)
     process = jitrl("bench", str(saves / "suite.toml"), "--name", "run", "--jobs", "1", "--saves", str(saves))
     run = saves / "bench" / "run"
@@ -118,8 +117,22 @@ def bench(tmp_path):
     process.communicate(timeout=60)
 
 
-def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_grid(bench):
-    process, run, session, resting = bench
+@pytest.fixture
+def bench(tmp_path):
+    """A benchmark that a test may end."""
+    with played(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    """A benchmark that goes on, and rests between the tests."""
+    with played(tmp_path_factory.mktemp("lasting")) as found:
+        yield found
+
+
+def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_grid(lasting):
+    process, run, session, resting = lasting
     app = BenchApp(FollowedBench(FollowedRun(RunFolder(run))))
 
     async def drive():
@@ -169,8 +182,8 @@ def test_a_cell_is_followed_taken_in_hand_overruled_and_handed_back_from_the_gri
         ("hold", False), ("hold", True), ("overrule", True), ("step", True), ("hand back", True)]  # fmt: skip
 
 
-def test_a_session_goes_on_by_itself_after_its_follower_was_killed(bench):
-    _, _, session, resting = bench
+def test_a_session_goes_on_by_itself_after_its_follower_was_killed(lasting):
+    _, _, session, resting = lasting
     with resting.awake():
         killed = Popen([sys.executable, "-c", HOLDER, str(session)], stdout=subprocess.PIPE)
         assert killed.stdout.readline() == b"held\n"
@@ -194,8 +207,8 @@ def test_home_follows_a_run_that_another_process_plays_and_reads_one_that_nobody
     assert isinstance(source_of(run), StoredBench)
 
 
-def test_rubbish_among_the_commands_does_no_harm_to_the_session_that_is_played(bench):
-    process, _, session, resting = bench
+def test_rubbish_among_the_commands_does_no_harm_to_the_session_that_is_played(lasting):
+    process, _, session, resting = lasting
     with open(session / commands.FILE_NAME, "ab") as file:
         file.write(os.urandom(100_000) + b"\n" + b"{}\n" * 1000)
     steps = steps_of(session)

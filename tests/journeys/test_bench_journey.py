@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.arena.running import SMALL
+from tests.arena.running import ALONE, ONCE
 from tests.journeys.terminal import Terminal
 from tests.journeys.test_closed_terminal import family, left_over
 
@@ -15,15 +15,15 @@ def state(saves: Path) -> list[str]:
     return [cell["state"] for cell in json.loads(file.read_text())["cells"].values()]
 
 
-def begun(tmp_path: Path, episodes: int, **more) -> Terminal:
+def begun(tmp_path: Path, text: str, *words: str, **more) -> Terminal:
     suite = tmp_path / "small.toml"
-    suite.write_text(SMALL.replace("episodes = 3", f"episodes = {episodes}"))
-    saves = ("--saves", str(tmp_path / "saves"))
-    return Terminal("bench", "run", str(suite), "--name", "small", "--watch", *saves, columns=140, rows=40, **more)
+    suite.write_text(text.replace("episodes = 3", "episodes = 400"))
+    command = ("bench", "run", str(suite), "--name", "small", "--watch", "--saves", str(tmp_path / "saves"))
+    return Terminal(*command, *words, columns=140, rows=40, **more)
 
 
 def test_a_run_is_watched_left_and_looked_at(tmp_path):
-    with begun(tmp_path, 400) as terminal:
+    with begun(tmp_path, ONCE, "--jobs", "1") as terminal:
         terminal.wait_for("running: episode 2", 120)
         terminal.send("q")
         terminal.wait_for("Leaving stops the run")
@@ -43,7 +43,7 @@ def test_a_run_is_watched_left_and_looked_at(tmp_path):
 
 
 def test_a_terminal_that_closes_ends_the_run_and_its_workers(tmp_path):
-    with begun(tmp_path, 400, alone=True) as terminal:
+    with begun(tmp_path, ALONE, alone=True) as terminal:
         terminal.wait_for("running: episode 2", 120)
         everybody = {terminal.pid} | family(terminal.pid)
         assert len(everybody) > 1
