@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -30,6 +31,9 @@ FAILED = "this cannot go on"
 
 ASK_SYNCHRONIZED, SYNCHRONIZED = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 """The question whether the terminal shows whole frames only, and its answer: it does."""
+
+COLOUR, BEGUN = re.compile(rb"\x1b\[[\d;:]*m"), re.compile(rb"\x1b(\[[\d;:]*)?\Z")
+"""A change of colours, and the beginning of what may be one."""
 
 FRAME, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
 
@@ -65,6 +69,8 @@ class Terminal:
         self.raw, self._whole = b"", ""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._lines: dict[int, str] = {}
+        self._begun = b""
         self._exit: int | None = None
         child_env = {k: v for k, v in os.environ.items() if not k.startswith(OUTER)}
         child_env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
@@ -159,10 +165,17 @@ class Terminal:
         self.raw += data
         end = self.raw.rfind(FRAME_END) + len(FRAME_END)
         if end > fed:
-            self._stream.feed(self.raw[fed:end])
+            self._feed(self.raw[fed:end])
             self._whole, fed = self._now(), end
-        self._stream.feed(self.raw[fed:])
+        self._feed(self.raw[fed:])
         return bool(data)
+
+    def _feed(self, data: bytes) -> None:
+        """Draw what the program wrote, without colours: pyte takes more time for them than for all else."""
+        data = self._begun + data
+        whole = BEGUN.sub(b"", data)
+        self._begun = data[len(whole) :]
+        self._stream.feed(COLOUR.sub(b"", whole))
 
     def _hung(self) -> str:
         """Return what is on its way to the screen, and what the program is doing."""
@@ -170,7 +183,12 @@ class Terminal:
         return f"last output: {self.raw[-300:]!r}\n{doing}"
 
     def _now(self) -> str:
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        """Return the screen. The second cell of a wide character is empty."""
+        for y in self._screen.dirty:
+            line = self._screen.buffer[y]
+            self._lines[y] = "".join([line[x].data for x in range(self._screen.columns)]).rstrip()
+        self._screen.dirty.clear()
+        return "\n".join(self._lines[y] for y in range(self._screen.lines))
 
     def _reap(self, seconds: float) -> int:
         end = time.monotonic() + seconds
