@@ -148,9 +148,9 @@ def _written(cls: type[Any]) -> tuple[tuple[_Field, ...], tuple[str, ...]]:
 
 
 def _with(cls: type[Any], make: Callable[[Any, str], Convert]) -> tuple[_Field, ...]:
-    found = []
+    found, hints = [], typing.get_type_hints(cls)
     for one in dataclasses.fields(cls):
-        hint = typing.get_type_hints(cls)[one.name]
+        hint = hints[one.name]
         optional = _is_optional(hint)
         scalar = _inner(hint) if optional else hint
         needed = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
