@@ -99,7 +99,7 @@ def test_a_memory_of_its_own_leaves_the_shared_one_alone(tmp_path):
 
 def test_the_same_seed_gives_the_same_session_and_another_seed_another(tmp_path):
     def actions(seed, name):
-        _, _, events = play(tmp_path / name, config(seed=seed))
+        _, _, events = play(tmp_path / name, config(seed=seed, episodes=2))
         return [s.action for s in only(events, Stepped)]
 
     assert actions(5, "a") == actions(5, "b") != actions(6, "c")
@@ -108,7 +108,7 @@ def test_the_same_seed_gives_the_same_session_and_another_seed_another(tmp_path)
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """What is told of a session that nobody stops."""
-    return play(tmp_path_factory.mktemp("whole"), config())[2]
+    return play(tmp_path_factory.mktemp("whole"), config(episodes=2))[2]
 
 
 @pytest.mark.parametrize("after", [3, 12, 17])
@@ -121,7 +121,7 @@ def test_a_session_stopped_anywhere_goes_on_as_if_it_had_not_been(tmp_path, whol
         if count == after:
             session.control.stop()
 
-    session, saved, events = play(tmp_path / "parts", config(), on_event=stop)
+    session, saved, events = play(tmp_path / "parts", config(episodes=2), on_event=stop)
     assert session.error is None
     assert not only(events, SessionEnded)[0].finished
     assert sessions.load(saved.folder).config == saved.config
@@ -189,5 +189,5 @@ def test_an_agent_is_told_how_much_of_the_run_is_left(tmp_path, monkeypatch):
         return decide(self, turn, rng)
 
     monkeypatch.setattr(JitrlAgent, "decide", heard)
-    play(tmp_path, config())
-    assert sorted(set(told)) == [(1, 3), (2, 3), (3, 3)]
+    play(tmp_path, config(episodes=2))
+    assert sorted(set(told)) == [(1, 2), (2, 2)]

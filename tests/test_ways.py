@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
-from tests import ways
+from tests import commands, ways
 
 
 @pytest.fixture(scope="module")
 def found() -> list[ways.Way]:
     """The ways as they are, in a process of their own."""
     command = [sys.executable, "-m", "tests.ways", "--json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, cwd=ways.PAGE.parents[1]).stdout)
+    told = json.loads(commands.run(command, check=True, capture_output=True, cwd=ways.PAGE.parents[1]).stdout)
     return [ways.Way(way["title"], way["about"], [ways.Part(**part) for part in way["parts"]]) for way in told]
 
 

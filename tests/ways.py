@@ -102,10 +102,17 @@ class Calls:
         elif self.on and (name := frame.f_globals.get("__name__", "")).partition(".")[0] in PACKAGES:
             self.by_thread.setdefault(threading.current_thread().name, {}).setdefault(name)
 
-    def begin(self) -> None:
-        """Note the calls from now on."""
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note the calls in the block: those of this thread, and of those that are watched."""
         self.by_thread, self.on = {}, True
         self._ended.clear()
+        sys.setprofile(self.see)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            self.on = False
 
     def modules(self, thread: str) -> list[str]:
         """Return the modules that a thread called, in their order."""
@@ -113,13 +120,11 @@ class Calls:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Be told of the calls of this thread, and of those that begin in the block."""
+        """Be told of the calls of the threads that begin in the block."""
         threading.setprofile(self.see)
-        sys.setprofile(self.see)
         try:
             yield
         finally:
-            sys.setprofile(None)
             threading.setprofile(None)
 
 
@@ -179,10 +184,9 @@ async def _key(saves: Path) -> Way:
             screen = watch(pilot)
             for number in range(_KEYS):
                 await until(pilot, lambda at=number: screen.view.asks and screen.view.step == at)
-                calls.begin()
-                await pilot.press("o", *"sing", "enter")
-                await until(pilot, lambda at=number: screen.view.asks and screen.view.step == at + 1)
-                calls.on = False
+                with calls.noting():
+                    await pilot.press("o", "z", "enter")
+                    await until(pilot, lambda at=number: screen.view.asks and screen.view.step == at + 1)
                 seen.append((calls.modules("MainThread"), calls.modules("session")))
     about = (
         "`o` on the watch screen of a session that asks, an action, Enter: until the action is done and the screen "
@@ -214,10 +218,8 @@ def episode(saves: Path) -> Way:
     with Memory(saves / "another", rules=scope_rules, secrets=()) as memory:
         scope = memory.scope(name)
         scope.append(dataclasses.replace(one, uid="first", number=0))  # makes the file, and imports what it needs
-        with calls.watching():
-            calls.on = True
+        with calls.noting():
             scope.append(dataclasses.replace(one, uid="second", number=0))
-            calls.on = False
     about = "One episode appended to a memory on disk: when it comes back, it is on the disk and in the index."
     return Way("An episode", about, [Part("the memory", calls.modules("MainThread"))])
 
