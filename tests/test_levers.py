@@ -15,8 +15,8 @@ from engine.session.candidates import candidate_rows
 from engine.settings import SessionConfig, Settings
 from tests.playing import only, run
 
-KNN = Settings(estimator="knn", step_limit=12, r=0.2, beta=2.0, k=8, selection="sample")
-GRAPH = Settings(estimator="graph", step_limit=12, beta=2.0)
+KNN = Settings(estimator="knn", step_limit=9, r=0.2, beta=2.0, k=8, selection="sample")
+GRAPH = Settings(estimator="graph", step_limit=9, beta=2.0)
 HERE = (2, 4)
 """Episode and step at which the settings are changed."""
 
@@ -136,14 +136,14 @@ def test_a_session_that_is_resumed_and_a_branch_go_on_with_the_changes(changed, 
     longer = dataclasses.replace(saved, config=dataclasses.replace(saved.config, episodes=3))
     _, events = run(longer, tmp_path)
     assert {event.decision.update.beta for event in only(events, Decided) if event.episode == 3} == {0.5}
-    for at, beta in ((HERE, 0.5), ((2, 2), 2.0), ((2, 6), 0.5), ((1, 12), 2.0)):  # the last one is an episode's end
+    for at, beta in ((HERE, 0.5), ((2, 2), 2.0), ((2, 6), 0.5), ((1, 9), 2.0)):  # the last one is an episode's end
         branch = branches.branch(tmp_path, saved, at, episodes=2)
         _, events = run(branch, tmp_path)
         assert {e.decision.update.beta for e in only(events, Decided) if place(e) >= at} == {beta}
     other = branches.branch(tmp_path, saved, HERE, episodes=2, settings=dataclasses.replace(KNN, beta=0.5, k=1))
     told = [event for _, event in recording.read(other.recording)]
     assert levers.in_force(told) == {"beta": 0.5, "k": 1}
-    assert sum(isinstance(event, Stepped) for event in told) == 12 + HERE[1]
+    assert sum(isinstance(event, Stepped) for event in told) == 9 + HERE[1]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from engine.session.loop import Session
 from engine.settings import SessionConfig
 from tests.killed import decided, differences
 
-STEPS, EPISODES = 8, 2
+STEPS, EPISODES = 6, 2
 ARMS = {"graph": {"estimator": "graph"}, "knn": {"estimator": "knn"}, "static": {}}
 
 

@@ -50,7 +50,7 @@ def test_a_session_killed_at_random_moments_decides_as_one_that_nobody_killed(tm
 
 
 def config(**changes):
-    settings = profile("default", step_limit=12)
+    settings = profile("default", step_limit=10)
     return SessionConfig(**{"game": "pantry", "model": "prior/verbs", "episodes": 3, "settings": settings, **changes})
 
 
@@ -115,10 +115,10 @@ def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_o
 
 def test_what_a_frozen_session_has_tried_is_known_when_it_is_resumed(tmp_path):
     """It goes into no memory, so only the recording tells of it."""
-    found = []
+    found, settings = [], profile("default", step_limit=12)
     for name, until in (("whole", None), ("left", (3, 4))):
-        play(tmp_path / name, sessions.create(tmp_path / name, config(episodes=1), "run"))
-        saved = sessions.create(tmp_path / name, config(seed=5, frozen=True), "run")
+        play(tmp_path / name, sessions.create(tmp_path / name, config(settings=settings, episodes=1), "run"))
+        saved = sessions.create(tmp_path / name, config(settings=settings, seed=5, frozen=True), "run")
         play(tmp_path / name, saved, until)
         if until is not None:
             play(tmp_path / name, saved)
@@ -203,7 +203,7 @@ def test_steps_taken_back_leave_no_trace_in_what_is_learnt(tmp_path, changes):
     """The session decides as if they had not been taken, and its decisions and those of a branch can be made again."""
     found = []
     for name, backs in (("without", []), ("with", [(1, 4), (1, 5), (2, 2), (2, 7), (3, 9)])):
-        settings = profile("default", step_limit=12, **changes)
+        settings = profile("default", step_limit=10, **changes)
         saved = sessions.create(tmp_path / name, config(settings=settings, episodes=3), "run")
         control = Person({(2, 5)}, set(backs))
         session = Session(sessions.load(saved.folder), tmp_path / name, control.see, control=control)
@@ -246,7 +246,7 @@ def test_what_is_left_of_an_episode_with_a_forgotten_step_is_learnt_once(tmp_pat
         forget_all(memory, [(scope, plan_forget(scope, entries={3}))])
         (left,) = scope.episodes()
     taken = Counter((step.state.place, step.action) for step in left.steps if step.state.tokens)
-    assert taken.total() == 11
+    assert taken.total() == 9
     most = 0
     for event in play(tmp_path, saved):
         if isinstance(event, Decided) and event.episode == 2:

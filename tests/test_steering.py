@@ -109,7 +109,7 @@ def test_each_step_waits_for_an_answer_and_the_answer_is_recorded(tmp_path):
 
 
 def test_approvals_change_nothing_about_what_the_agent_does(tmp_path):
-    plan = config(episodes=2, steps=12)
+    plan = config(episodes=2, steps=8)
     _, asked = play(tmp_path / "asked", approve, plan=plan)
     _, free = play(tmp_path / "free", approve, ask=NEVER, plan=plan)
     assert [step.action for step in only(asked, Stepped)] == [step.action for step in only(free, Stepped)]
@@ -464,7 +464,7 @@ def test_a_steered_session_left_anywhere_decides_as_one_that_was_not(tmp_path):
 
     found = []
     for name, leave in (("whole", None), ("left", (2, 3))):
-        saved = sessions.create(tmp_path / name, config(episodes=3, steps=8), "watch")
+        saved = sessions.create(tmp_path / name, config(episodes=2, steps=8), "watch")
         answer = person(leave)
         playing(tmp_path / name, saved, answer)
         if leave:
