@@ -115,7 +115,7 @@ def test_what_another_session_remembers_meanwhile_counts_from_the_next_episode_o
 
 def test_what_a_frozen_session_has_tried_is_known_when_it_is_resumed(tmp_path):
     """It goes into no memory, so only the recording tells of it."""
-    found, settings = [], profile("default", step_limit=12)
+    found, settings = [], profile("default", step_limit=10)
     for name, until in (("whole", None), ("left", (3, 4))):
         play(tmp_path / name, sessions.create(tmp_path / name, config(settings=settings, episodes=1), "run"))
         saved = sessions.create(tmp_path / name, config(settings=settings, seed=5, frozen=True), "run")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.records.decision import NO_TALLY, Decision, ModelCall, Tally
-from engine.records.episodes import EnvironmentInfo, Observation
+from engine.records.episodes import EnvironmentInfo, Observation, State
 
 FORMAT = 2
 """Number of the format of recordings. It grows when a field changes its name or meaning, not with new fields."""
@@ -235,6 +235,7 @@ class EpisodeEnded:
         ended_by: "person" if a person ended it, "failure" if the environment failed.
         processor_s: Processor seconds of this process and of those that it started.
         failed: Actions at which the environment failed.
+        state: The state after the last action; None if memory has it, with the episode.
     """
 
     episode: int
@@ -258,6 +259,7 @@ class EpisodeEnded:
     ended_by: str = ""
     processor_s: float = 0.0
     failed: int = 0
+    state: State | None = None
 
 
 @dataclass(frozen=True, slots=True)

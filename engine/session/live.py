@@ -207,6 +207,7 @@ class RunningEpisode:
             ended_by=self.ended_by,
             processor_s=round(account.processor_s, 3),
             failed=self.failed,
+            state=None if added else self.state,
         )
 
 

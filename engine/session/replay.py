@@ -168,7 +168,11 @@ class Replay:
         for at, take in enumerate(past.takes):
             if at:
                 self.taken_back()
-            final = stored.final if stored is not None and take is past.takes[-1] else None
+            final = None
+            if take is past.takes[-1] and stored is not None:
+                final = stored.final
+            elif take is past.takes[-1] and past.ended is not None:
+                final = past.ended.state
             stand = min((len(one.steps) - 1 for one in past.takes[at:-1]), default=None)
             yield from self._take(past, take, first, final, stand)
         if past.ended is not None and stored is not None and self._view is not None:
