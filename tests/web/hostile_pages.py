@@ -35,6 +35,8 @@ PAGES = {
     "alerts": ALERTS,
     "later-alerts": f"<title>A</title>{_TEXT}<script>setInterval(() => alert('again'), 1)</script>",
     "loop": f"<title>L</title>{_TEXT}<script>for (;;);</script>",
+    "hung": f"<title>H</title>{_TEXT}<script>const r = new XMLHttpRequest(); r.open('GET', '/drips', false); "
+            "r.send()</script>",
     "later-loop": f"<title>L</title>{_TEXT}<script>setTimeout(() => {{ for (;;); }}, 300)</script>",
     "popups": f"<title>P</title>{_TEXT}<script>setInterval(() => window.open('/plain'), 5)</script>",
     "own-popups": f"<title>P</title>{_TEXT}<script>for (let i = 0; i < 9; i++) open('/own-popups?' + i)</script>",

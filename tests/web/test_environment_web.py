@@ -141,10 +141,10 @@ def test_after_signing_in_the_first_of_several_start_pages_is_shown(browser_path
         env.close()
 
 
-def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
+def test_a_page_of_many_nodes_is_read_and_kept_short(opened, site):
     env = opened(site, path="/large")
     seen = env.reset(1)
-    assert len(env.page.nodes) >= 5000
+    assert len(env.page.nodes) >= 1400
     assert "more elements are not shown" in seen.description
     assert len(seen.description) < 14_000
 
@@ -152,7 +152,7 @@ def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
 def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinking_does_not_count(
     browser_path, shared_browser, site
 ):
-    job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
+    job = Assignment("t-1", "test", "x", (f"{site.url}/ask",), {"shop": site.url})
     now = 0.0
 
     def clock():
@@ -171,8 +171,8 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
         for _ in range(2):
             env.reset(1)
             now += 1000.0  # somebody thinks
-            assert not env.step("click(<button[Go]#2>)").over
-            seen = env.step("click(<button[Go]#2>)")
+            assert not env.step("fill(<textbox[Name]>, 'x')").over
+            seen = env.step("fill(<textbox[Name]>, 'y')")
             assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
             assert "took more than 50 s" in seen.text
     finally:
