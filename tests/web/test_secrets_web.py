@@ -124,7 +124,8 @@ def test_typed_secrets_are_on_no_later_page_in_no_action_and_in_no_traffic(brows
             assert "[typed secret" in action
             seen.append(env.step(action))
             states.append(abstractor.advance(action, seen[-1]))
-            seen.append(repr(env.sight()))
+            seen.append(env.snapshot())
+        seen.append(repr(env.sight()))
         seen.append(repr(env.valid_actions()))
         assert env.resolve(f"fill(<textbox[Benutzer]>, {LONG[0]!r})") is None  # It is told nobody else.
         seen.append(env.step("click(<button[Zeigen]>)"))  # The page shows the password: the box is of another type.
