@@ -137,12 +137,12 @@ def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
 
 @pytest.mark.usefixtures("shared_browser")
 def test_after_signing_in_the_first_of_several_start_pages_is_shown(browser_path, site):
-    starts = (f"{site.url}/", f"{site.url}/ask")
+    starts = (f"{site.url}/ask", f"{site.url}/lines")
     form = SignIn(f"{site.url}/find", {"Name": "ana"}, "Send")
     job = Assignment("t-2", "test", "Find 'Ana'", starts, {"shop": site.url}, sign_in=(form,))
     env = WebEnvironment(job, browser_path, scope="web/shop")
     try:
-        assert env.reset(1).place == "shop"
+        assert env.reset(1).place == "shop/ask"
         assert "tab_focus(1)" in env.valid_actions()
     finally:
         env.close()
