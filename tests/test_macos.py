@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import shlex
 import subprocess
@@ -18,21 +19,52 @@ from engine.web.sites.miniwob import pages_folder
 AS_MACOS = [sys.executable, "-P", str(Path(__file__).with_name("as_macos.py"))]
 
 
-def jitrl(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [*AS_MACOS, "-m", "jitrl_tui.cli", *map(str, words)]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+COMMANDS = """
+import contextlib, io, json, sys
+from jitrl_tui.cli import main
+answers = {}
+for name, words in json.load(sys.stdin).items():
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["--saves", sys.argv[1], *words])
+    answers[name] = code, out.getvalue(), err.getvalue()
+print(json.dumps(answers))
+"""
 
 
-def test_an_episode_is_played(tmp_path: Path) -> None:
-    done = jitrl("--saves", tmp_path, "run", "pantry", "--model", "prior/verbs", "--episodes", "1", "--steps", "6")
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-    (recording,) = (tmp_path / "sessions").glob("*/events.jsonl")
+def jitrl(saves: Path, **commands: str) -> dict[str, tuple[int, str, str]]:
+    """Run commands in one process; return the exit code of each, and what it wrote."""
+    words = json.dumps({name: command.split() for name, command in commands.items()})
+    done = subprocess.run(
+        [*AS_MACOS, "-c", COMMANDS, str(saves)], input=words, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return {name: tuple(answer) for name, answer in json.loads(done.stdout).items()}
+
+
+def test_episodes_are_played_and_the_doctor_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves, python = tmp_path / "saves", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.join(AS_MACOS)} "$@"\n')
+    python.chmod(0o700)
+    monkeypatch.setenv("JITRL_GYM", str(python))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("gym")))
+    commands = {
+        "game": "run pantry --model prior/verbs --episodes 1 --steps 6",
+        "gym": "run gym:tinyworlds/tiny/Corridor-v0 --model prior/verbs --episodes 1 --steps 4",
+        "doctor": "doctor --json",
+    }
+    if importlib.util.find_spec("gymnasium") is None:
+        del commands["gym"]
+    told = jitrl(saves, **commands)
+    for name in set(told) - {"doctor"}:
+        code, _, err = told[name]
+        assert (code, "Traceback" in err) == (0, False), err
+    (recording,) = (saves / "sessions").glob("*pantry*/events.jsonl")
     assert len(recording.read_text().splitlines()) > 6
 
-
-def test_the_doctor_says_what_is_missing(tmp_path: Path) -> None:
-    done = jitrl("--saves", tmp_path, "doctor", "--json")
-    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    checks = {check["name"]: check for check in json.loads(told["doctor"][1])["checks"]}
     assert checks["system"]["state"] == "warn"
     for said in ("no limit on memory", "no limit on the browser's memory", "no /proc"):
         assert said in checks["system"]["found"]
@@ -75,18 +107,6 @@ def test_processes_are_known_by_ps_as_by_proc(monkeypatch: pytest.MonkeyPatch) -
         assert system.start_time(child.pid) is None
 
 
-def test_a_gym_environment_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("gymnasium")
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {shlex.join(AS_MACOS)} "$@"\n')
-    python.chmod(0o700)
-    monkeypatch.setenv("JITRL_GYM", str(python))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("gym")))
-    done = jitrl("--saves", tmp_path, "run", "gym:tinyworlds/tiny/Corridor-v0", "--model", "prior/verbs",
-                 "--episodes", "1", "--steps", "4")  # fmt: skip
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-
-
 def test_a_page_is_read_and_a_button_pressed() -> None:
     if why := chromium.missing():
         pytest.skip(why)
@@ -108,10 +128,10 @@ def test_a_task_of_miniwob_is_done(tmp_path: Path) -> None:
         pytest.skip(why)
     if pages_folder(None) is None:
         pytest.skip("the miniwob package is not here")
-    done = jitrl("--saves", tmp_path, "run", "web:miniwob-click-test", "--model", "prior/uniform", "--episodes", "1",
-                 "--json", "-")  # fmt: skip
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-    assert json.loads(done.stdout)["episodes"][0]["score"] > 0
+    command = "run web:miniwob-click-test --model prior/uniform --episodes 1 --json -"
+    code, out, err = jitrl(tmp_path, played=command)["played"]
+    assert (code, "Traceback" in err) == (0, False), err
+    assert json.loads(out)["episodes"][0]["score"] > 0
 
 
 def test_a_visitor_of_serve_gets_the_app(tmp_path: Path) -> None:

@@ -26,9 +26,8 @@ def played(folder: Path, names: tuple[str, ...], *command: str) -> subprocess.Co
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [RUN, BENCH], ids=["run", "bench"])
-def test_the_command_and_its_processes_use_their_own(tmp_path: Path, words: tuple[str, ...]) -> None:
-    done = played(tmp_path, ("engine", "jitrl_tui"), JITRL, *words)
+def test_the_command_and_its_processes_use_their_own(tmp_path: Path) -> None:
+    done = played(tmp_path, ("engine", "jitrl_tui"), JITRL, *BENCH)
     assert (done.returncode, "wrong folder" in done.stderr) == (0, False), done.stderr
 
 

@@ -87,15 +87,12 @@ def test_a_setting_is_declared_in_one_place(tmp_path):
     docstring, gap, fields = after.partition("\n\n")
     groups.write_text(before + head + docstring + gap + example + fields)
 
-    def said(code: str, *arguments: object) -> str:
-        code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{code}"
-        asked = [sys.executable, "-c", code, *map(str, arguments)]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=120)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
-
     code = """
 import json
+import sys
+from pathlib import Path
+place, result = Path(sys.argv[1]), sys.argv[2]
+sys.path.insert(0, str(place))
 from engine.session import levers, recorded
 from engine.settings import Settings
 from jitrl_tui.preferences import schema
@@ -105,16 +102,22 @@ option, usual = schema.find("caution"), Settings()
 again = sorted(recorded.CHANGEABLE & {"caution", "candidates"})
 print(json.dumps([levers.levers(usual)[-1], again, STOPS["caution"][0], "caution" in sliders_of(usual), option.allowed,
                   option.flag, option.group]))
+from jitrl_tui.cli import main
+run_it = "run pantry --model prior/verbs --episodes 1 --steps 3 --quiet --set caution=0.5 --json".split()
+assert main(["--saves", str(place / "saves"), *run_it, result]) == 0
+(session,) = (place / "saves" / "sessions").iterdir()
+assert main(["--saves", str(place / "saves"), "whatif", str(session), "--set", "caution=1"]) == 0
 """
+    result = tmp_path / "result.json"
+    asked = [sys.executable, "-c", code, str(tmp_path), str(result)]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, tried = done.stdout.split("\n", 1)
     heading = schema.find("beta").group
     wanted = ["caution", ["caution"], "c", True, "number from 0 to 1", "--set caution=…", heading]
-    assert json.loads(said(code)) == wanted
-    code, saves = "from jitrl_tui.cli import main\nsys.exit(main())", tmp_path / "saves"
-    run_it = ("--saves", saves, "run", "pantry", "--model", "prior/verbs", "--episodes", 1, "--steps", 3, "--quiet")
-    result = json.loads(said(code, *run_it, "--json", "-", "--set", "caution=0.5"))
-    assert result["settings"]["caution"] == 0.5
-    (session,) = (saves / "sessions").iterdir()
-    assert "caution" in said(code, "whatif", session, "--set", "caution=1")
+    assert json.loads(first) == wanted
+    assert json.loads(result.read_text())["settings"]["caution"] == 0.5
+    assert "caution" in tried
 
 
 def test_the_pane_is_found_and_counts_commands(installed):

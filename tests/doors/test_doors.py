@@ -98,19 +98,25 @@ def test_a_suite_of_a_package_is_played_task_by_task(installed, tmp_path):
     assert [task["game"] for task in result["tasks"]] == ["toy:2", "toy:3"]
 
 
-@pytest.mark.parametrize(
-    ("game", "more", "says"),
-    [
-        ("torn:1", (), "the environment 'torn' of toy_world.torn:KIND does not load: the map is torn"),
-        ("toy:x", (), "toy:x is no corridor: it is toy:ROOMS with 1 to 99 rooms, or toy:all"),
-        ("toys:2", (), "there is no environment 'toys' (did you mean 'toy'?); choose one of: game, web, gym, toy"),
-        ("toy:2", ("--estimator", "last"),
-         "there is no estimator 'last' (did you mean 'latest'?); choose one of: knn, graph, latest"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(installed, tmp_path, game, more, says):
-    done = jitrl(installed, "--saves", tmp_path, "run", game, "--model", "prior/uniform", *more)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jitrl: {says}\n")
+UNFIT = [
+    ("torn:1", (), "the environment 'torn' of toy_world.torn:KIND does not load: the map is torn"),
+    ("toy:x", (), "toy:x is no corridor: it is toy:ROOMS with 1 to 99 rooms, or toy:all"),
+    ("toys:2", (), "there is no environment 'toys' (did you mean 'toy'?); choose one of: game, web, gym, toy"),
+    ("toy:2", ("--estimator", "last"),
+     "there is no estimator 'last' (did you mean 'latest'?); choose one of: knn, graph, latest"),
+]
+
+
+def test_what_cannot_be_is_one_sentence(installed, tmp_path):
+    code = (
+        f"import json, sys; sys.path.append({str(installed)!r}); from jitrl_tui.cli import main\n"
+        "print([main(words) for words in json.loads(sys.argv[1])])"
+    )
+    given = ["--saves", str(tmp_path), "run", "--model", "prior/uniform"]
+    commands = json.dumps([[*given, game, *more] for game, more, _ in UNFIT])
+    done = run([sys.executable, "-c", code, commands], capture_output=True, text=True, timeout=120)
+    assert done.stderr.splitlines() == [f"jitrl: {says}" for _, _, says in UNFIT]
+    assert done.stdout == f"{[2] * len(UNFIT)}\n"
     assert not (tmp_path / "sessions").exists()
 
 

@@ -87,7 +87,7 @@ def test_a_browser_shows_the_app_and_reaches_nothing_but_the_server(server):
         browser = playwright.chromium.launch(
             executable_path=chromium.require_browser(), chromium_sandbox=sandbox
         )
-        page = browser.new_page(viewport={"width": 900, "height": 600})
+        page = browser.new_page(viewport={"width": 600, "height": 400})
         page.on("request", lambda request: reached.append(request.url))
 
         def opened(socket):

@@ -32,9 +32,13 @@ PAGES = {
                "{ const b = new Uint8Array(50 << 20); b.fill(1); a.push(b) } }, 10)</script>",
     "heap": f"<title>h</title>{_TEXT}<script>const a = []; setInterval(() => {{ for (let i = 0; i < 1e6; i++) "
             "a.push({x: i, y: [i]}) }, 5)</script>",
+    "arrays": f"<title>h</title>{_TEXT}<script>const a = []; setInterval(() => {{ for (let i = 0; i < 9; i++) "
+              "a.push(new Array(4e6).fill(i)) }, 5)</script>",
     "alerts": ALERTS,
     "later-alerts": f"<title>A</title>{_TEXT}<script>setInterval(() => alert('again'), 1)</script>",
     "loop": f"<title>L</title>{_TEXT}<script>for (;;);</script>",
+    "hung": f"<title>H</title>{_TEXT}<script>const r = new XMLHttpRequest(); r.open('GET', '/drips', false); "
+            "r.send()</script>",
     "later-loop": f"<title>L</title>{_TEXT}<script>setTimeout(() => {{ for (;;); }}, 300)</script>",
     "popups": f"<title>P</title>{_TEXT}<script>setInterval(() => window.open('/plain'), 5)</script>",
     "own-popups": f"<title>P</title>{_TEXT}<script>for (let i = 0; i < 9; i++) open('/own-popups?' + i)</script>",

@@ -13,6 +13,7 @@ import pytest
 from engine.web.browser import chromium
 from engine.web.browser.driver import Driver
 from engine.web.browser.network import gate_for
+from tests.web.pages import until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked up in /proc")
 
@@ -76,6 +77,7 @@ def started(browser: str, port: int) -> list[tuple[list[str], str]]:
     finally:
         driver.close()
         driver.close()
+        assert until(lambda: not processes(port))
 
 
 def pages(found: list[tuple[list[str], str]]) -> list[str]:

@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +27,7 @@ from engine.web.drawing.items import items_of
 from engine.web.environment_factory import expand, open_web
 from engine.web.sites.miniwob import pages_folder
 from engine.web.tasks.suites import VARIABLES
+from tests.commands import run
 from tests.web.hostile_pages import serving
 
 
@@ -156,7 +156,7 @@ def test_a_process_that_dies_ends_the_episode_and_the_next_one_begins(gym, tmp_p
 
 
 def test_a_session_plays_it_learns_and_records_it(gym, tmp_path):
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(tmp_path), "run", "browsergym:miniwob.click-test",
          "--model", "prior/uniform", "--episodes", "2", "--steps", "3", "--json", "-", "--quiet"],
         capture_output=True, text=True, timeout=180, env=gym, check=False,
@@ -225,7 +225,7 @@ def test_a_page_gets_no_more_memory_and_requests_than_the_limits(adapter, tmp_pa
 
 
 def test_an_open_ended_task_is_played_from_the_command_line(adapter, site, tmp_path):
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(tmp_path), "run",
          f"browsergym:openended {site.url}/find Find Ana", "--model", "prior/verbs", "--episodes", "1", "--steps", "2",
          "--json", "-", "--quiet"],
@@ -330,7 +330,7 @@ def test_without_browsergym_one_sentence_says_how_to_have_it(tmp_path):
         MissingError, match=r"get it with: .* -m venv .*pip install browsergym-core==0\.14\.3"
     ):
         open_web("web:browsergym-miniwob.click-test", tmp_path, {"JITRL_BROWSERGYM": "/nowhere/python"})
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(tmp_path), "run", "browsergym:miniwob.click-test"],
         capture_output=True, text=True, timeout=60, env={**os.environ, "JITRL_BROWSERGYM": "/nowhere"}, check=False,
     )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -14,11 +13,12 @@ from engine.errors import MissingError, UsageError
 from engine.memory import Memory
 from engine.web import environment_factory
 from engine.web.sites.miniwob import pages_folder
+from tests.commands import run
 
 
 def jitrl(saves, *arguments, **environment):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("WA_")}
-    return subprocess.run(
+    return run(
         [sys.executable, "-m", "jitrl_tui.cli", "--saves", str(saves), *arguments],
         capture_output=True, text=True, timeout=120, env={**clean, **environment}, check=False,
     )  # fmt: skip

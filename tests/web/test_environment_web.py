@@ -86,9 +86,25 @@ def test_a_form_is_filled_in_by_role_and_name_and_the_judge_sees_the_post(opened
     assert env.step("go_back()") == last
 
 
-def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
+def test_actions_are_found_by_name_and_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
     env = opened(site)
-    env.reset(1)
+    text = env.reset(1).description
+    # What the page says stands between marks, and cannot end them.
+    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
+    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
+    assert env.resolve("click(<link[Find]>)") == "click(<link[Find]>)"
+    assert env.resolve("click(<link[Elsewh]>)") == "click(<link[Elsewhere]>)"
+    assert env.resolve("click(<button[Go]>)") == "click(<button[Go]#1>)"
+    ref = next(node.ref for node in env.page.nodes if node.name == "Greet")
+    assert env.resolve(f"click('{ref}')") == "click(<button[Greet]>)"
+    for gone in (
+        "click(<link[Basket]>)",
+        "click(<link[e]>)",
+        "goto('http://example.invalid/')",
+        "tab_focus(3)",
+        "fly()",
+    ):
+        assert env.resolve(gone) is None
     for wrong, word in [
         ("click('zz9')", "zz9"),
         ("fly()", "no action"),
@@ -111,15 +127,6 @@ def test_errors_popups_dialogs_iframes_and_downloads_are_told(opened, site):
     assert env.step("tab_close()").place == "shop/find"
 
 
-def test_each_episode_is_fresh_and_a_typed_secret_is_never_shown(opened, site):
-    env = opened(site, path="/find")
-    first = env.reset(1)
-    seen = env.step("fill(<textbox[Password]>, 'hunter2hunter2')")
-    assert "hunter2hunter2" not in seen.description + seen.text
-    assert seen.world_hash != first.world_hash
-    assert env.reset(1).world_hash == first.world_hash
-
-
 def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
     env = opened(site, "Write the note 'x'", "/fade")
     env.reset(1)
@@ -130,21 +137,21 @@ def test_what_fades_in_after_a_click_belongs_to_the_page_after_it(opened, site):
 
 @pytest.mark.usefixtures("shared_browser")
 def test_after_signing_in_the_first_of_several_start_pages_is_shown(browser_path, site):
-    starts = (f"{site.url}/", f"{site.url}/ask")
+    starts = (f"{site.url}/ask", f"{site.url}/lines")
     form = SignIn(f"{site.url}/find", {"Name": "ana"}, "Send")
     job = Assignment("t-2", "test", "Find 'Ana'", starts, {"shop": site.url}, sign_in=(form,))
     env = WebEnvironment(job, browser_path, scope="web/shop")
     try:
-        assert env.reset(1).place == "shop"
+        assert env.reset(1).place == "shop/ask"
         assert "tab_focus(1)" in env.valid_actions()
     finally:
         env.close()
 
 
-def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
+def test_a_page_of_many_nodes_is_read_and_kept_short(opened, site):
     env = opened(site, path="/large")
     seen = env.reset(1)
-    assert len(env.page.nodes) >= 5000
+    assert len(env.page.nodes) >= 1400
     assert "more elements are not shown" in seen.description
     assert len(seen.description) < 14_000
 
@@ -152,7 +159,7 @@ def test_a_page_of_thousands_of_nodes_is_read_and_kept_short(opened, site):
 def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinking_does_not_count(
     browser_path, shared_browser, site
 ):
-    job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
+    job = Assignment("t-1", "test", "x", (f"{site.url}/ask",), {"shop": site.url})
     now = 0.0
 
     def clock():
@@ -171,8 +178,8 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
         for _ in range(2):
             env.reset(1)
             now += 1000.0  # somebody thinks
-            assert not env.step("click(<button[Go]#2>)").over
-            seen = env.step("click(<button[Go]#2>)")
+            assert not env.step("fill(<textbox[Name]>, 'x')").over
+            seen = env.step("fill(<textbox[Name]>, 'y')")
             assert (seen.terminated, seen.truncated, seen.outcome) == (False, True, "")
             assert "took more than 50 s" in seen.text
     finally:
@@ -181,7 +188,7 @@ def test_an_episode_whose_pages_take_too_long_ends_without_a_verdict_and_thinkin
 
 @pytest.mark.usefixtures("shared_browser")
 def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(browser_path, site):
-    job = Assignment("t-1", "test", "x", (site.url,), {"shop": site.url})
+    job = Assignment("t-1", "test", "x", (f"{site.url}/ask",), {"shop": site.url})
     env = WebEnvironment(job, browser_path, scope="web/shop")
     try:
         env.reset(1)
@@ -193,30 +200,12 @@ def test_an_answer_that_nobody_judges_leaves_the_episode_without_a_verdict(brows
         env.close()
 
 
-def test_a_remembered_action_is_found_again_by_name_or_a_unique_part_of_it(opened, site):
-    env = opened(site)
-    text = env.reset(1).description
-    # What the page says stands between marks, and cannot end them.
-    assert (text.count(OPEN), text.count(CLOSE)) == (1, 1)
-    assert text.index(OPEN) < text.index("You are free") < text.index(CLOSE)
-    assert env.resolve("click(<link[Find]>)") == "click(<link[Find]>)"
-    assert env.resolve("click(<link[Elsewh]>)") == "click(<link[Elsewhere]>)"
-    assert env.resolve("click(<button[Go]>)") == "click(<button[Go]#1>)"
-    ref = next(node.ref for node in env.page.nodes if node.name == "Greet")
-    assert env.resolve(f"click('{ref}')") == "click(<button[Greet]>)"
-    for gone in (
-        "click(<link[Basket]>)",
-        "click(<link[e]>)",
-        "goto('http://example.invalid/')",
-        "tab_focus(3)",
-        "fly()",
-    ):
-        assert env.resolve(gone) is None
-
-
-def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_later(opened, site):
+def test_a_typed_password_is_never_shown_and_remembered_as_a_placeholder_that_is_worth_nothing_later(opened, site):
     env = opened(site, path="/find")
-    env.reset(1)
+    first = env.reset(1)
+    seen = env.step("fill(<textbox[Password]>, 'hunter2hunter2')")
+    assert "hunter2hunter2" not in seen.description + seen.text
+    assert seen.world_hash != first.world_hash
     kept = env.resolve("fill(<textbox[Password]>, 'hunter2hunter2')")
     assert kept == "fill(<textbox[Password]>, '[typed secret 1]')"
     env.step(kept)
@@ -226,7 +215,7 @@ def test_a_typed_password_is_remembered_as_a_placeholder_that_is_worth_nothing_l
         assert "hunter2hunter2" not in repr(env.sight())
     env.step("click(<button[Send]>)")
     assert "password=hunter2hunter2" in site.posted[-1]
-    env.reset(1)
+    assert env.reset(1).world_hash == first.world_hash
     # The next episode remembers the action, and cannot take it: nor what memory itself took out.
     for remembered in (
         kept,

@@ -124,7 +124,8 @@ def test_typed_secrets_are_on_no_later_page_in_no_action_and_in_no_traffic(brows
             assert "[typed secret" in action
             seen.append(env.step(action))
             states.append(abstractor.advance(action, seen[-1]))
-            seen.append(repr(env.sight()))
+            seen.append(env.snapshot())
+        seen.append(repr(env.sight()))
         seen.append(repr(env.valid_actions()))
         assert env.resolve(f"fill(<textbox[Benutzer]>, {LONG[0]!r})") is None  # It is told nobody else.
         seen.append(env.step("click(<button[Zeigen]>)"))  # The page shows the password: the box is of another type.
@@ -231,7 +232,8 @@ def test_boxes_in_frames_in_shadows_and_with_other_roles_are_found(browser_path,
 
 def test_a_session_leaves_no_secret_in_any_of_its_files(browser_path, site, tmp_path):
     task = f"Registriere mich mit dem Kennwort '{TYPED['textbox[Kennwort]']}'"
-    actions = [f"fill(<{box}>, {secret!r})" for box, secret in TYPED.items()]
+    typed = {box: TYPED[box] for box in ("textbox[Kennwort]", "textbox[Mot de passe]", "textbox[Contraseña]")}
+    actions = [f"fill(<{box}>, {secret!r})" for box, secret in typed.items()]
     actions += ["click(<button[Los]>)", f"send_msg_to_user({LONG[1]!r})", "send_msg_to_user('done')"]
     events = []
 
@@ -249,9 +251,9 @@ def test_a_session_leaves_no_secret_in_any_of_its_files(browser_path, site, tmp_
     session = Played(saved, tmp_path, emit)
     session.run()
     assert session.error is None
-    assert list(site.got[0].values()) == list(TYPED.values())
+    assert list(site.got[0].values()) == list(typed.values())
     done = [event for event in events if isinstance(event, Stepped)]
-    assert len(done) >= 7
+    assert len(done) >= 4
     later = [event for event in events if not isinstance(event, Decided)][2:]
     assert told(repr([event for event in later if isinstance(event, Stepped)]), LONG) == []
     # Whatever was written after the secrets were typed: the recording, pages, traffic, caches.

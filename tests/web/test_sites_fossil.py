@@ -21,6 +21,7 @@ from engine.web.sites.fossil import Fossil
 from engine.web.sites.manager import Sites
 from engine.web.tasks.suites import load
 from engine.web.tasks.verdict import Scorer, verified_python
+from tests.commands import Popen, run
 from tests.web.site_client import SiteClient
 from tests.web.solving import HOW, borrow, solutions, trial
 from tests.web.write_code_tasks import files
@@ -28,10 +29,14 @@ from tests.web.write_code_tasks import files
 pytestmark = pytest.mark.skipif(shutil.which("fossil") is None, reason="apt install fossil")
 
 
-def test_a_site_comes_up_is_changed_put_back_and_ended(tmp_path: Path) -> None:
+def test_a_site_comes_up_on_the_loopback_only_is_changed_put_back_and_ended(tmp_path: Path) -> None:
     with Sites(tmp_path) as sites:
         (status,) = sites.up(("fossil",), stay=False)
         assert status.state == "up", status.note
+        listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+                     if line.split()[3] == "0A"]  # fmt: skip
+        ours = [each for each in listening if each.endswith(f":{status.port:04X}")]
+        assert ours == [f"0100007F:{status.port:04X}"]
         assert sites.up(("fossil",), stay=False)[0].pid == status.pid  # It runs already.
         client = SiteClient()
         client.login(status.url, Fossil.logins["gitlab"])
@@ -45,15 +50,6 @@ def test_a_site_comes_up_is_changed_put_back_and_ended(tmp_path: Path) -> None:
         assert sites.down(("fossil",)) == ("fossil",)
         assert sites.status(("fossil",))[0].state == "down"
         assert system.start_time(status.pid) is None
-
-
-def test_it_listens_on_the_loopback_only(tmp_path: Path) -> None:
-    with Sites(tmp_path) as sites:
-        (status,) = sites.up(("fossil",), stay=False)
-        listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
-                     if line.split()[3] == "0A"]  # fmt: skip
-        ours = [each for each in listening if each.endswith(f":{status.port:04X}")]
-        assert ours == [f"0100007F:{status.port:04X}"]
 
 
 def test_a_taken_port_is_left_to_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +70,7 @@ def test_no_server_outlives_a_starter_that_dies(tmp_path: Path, sign: int) -> No
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
         "s = Sites(Path(sys.argv[1])); print(s.up(('fossil',), stay=False)[0].pid, flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(
+    with Popen(
         [sys.executable, "-c", script, str(tmp_path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as starter:  # fmt: skip
@@ -91,7 +87,7 @@ def test_a_server_that_was_released_stays_until_down(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from engine.web.sites.manager import Sites\n"
         "print(Sites(Path(sys.argv[1])).up(('fossil',))[0].pid)"
     )
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
     )
     sites = Sites(tmp_path)
