@@ -54,6 +54,8 @@ class Coverage:
         steps: Steps of the solution that change the world.
         missed: Those of them that no valid action does, as "NUMBER: COMMAND".
         missed_scores: Those of these that change the score.
+        offered: For each step of the solution, the valid actions before it.
+        effects: For each step of the solution, whether it changes the world or the score.
         instead: For each step of the solution, the valid action with the same effect, or the step itself.
         seconds: Time of finding the valid actions of each situation, each met for the first time.
         score: What the solution ends with.
@@ -62,6 +64,8 @@ class Coverage:
     steps: int = 0
     missed: list[str] = field(default_factory=list)
     missed_scores: list[str] = field(default_factory=list)
+    offered: list[tuple[str, ...]] = field(default_factory=list)
+    effects: list[bool] = field(default_factory=list)
     instead: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     score: float = 0.0
@@ -86,7 +90,9 @@ def covered(game: GameEnvironment, commands: list[str], seed: int = 1) -> Covera
         after = game.step(command)
         effect = (after.world_hash, after.score, after.over)
         instead = command
-        if effect != (last.world_hash, last.score, False):
+        found.offered.append(offered)
+        found.effects.append(effect != (last.world_hash, last.score, False))
+        if found.effects[-1]:
             found.steps += 1
             for action in offered:
                 game.restore(saved)
