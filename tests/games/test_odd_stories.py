@@ -27,7 +27,7 @@ def opened(name, version, folder):
 @needs_inform
 @pytest.mark.parametrize(("name", "version"), STORIES)
 def test_a_short_session_is_played_to_its_end_with_the_right_places(tmp_path, monkeypatch, name, version):
-    monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.2)  # some commands hang one of them
+    monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.5)  # some commands hang one of them
     commands, places = script(name)
     game = opened(name, version, tmp_path)
     game.reset(1)

@@ -40,7 +40,7 @@ def test_the_valid_actions_cover_every_step_of_the_solution(proved, name):
 
 
 def test_a_command_that_hangs_the_story_is_left_out_of_its_valid_actions(tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.2)
+    monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.5)
     game = opened(compiled("vehicles", tmp_path))
     game.reset(1)
     game.step("enter boat")
