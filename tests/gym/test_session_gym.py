@@ -119,7 +119,7 @@ def test_a_run_in_which_the_environment_fails_too_often_ends_with_1(tmp_path, ca
 
 
 def test_an_action_at_which_the_environment_failed_is_not_remembered_and_those_before_it_are(tmp_path):
-    saved = sessions.create(tmp_path, config("jitrl", 4, 12, "gym:tinyworlds/tiny/Breaking-v0"), "run")
+    saved = sessions.create(tmp_path, config("jitrl", 2, 12, "gym:tinyworlds/tiny/Breaking-v0"), "run")
     events = play(tmp_path, saved)
     ended = [e for e in events if isinstance(e, EpisodeEnded) and e.failed]
     failed = {e.episode: e.step for e in events if isinstance(e, Stepped) and e.observation.failed}
