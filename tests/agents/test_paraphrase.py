@@ -22,7 +22,7 @@ from tests.memory.test_semantic import Toy
 from tests.playing import only, run
 from tests.writing import writing
 
-EPISODES, STEPS = 3, 4
+EPISODES, STEPS = 4, 4
 HALL = Observation(
     "Hall\nA kettle and a small key lie on the bench.", "Hall\nA kettle and a small key lie on the bench.",
     "You are carrying:\n  a lamp", "Hall", 5.0,
