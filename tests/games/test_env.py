@@ -305,6 +305,7 @@ def test_flipped_bytes_never_hurt_the_parent(tmp_path, games_folder, monkeypatch
 
     monkeypatch.setattr("engine.games.env.LOAD_SECONDS", 3.0)
     monkeypatch.setattr("engine.games.env.STEP_SECONDS", 2.0)
+    monkeypatch.setattr("engine.games.env.COMMAND_SECONDS", 0.5)  # what spins need not spin for three
     monkeypatch.setattr(
         "engine.games.catalogue._check_header", lambda *_: None
     )  # straight at the interpreter
