@@ -17,7 +17,7 @@ from tests.llm.scripted import Scripted, answer, kind_of
 from tests.llm.server import Server
 from tests.playing import only
 
-EPISODES, STEPS = 3, 4
+EPISODES, STEPS = 2, 4
 GERMAN = (
     "[SUMMARY]: Der Held sucht Schätze und läuft durchs Haus.\n"
     "[PROGRESS]: ✓ M1: Schlüssel genommen\n[LOCATION]: Ort: Küche→Höhle"
@@ -51,7 +51,7 @@ class Contrary(Scripted):
 
 
 def played(model, saves: Path, monkeypatch: pytest.MonkeyPatch, capsys, profile: str = "reference"):
-    """Play three episodes; return the result, what was printed, and the events."""
+    """Play two episodes; return the result, what was printed, and the events."""
     with Server().running() as server:
         server.default = model
         monkeypatch.setenv("OPENAI_API_BASE", server.base)
@@ -84,7 +84,7 @@ def test_a_model_that_refuses_half_of_the_summaries_and_rates_all_with_0(tmp_pat
         asked += isinstance(event, Decided)
         assert view.tally.searched == max(0, asked - STEPS)
     assert "; all options rated alike in 4 of 4 decisions; 2 texts of the model" in view.paragraphs[-2].text
-    assert neighbours_found(view.tally) == f"neighbours in {sum(near)} of 8 decisions"
+    assert neighbours_found(view.tally) == f"neighbours in {sum(near)} of {(EPISODES - 1) * STEPS} decisions"
     bar = StatusBar("status")
     bar.show(view, Mode())
     assert neighbours_found(view.tally) in [text for _, text, _ in bar._all_parts(view.started, "knn", provider=True)]

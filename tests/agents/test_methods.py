@@ -97,7 +97,7 @@ def taught(tmp_path_factory) -> Callable[[str], Taught]:
                 server = next(serving)
                 server.default = Scripted(LESSONS[agent].rules())
                 played = play(
-                    saves, agent, episodes=3, learning_temperature=0.3,
+                    saves, agent, episodes=3, steps=3, learning_temperature=0.3,
                     on_event=lambda _, event: isinstance(event, EpisodeEnded) and ends.append(len(server.requests)),
                 )  # fmt: skip
                 serving.close()
@@ -115,7 +115,7 @@ def static(tmp_path_factory):
         serving = serve(patch)
         server = next(serving)
         server.default = Scripted([GAIN])
-        played = play(tmp_path_factory.mktemp("static"), "static", episodes=1)
+        played = play(tmp_path_factory.mktemp("static"), "static", episodes=1, steps=3)
         serving.close()
     assert played.session.error is None
     return decided(played)
@@ -128,9 +128,10 @@ def decided(played: Played) -> list[tuple]:
 @pytest.mark.parametrize("agent", [*LESSONS, "jitrl-prompt"])
 def test_the_first_episode_is_that_of_static(request, server, tmp_path, static, agent):
     server.default = Scripted([GAIN])
-    played = request.getfixturevalue("taught")(agent).played if agent in LESSONS else play(tmp_path, agent, episodes=1)
+    learns = agent in LESSONS
+    played = request.getfixturevalue("taught")(agent).played if learns else play(tmp_path, agent, episodes=1, steps=3)
     assert played.session.error is None
-    assert len(static) == 5
+    assert len(static) == 3
     assert decided(played) == static
 
 
@@ -141,7 +142,7 @@ def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(taught, agent):
     kept = records(done.saves, lesson.kind)
     assert [record.episode for record in kept] == [1, 2, 3]
     for episode, since in ((2, done.ends[0]), (3, done.ends[1])):
-        for text in prompts(server, since)[:5]:
+        for text in prompts(server, since)[:3]:
             assert lesson.shows[episode - 2] in text
             # What the model wrote is advice; only what the environment printed is said to be no instruction.
             advice = re.sub(r"-+ BEGIN (GAME TEXT|EPISODES).*?-+ END \1 -+", "", text, flags=re.DOTALL)
@@ -151,7 +152,7 @@ def test_what_was_learnt_is_in_the_next_prompts_and_in_the_basis(taught, agent):
             assert (basis.kind, basis.title) == (lesson.kind, lesson.title)
             assert {item.uid for item in basis.items} <= {record.uid for record in kept[: episode - 1]}
             assert f"episode {episode - 1}" in [item.origin.partition(",")[0] for item in basis.items]
-    assert not any(lesson.shows[1] in text for text in prompts(server)[:5])
+    assert not any(lesson.shows[1] in text for text in prompts(server)[:3])
 
 
 @pytest.mark.parametrize("agent", LESSONS)
@@ -217,14 +218,14 @@ def test_texts_without_end_are_kept_and_shown_within_bounds(server, tmp_path, ag
     server.default = Scripted([{"if": lesson.asks or "no such text", "reply": json.dumps(long)}, GAIN])
     bounds = {"memory_tokens": 300, "prompt_tokens": 2300, "present_tokens": 2000, "lesson_tokens": 40,
               "learning_tokens": 2000}  # fmt: skip
-    played = play(tmp_path, agent, episodes=3, steps=3, **bounds)
+    played = play(tmp_path, agent, episodes=3, steps=2, **bounds)
     assert played.session.error is None
     for record in records(tmp_path, lesson.kind):
         if lesson.asks:
             assert texts.tokens(record.text) < 12 * 40
             # Besides texts of the model there are tokens of states, and in one method the transcript.
             assert texts.tokens(str(record.data)) < 20 * 40 + 1500 + bounds["learning_tokens"]
-    sent, usual = prompts(server), prompts(server)[:3]
+    sent, usual = prompts(server), prompts(server)[:2]
     most = max(map(texts.tokens, usual)) + 300 + 800  # the history and recent steps grow a little, too
     assert all(texts.tokens(text) < most for text in sent)
     assert all(texts.tokens(text) < 2600 for text in (asked(server, lesson.asks) if lesson.asks else []))

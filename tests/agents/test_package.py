@@ -37,22 +37,32 @@ def server() -> Iterator[Server]:
         yield running
 
 
-def jitrl(place: Path, server: Server, *arguments: object) -> str:
-    """Run the command in a process that has the package; return its stdout."""
-    code = f"import sys; sys.path.append({str(place)!r}); from jitrl_tui.cli import main; sys.exit(main(sys.argv[1:]))"
+CODE = """
+import json, sys
+place, *commands = json.loads(sys.argv[1])
+sys.path.append(place)
+from jitrl_tui.cli import main
+for command in commands:
+    assert main(command) == 0, command
+    print(flush=True, end=sys.argv[2])
+"""
+END = "\n-- end of a command --\n"
+
+
+def jitrl(place: Path, server: Server, *commands: list[object]) -> list[str]:
+    """Run commands in a process that has the package; return what each wrote to stdout."""
+    words = [str(place), *([str(word) for word in command] for command in commands)]
     done = run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", CODE, json.dumps(words), END], capture_output=True, text=True, timeout=120,
         env={**os.environ, "OPENAI_API_BASE": server.base, "OPENAI_API_KEY": "none"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    return done.stdout.split(END)[:-1]
 
 
-def played(place: Path, server: Server, saves: Path, episodes: int) -> dict:
-    return json.loads(
-        jitrl(place, server, "--saves", saves, "run", "pantry", "--agent", "reflecting", "--model", "openai/player",
-              "--episodes", episodes, "--steps", STEPS, "--set", "logits=verbalized", "--quiet", "--json", "-")
-    )  # fmt: skip
+def playing(saves: Path, episodes: int) -> list[object]:
+    return ["--saves", saves, "run", "pantry", "--agent", "reflecting", "--model", "openai/player", "--episodes",
+            episodes, "--steps", STEPS, "--set", "logits=verbalized", "--quiet", "--json", "-"]  # fmt: skip
 
 
 def prompts(server: Server, since: int = 0) -> list[str]:
@@ -62,7 +72,12 @@ def prompts(server: Server, since: int = 0) -> list[str]:
 
 
 def test_a_package_writes_keeps_and_rests_on_reflections_and_replays_without_it(installed, server, tmp_path):
-    result = played(installed, server, tmp_path, 2)
+    memory = ["--saves", tmp_path, "memory"]
+    outputs = jitrl(
+        installed, server, playing(tmp_path, 2), [*memory, "show", "pantry", "--kept", "--json"],
+        [*memory, "ls", "--json"],
+    )  # fmt: skip
+    result, shown, (listed,) = map(json.loads, outputs)
     (first,) = (tmp_path / "sessions").iterdir()
     events = [event for _, event in recording.read(first)]
     ended = [event for event in events if isinstance(event, EpisodeEnded)]
@@ -82,14 +97,12 @@ def test_a_package_writes_keeps_and_rests_on_reflections_and_replays_without_it(
     assert [one["answers"]["calls"] for one in result["episodes"]] == [event.tally.calls for event in ended]
 
     # What is kept says where it comes from.
-    shown = json.loads(jitrl(installed, server, "--saves", tmp_path, "memory", "show", "pantry", "--kept", "--json"))
     assert [(one["text"], one["episode"], one["data"]) for one in shown] == [
         (FIRST, 1, {"score": ended[0].score}), (SECOND, 2, {"score": ended[1].score})]  # fmt: skip
     begun = [event.uid for event in events if type(event).__name__ == "EpisodeStarted"]
     for one, uid in zip(shown, begun, strict=True):
         assert (one["kind"], one["agent"], one["model"]) == ("reflection", "reflecting", "openai/player")
         assert (one["session"], one["episode_uid"], one["provenance"]) == (first.name, uid, "agent")
-    (listed,) = json.loads(jitrl(installed, server, "--saves", tmp_path, "memory", "ls", "--json"))
     assert (listed["episodes"], listed["entries"], listed["kept"]) == (0, 0, 2)
 
     # The second episode rests on the first one's reflection, and its prompts show it.
@@ -100,15 +113,15 @@ def test_a_package_writes_keeps_and_rests_on_reflections_and_replays_without_it(
     assert [FIRST in text for text in prompts(server)].count(True) > 0
     assert not any(SECOND in text for text in prompts(server))
 
-    # A new process reads both of them back.
-    played(installed, server, tmp_path, 1)
+    # A new process reads both of them back, and replays in plain lines without knowing the method.
+    replay = ["--saves", tmp_path, "replay", first]
+    _, replayed = jitrl(installed, server, playing(tmp_path, 1), replay)
     (second,) = set((tmp_path / "sessions").iterdir()) - {first}
     decided = [event.decision for _, event in recording.read(second) if isinstance(event, Decided)]
     assert [item.text for item in decided[0].bases[0].items] == [FIRST, SECOND]
     assert all(FIRST in text and SECOND in text for text in prompts(server, since=asked))
 
-    # A replay in plain lines tells it without knowing the method.
-    lines = jitrl(installed, server, "--saves", tmp_path, "replay", first).splitlines()
+    lines = replayed.splitlines()
     assert lines.count("Rests on: Reflections (episode 1).") == sum(
         isinstance(event, Decided) and event.episode == 2 for event in events
     )
@@ -116,4 +129,4 @@ def test_a_package_writes_keeps_and_rests_on_reflections_and_replays_without_it(
     # So does a replay where the package is missing.
     nowhere = tmp_path / "empty"
     nowhere.mkdir()
-    assert jitrl(nowhere, server, "--saves", tmp_path, "replay", first).splitlines() == lines
+    assert jitrl(nowhere, server, replay)[0].splitlines() == lines

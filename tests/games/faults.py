@@ -83,10 +83,12 @@ def foreign(rng: random.Random) -> bytes:
     )
 
 
-def mutants(rng: random.Random, stories: list[Path], count: int) -> Iterator[tuple[str, bytes]]:
+def mutants(
+    rng: random.Random, stories: list[Path], count: int, first: int = 0
+) -> Iterator[tuple[str, bytes]]:
     """Yield broken stories; half of those that could have one get a header that fits again."""
     whole = [path.read_bytes() for path in stories]
-    for number in range(count):
+    for number in range(first, first + count):
         data = bytearray(rng.choice(whole))
         kind = ("bits", "bytes", "header", "code", "cut", "spliced", "foreign")[number % 7]
         if kind == "bits":
@@ -116,15 +118,16 @@ def mutants(rng: random.Random, stories: list[Path], count: int) -> Iterator[tup
 
 
 def broken_stories(
-    folder: Path, seed: int, stories: list[Path], count: int, tell: Tell, *, validate: bool = True
+    folder: Path, seed: int, stories: list[Path], count: int, tell: Tell, *, first: int = 0, validate: bool = True
 ) -> Iterator[bool]:
     """Play each mutant a little: it plays, or is refused with a sentence, in time, and leaves no process.
 
     Args:
+        first: Number of the first mutant, which decides how each is broken.
         validate: Whether the file is looked at before the interpreter gets it, as it is for people.
     """
     refused = 0
-    for label, data in mutants(random.Random(seed), stories, count):
+    for label, data in mutants(random.Random(seed), stories, count, first):
         path = folder / "mutant.z8"
         path.write_bytes(data)
         begun = time.monotonic()

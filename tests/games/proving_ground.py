@@ -13,6 +13,7 @@ import functools
 import sys
 import tempfile
 import time
+from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,6 +55,8 @@ class Coverage:
         steps: Steps of the solution that change the world.
         missed: Those of them that no valid action does, as "NUMBER: COMMAND".
         missed_scores: Those of these that change the score.
+        offered: For each step of the solution, the valid actions before it; () where they were not searched.
+        effects: For each step of the solution, whether it changes the world or the score.
         instead: For each step of the solution, the valid action with the same effect, or the step itself.
         seconds: Time of finding the valid actions of each situation, each met for the first time.
         score: What the solution ends with.
@@ -62,6 +65,8 @@ class Coverage:
     steps: int = 0
     missed: list[str] = field(default_factory=list)
     missed_scores: list[str] = field(default_factory=list)
+    offered: list[tuple[str, ...]] = field(default_factory=list)
+    effects: list[bool] = field(default_factory=list)
     instead: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     score: float = 0.0
@@ -74,11 +79,19 @@ def opened(story: Path) -> GameEnvironment:
     return GameEnvironment(read_story(story))
 
 
-def covered(game: GameEnvironment, commands: list[str], seed: int = 1) -> Coverage:
-    """Play a solution and look for each of its steps among the valid actions."""
+def covered(game: GameEnvironment, commands: list[str], but: Container[str] = ()) -> Coverage:
+    """Play a solution and look for each of its steps among the valid actions, but for some commands."""
     found = Coverage()
-    last = game.reset(seed)
+    last = game.reset(1)
     for number, command in enumerate(commands, 1):
+        if command in but:
+            after = game.step(command)
+            found.offered.append(())
+            found.effects.append((after.world_hash, after.score) != (last.world_hash, last.score))
+            found.steps += found.effects[-1]
+            found.instead.append(command)
+            last = after
+            continue
         begun = time.perf_counter()
         offered = game.valid_actions()
         found.seconds.append(time.perf_counter() - begun)
@@ -86,7 +99,9 @@ def covered(game: GameEnvironment, commands: list[str], seed: int = 1) -> Covera
         after = game.step(command)
         effect = (after.world_hash, after.score, after.over)
         instead = command
-        if effect != (last.world_hash, last.score, False):
+        found.offered.append(offered)
+        found.effects.append(effect != (last.world_hash, last.score, False))
+        if found.effects[-1]:
             found.steps += 1
             for action in offered:
                 game.restore(saved)
@@ -105,9 +120,9 @@ def covered(game: GameEnvironment, commands: list[str], seed: int = 1) -> Covera
     return found
 
 
-def played(game: GameEnvironment, commands: list[str], seed: int = 1) -> tuple[float, bool]:
+def played(game: GameEnvironment, commands: list[str]) -> tuple[float, bool]:
     """Play commands from the beginning; return the score and whether that won the game."""
-    last = game.reset(seed)
+    last = game.reset(1)
     for command in commands:
         last = game.step(command)
     return last.score, last.outcome == "won"

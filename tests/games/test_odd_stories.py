@@ -13,9 +13,11 @@ from tests.games.odd_play import FOLDER, script
 from tests.games.proving_ground import missing
 
 needs_inform = pytest.mark.skipif(bool(missing()), reason=missing())
-STORIES = [(path.stem, 5) for path in sorted(FOLDER.glob("*.inf"))]
-STORIES += [("tiny", 3), ("tiny", 4), ("tiny", 7), ("tiny", 8), ("echo", 8), ("question", 7), ("nolook", 8)]
-STORIES += [("asks", 8), ("menu", 8), ("broken", 8), ("night", 8), ("pages", 8), ("submenu", 8), ("named", 8)]
+# Where a test below plays a story in version 5, its short session is played in another.
+OTHERS = {"asks": (8,), "echo": (8,), "menu": (8,), "named": (8,), "night": (8,), "nolook": (5, 8), "question": (7,)}
+OTHERS |= {"submenu": (8,), "tiny": (3, 4, 5, 7, 8)}
+NAMES = sorted(path.stem for path in FOLDER.glob("*.inf"))
+STORIES = [(name, version) for name in NAMES for version in OTHERS.get(name, (5,))]
 
 
 def opened(name, version, folder):

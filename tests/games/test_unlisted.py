@@ -59,12 +59,12 @@ def test_an_unlisted_story_has_valid_actions(name, games_folder, tmp_path):
         known.reset(seed)
         plain.reset(seed)
         for number, command in enumerate(way[:STEPS]):
-            if number % 6 == 0:
+            if number % 12 == 0:
                 ours, theirs = set(plain.valid_actions()), set(known.valid_actions())
                 found, wanted = found + len(ours & theirs), wanted + len(theirs)
             known.step(command)
             plain.step(command)
-    assert wanted > 40
+    assert wanted > 30
     assert found >= 0.85 * wanted
 
 

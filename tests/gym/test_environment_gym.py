@@ -38,8 +38,8 @@ def gone(pid):
     return sooner_or_later(check)
 
 
-def test_a_text_environment_shows_what_it_says_and_lists(opened):
-    corridor = opened("Corridor-v0?rooms=2")
+def test_a_text_environment_shows_what_it_says_and_lists(opened_here):
+    corridor = opened_here("Corridor-v0?rooms=2")
     info = corridor.info
     assert info.title == "Corridor-v0, rooms 2"
     assert info.max_score == 3.0

@@ -86,11 +86,11 @@ def test_a_step_that_is_taken_back_leaves_the_world_as_it_was(tmp_path):
 
 def test_the_command_line_plays_it_and_names_what_is_wrong(tmp_path, capsys):
     out = tmp_path / "result.json"
-    options = ["--saves", str(tmp_path), "run", CORRIDOR, "--model", "prior/uniform", "--episodes", "2", "--steps", "4"]
+    options = ["--saves", str(tmp_path), "run", CORRIDOR, "--model", "prior/uniform", "--episodes", "1", "--steps", "4"]
     assert main([*options, "--json", str(out), "--quiet"]) == 0
     result = json.loads(out.read_text())
     assert result["game"] == CORRIDOR
-    assert len(result["episodes"]) == 2
+    assert len(result["episodes"]) == 1
     options[3] = "gym:tinyworlds/tiny/Corridr-v0"
     assert main(options) == 2
     assert "it has tiny/Corridor-v0" in capsys.readouterr().err
@@ -110,16 +110,16 @@ def test_where_leaving_kills_no_command_of_text_games_is_offered(tmp_path):
 @pytest.mark.parametrize(("most", "code"), [("0.1", 1), ("1", 0)])
 def test_a_run_in_which_the_environment_fails_too_often_ends_with_1(tmp_path, capsys, most, code):
     command = ["run", "gym:tinyworlds/tiny/Raising-v0", "--saves", str(tmp_path), "--model", "prior/uniform"]
-    assert main([*command, "--episodes", "2", "--json", "-", "--set", f"max_failed={most}"]) == code
+    assert main([*command, "--episodes", "1", "--json", "-", "--set", f"max_failed={most}"]) == code
     told = capsys.readouterr()
-    assert ("failed at 2 of 2 actions (100%, more than max_failed=0.1)" in told.err) == bool(code)
+    assert ("failed at 1 of 1 actions (100%, more than max_failed=0.1)" in told.err) == bool(code)
     result = json.loads(told.out)
-    assert [(e["steps"], e["failed"], e["outcome"]) for e in result["episodes"]] == [(0, 1, "")] * 2
+    assert [(e["steps"], e["failed"], e["outcome"]) for e in result["episodes"]] == [(0, 1, "")]
     assert result["memory_entries"] == 0
 
 
 def test_an_action_at_which_the_environment_failed_is_not_remembered_and_those_before_it_are(tmp_path):
-    saved = sessions.create(tmp_path, config("jitrl", 4, 12, "gym:tinyworlds/tiny/Breaking-v0"), "run")
+    saved = sessions.create(tmp_path, config("jitrl", 2, 12, "gym:tinyworlds/tiny/Breaking-v0"), "run")
     events = play(tmp_path, saved)
     ended = [e for e in events if isinstance(e, EpisodeEnded) and e.failed]
     failed = {e.episode: e.step for e in events if isinstance(e, Stepped) and e.observation.failed}

@@ -19,7 +19,7 @@ def run(tmp_path, server: Server, monkeypatch, capsys):
 
     def play(*more: str):
         target = tmp_path / "result.json"
-        command = ["run", "pantry", "--model", "openai/test", "--episodes", "1", "--steps", "8", "--fresh"]
+        command = ["run", "pantry", "--model", "openai/test", "--episodes", "1", "--steps", "4", "--fresh"]
         command += ["--quiet", "--set", "logits=verbalized", "--json", str(target)]
         code = main(["--saves", str(tmp_path), *command, *more])
         return code, json.loads(target.read_text()), capsys.readouterr().err
@@ -123,4 +123,4 @@ def test_when_patience_ends_the_run_stops_and_says_how_to_go_on(run, server):
     server.default = good
     code, result, said = run("--resume", command[4])
     assert code == 0
-    assert result["episodes"][0]["steps"] == 8
+    assert result["episodes"][0]["steps"] == 4

@@ -47,8 +47,8 @@ def finished(process: subprocess.Popen[str]) -> str:
 def test_four_writers_and_two_readers(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]], compacting: str
 ) -> None:
-    writers = [start("write", tmp_path, f"w{i}", 12, compacting) for i in range(4)]
-    readers = [start("watch", tmp_path, 48) for _ in range(2)]
+    writers = [start("write", tmp_path, f"w{i}", 8, compacting) for i in range(4)]
+    readers = [start("watch", tmp_path, 32) for _ in range(2)]
     for writer in writers:
         finished(writer)
     for reader in readers:
@@ -57,9 +57,9 @@ def test_four_writers_and_two_readers(
         assert told["looks"] > 0
     with Memory(tmp_path) as memory:
         scope = memory.scope(NAME)
-        assert len(scope) == 48 * STEPS
+        assert len(scope) == 32 * STEPS
         assert {episode.uid for episode in scope.episodes()} == {
-            f"w{i}-{n}" for i in range(4) for n in range(12)
+            f"w{i}-{n}" for i in range(4) for n in range(8)
         }
         assert verify(scope.path).sound
 
@@ -76,12 +76,12 @@ def test_updates_do_not_overwrite_each_other(
 
 def test_killed_writers_lose_nothing() -> None:
     done = run(
-        [sys.executable, "-m", "tests.memory.killing", "15"], capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "tests.memory.killing", "8"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.search(r"(\d+) survived, 0 lost \((\d+) episodes acknowledged", done.stdout)
     assert counts is not None
-    assert int(counts[1]) == 15
+    assert int(counts[1]) == 8
     assert int(counts[2]) > 3  # else nothing was tried
 
 
