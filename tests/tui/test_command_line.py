@@ -175,21 +175,22 @@ def test_quiet_says_nothing_of_what_went_well_and_verbose_tells_why_it_did_not(s
     assert told.endswith(plain)
 
 
-def completed(shell: str, line: str, saves: Path) -> list[str]:
-    """Return what a shell offers at the end of a line."""
+def completed(shell: str, lines: list[str], saves: Path) -> list[list[str]]:
+    """Return what a shell offers at the end of each line."""
     program = Path(sys.executable).with_name("jitrl")
     script = {
-        "bash": 'eval "$(jitrl completion bash)"; COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9; COMP_WORDS=($1); '
-                "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
-                "_python_argcomplete jitrl; printf '%s\\n' \"${COMPREPLY[@]}\"",
+        "bash": 'eval "$(jitrl completion bash)"; for line; do COMP_LINE=$line COMP_POINT=${#line} COMP_TYPE=9; '
+                "COMP_WORDS=($line); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); "
+                "_python_argcomplete jitrl; printf '%s\\n' \"${COMPREPLY[@]}\"; echo .; done",
         "zsh": 'autoload -U compinit; compinit -D 2>/dev/null; eval "$(jitrl completion zsh)"; '
-               'print -r -- ${(k)_comps[jitrl]} ${_comps[jitrl]}',
-        "fish": "jitrl completion fish | source; complete -C $argv[1]",
+               'print -r -- ${(k)_comps[jitrl]} ${_comps[jitrl]}; echo .',
+        "fish": "jitrl completion fish | source; for line in $argv; complete -C $line; echo .; end",
     }[shell]  # fmt: skip
-    words = [shell, "-c", script, line] if shell == "fish" else [shell, "-c", script, shell, line]
+    words = [shell, "-c", script, *lines] if shell == "fish" else [shell, "-c", script, shell, *lines]
     env = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": str(saves), "JITRL_SAVES": str(saves), "TERM": "dumb"}
     result = subprocess.run(words, capture_output=True, text=True, env=env, cwd=saves, timeout=120)
-    return [each.split("\t")[0].strip() for each in result.stdout.splitlines()]
+    *offers, _ = f"\n{result.stdout}".split("\n.\n")
+    return [[each.split("\t")[0].strip() for each in offer.split("\n") if each] for offer in offers]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -197,14 +198,16 @@ def test_a_shell_completes_commands_options_and_names(shell, saves):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     if shell == "zsh":  # its completion works only in a line editor: only that it is registered can be seen here
-        assert "_python_argcomplete" in " ".join(completed(shell, "", saves))
+        assert "_python_argcomplete" in str(completed(shell, [""], saves))
         return
-    assert completed(shell, "jitrl wat", saves) == ["watch"]
-    assert "--episodes" in completed(shell, "jitrl run --ep", saves)
-    assert "pantry" in completed(shell, "jitrl run pan", saves)
     name = next(store.saved_sessions(saves)).name
-    assert name in completed(shell, f"jitrl replay {name[:6]}", saves)
-    assert "beta=" in " ".join(completed(shell, "jitrl run pantry --set bet", saves))
+    lines = ["jitrl wat", "jitrl run --ep", "jitrl run pan", f"jitrl replay {name[:6]}", "jitrl run pantry --set bet"]
+    commands, options, games, names, settings = completed(shell, lines, saves)
+    assert commands == ["watch"]
+    assert "--episodes" in options
+    assert "pantry" in games
+    assert name in names
+    assert "beta=" in " ".join(settings)
 
 
 def test_run_writes_the_same_result_wherever_it_goes(saves, capsys, tmp_path):
