@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import fcntl
 import io
 import json
@@ -282,21 +283,15 @@ def test_a_picture_that_cannot_be_made_leaves_half_blocks_and_ends_nothing(tmp_p
 
 def asked(answers, term="xterm-256color", pixels=(0, 0), deadline=60.0, **environment):
     """Run `detect` in a terminal that gives these answers; return what it found, what was sent, and the seconds."""
-    code = (
-        "import json,os,sys,time,dataclasses\n"
-        "from jitrl_tui.pictures.terminal import detect\n"
-        "began=time.monotonic()\n"
-        f"found=detect(os.environ,{deadline})\n"
-        "print('FOUND'+json.dumps([dataclasses.asdict(found),time.monotonic()-began])+'END',flush=True)\n"
-    )
-    env = {
-        k: v
-        for k, v in os.environ.items()
-        if k not in ("TMUX", "STY", "TERM_PROGRAM", "LC_TERMINAL", "JITRL_PICTURES")
-    }
     pid, master = pty.fork()
-    if pid == 0:
-        os.execve(sys.executable, [sys.executable, "-c", code], {**env, "TERM": term, **environment})
+    if pid == 0:  # nothing of this process is gone on with here
+        try:
+            began = time.monotonic()
+            found = detect({"TERM": term, **environment}, deadline)
+            told = json.dumps([dataclasses.asdict(found), time.monotonic() - began])
+            os.write(1, f"FOUND{told}END".encode())
+        finally:
+            os._exit(0)
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, *pixels))
     sent, given, end = b"", set(), time.monotonic() + 60
     while b"END" not in sent and time.monotonic() < end:
