@@ -67,7 +67,7 @@ async def until(true):
 def hasty(monkeypatch):
     """Wait for nobody as long as usual."""
     for module, name in ((server, "_QUIT_S"), (server, "_END_S"), (server, "_IDLE_S"), (server, "_CLOSE_S")):
-        monkeypatch.setattr(module, name, 0.3)
+        monkeypatch.setattr(module, name, 0.1)
 
 
 async def _knock(port):
