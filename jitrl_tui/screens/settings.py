@@ -72,7 +72,8 @@ def rows() -> Iterator[SettingRow]:
     """Yield everything that can be set, in the order of display."""
     made = current()
     named = made.value("session.profile")
-    values = {name: getattr(profile(named), name) for name in schema.BY_NAME if hasattr(profile(named), name)}
+    usual = profile(named)
+    values = {name: getattr(usual, name) for name in schema.BY_NAME if hasattr(usual, name)}
     for option in schema.OPTIONS:
         found = made.found(option.key, profile=values)
         yield SettingRow(

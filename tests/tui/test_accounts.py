@@ -41,7 +41,7 @@ from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.killed import Person
 from tests.test_switches import Proposing, decided
 from tests.tui import stream
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_plain import play
 
@@ -302,7 +302,7 @@ def test_missing_answers_are_told_and_nothing_where_there_are_none():
                 await until(pilot, lambda: watch(pilot).view.ended)
                 for size in ((80, 24), (140, 45)):
                     await pilot.resize_terminal(*size)
-                    await settled(pilot)
+                    await still(pilot)
                     text = screen_text(app)
                     assert ("16 of 16 answers missing" in text) == shown
                     assert ("drawn at random 16×" in text) == shown

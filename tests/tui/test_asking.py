@@ -17,7 +17,7 @@ from jitrl_tui.app import JitrlApp, _watch, live_source
 from jitrl_tui.runs.source import Inbox
 from jitrl_tui.screens.run_dialogs import BreakpointsDialog
 from tests.tui import stream
-from tests.tui.driving import PATIENCE_S, live_app, replay_app, settled, until, watch
+from tests.tui.driving import PATIENCE_S, live_app, replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 
 SIZES = [(80, 24), (140, 45), (200, 60)]
@@ -192,18 +192,18 @@ def test_breakpoints_are_set_and_removed_in_their_window(tmp_path):
             await pilot.press(*"entropy>lots", "enter")
             assert "needs a number of nats" in " ".join((await settled(pilot)).split())
             await pilot.press("ctrl+u", *"entropy>1.2", "enter")
-            await settled(pilot)
+            await still(pilot)
             assert orders.load(saved.folder).rules == (parse("score"), parse("entropy>1.2"))
             assert "● entropy>1.2" in screen_text(app)
             await pilot.press("enter")  # the first one that is set: score
-            await settled(pilot)
+            await still(pilot)
             assert orders.load(saved.folder).rules == (parse("entropy>1.2"),)
             for _ in range(4):
                 await pilot.press("down")
             await pilot.press("enter")  # entropy>X: it is begun for the person
             assert app.screen.query_one("Input").value == "entropy>"
             await pilot.press("escape")
-            await settled(pilot)
+            await still(pilot)
             assert app.screen is screen
             assert screen.view.choice.decision.step == 0
 
@@ -265,7 +265,7 @@ def test_u_takes_back_and_shift_u_takes_again_and_shift_e_ends_the_episode(tmp_p
             await pilot.press("E")
             assert "Episode 1 ends here, after 1 step." in await settled(pilot)
             await pilot.press("escape")
-            await settled(pilot)
+            await still(pilot)
             assert screen.view.episode == 1
             await pilot.press("E", "enter")
             await until(pilot, lambda: screen.view.episode == 2 and screen.view.asks)
@@ -362,7 +362,7 @@ def test_a_recording_shows_who_decided_and_refuses_to_be_steered(tmp_path):
             assert "By you: typed." in text
             for key in ("a", "X", "x", "E", "U"):
                 await pilot.press(key)
-            await settled(pilot)
+            await still(pilot)
             assert {notice.message for notice in app._notifications} == {
                 "This is a recording: what happened cannot be changed."
             }

@@ -20,7 +20,7 @@ from jitrl_tui.screens.dialogs import WaitDialog
 from jitrl_tui.system import shutdown
 from jitrl_tui.system.background import STORING, Background
 from jitrl_tui.system.output import SafeStream
-from tests.tui.driving import PATIENCE_S, replay_app, settled, until, watch
+from tests.tui.driving import PATIENCE_S, replay_app, still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_memory_trials import folder, original, pressed, watching  # noqa: F401
 
@@ -153,7 +153,7 @@ def test_a_trial_counts_its_decisions_and_esc_cancels_it(folder, monkeypatch):  
             totals.append(screen.memory_trial.banner)
             await pilot.press("escape")
             go_on.set()
-            await settled(pilot)
+            await still(pilot)
             assert (screen.memory_trial.banner, screen.memory_trial.trying) == ("", False)
             assert screen.choice.decision == before
             assert screen.query_one(MemoryPane).notes.edits == ()

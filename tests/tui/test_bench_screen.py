@@ -26,7 +26,7 @@ from jitrl_tui.widgets.curves import ArmCurves
 from tests.arena import bench_stream as bench
 from tests.tui import stream
 from tests.tui.bench_driving import ScriptedBench
-from tests.tui.driving import settled, until
+from tests.tui.driving import settled, still, until
 from tests.tui.hostile import HOSTILE, dangers
 from tests.tui.screen_text import screen_text
 
@@ -153,7 +153,7 @@ def test_words_filter_the_list_and_escape_shows_all_again():
         assert "cells: " not in await settled(pilot)
         assert len(app.bench.cells.shown) == 4
         await pilot.press("slash", *"seed", "space", "2", "enter")
-        await settled(pilot)
+        await still(pilot)
         assert [one.cell.name for one in app.bench.cells.shown] == ["zork1-jitrl-2"]
 
     drive(scripted(), look)
@@ -170,7 +170,7 @@ def test_the_cursor_reaches_every_row_of_a_long_list_and_stays_in_sight():
             names.append(cells.cursor.cell.name)
             assert app.bench.cells.cursor.cell.name in screen_text(app)  # The title of its curve.
             await pilot.press("pagedown")
-            await settled(pilot)
+            await still(pilot)
         assert names[0] == plan[0].name
         assert names[-1] == plan[-1].name
         await pilot.press("home")

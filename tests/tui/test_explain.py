@@ -17,7 +17,7 @@ from jitrl_tui.runs import derivation, hits
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.explain import ExplainDialog, _Derivation
 from tests.tui import stream
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_accounts import PAPER, hit, planned, started, with_update
 from tests.tui.test_one_account import decision
@@ -173,20 +173,20 @@ def test_e_opens_the_window_arrows_change_the_candidate_and_s_saves_a_fixture(tm
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("e")
-            await settled(pilot)
+            await still(pilot)
             assert isinstance(app.screen, ExplainDialog)
             made = [e.decision for e in events if isinstance(e, Decided)][-1]
             assert f"candidate 1 of 4: {made.action}, chosen" in screen_text(app)
             await pilot.press("right")
-            await settled(pilot)
+            await still(pilot)
             assert "candidate 2 of 4" in screen_text(app)
             await pilot.press("left", "left")
-            await settled(pilot)
+            await still(pilot)
             assert "candidate 4 of 4" in screen_text(app)
             await pilot.press("s")
-            await settled(pilot)
+            await still(pilot)
             await pilot.press("e")
-            await settled(pilot)
+            await still(pilot)
             assert app.screen is watch(pilot)
 
     asyncio.run(go())

@@ -38,7 +38,7 @@ from jitrl_tui.screens.recordings import RecordingScreen
 from jitrl_tui.screens.watch import WatchScreen
 from tests.memory.lives import make_episode
 from tests.tui import stream
-from tests.tui.driving import settled, until, watch
+from tests.tui.driving import settled, still, until, watch
 from tests.tui.screen_text import screen_text
 
 GAMES = [GameRow("pantry", "The Pantry", 10.0, True), GameRow("zork1", "[b]Zork[/b] I", 350.0)]
@@ -222,7 +222,7 @@ def test_keys_that_are_typed_faster_than_they_are_taken_keep_their_order():
         field = app.screen.query_one("#model", Input)
         field.focus()
         field.value = "local/smollm2"
-        await settled(pilot)
+        await still(pilot)
         for key in [*["backspace"] * 20, *"pr", "left", "home", *"a", "end", *"ior"]:
             app.post_message(Key(key, key if len(key) == 1 else None))
         await until(pilot, lambda: field.value == "aprior")
@@ -258,7 +258,7 @@ def test_a_session_is_deleted_after_a_question_renamed_and_goes_on_with_another_
         await until(pilot, lambda: "will be gone for ever; the game's memory keeps what it learnt" in " ".join(
             screen_text(app).replace("│", " ").replace("┃", " ").split()))
         await pilot.press("escape")
-        await settled(pilot)
+        await still(pilot)
         assert opened.done == []
         await pilot.press("x", "enter")
         await until(pilot, lambda: opened.done == [("delete", first)])
@@ -316,7 +316,7 @@ def test_sessions_are_filtered_and_sorted_and_the_marked_one_is_shown_beside_the
         column = [line for line in text.splitlines() if any(f"┃ {game} " in line for game in given)]
         assert [next(game for game in given if f"┃ {game} " in line) for line in column] == given
         await pilot.press("s")
-        await settled(pilot)
+        await still(pilot)
         column = [line for line in screen_text(app).splitlines() if any(f"┃ {game} " in line for game in given)]
         assert [next(game for game in given if f"┃ {game} " in line) for line in column] == sorted(given)
         await pilot.press("slash", *"manor")

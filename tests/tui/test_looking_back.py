@@ -15,7 +15,7 @@ from jitrl_tui.runs import tape
 from jitrl_tui.runs.tape import Tape
 from jitrl_tui.runs.view import RunView
 from tests.tui import stream
-from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.driving import live_app, replay_app, still, until, watch
 from tests.tui.screen_text import screen_text
 
 SIZE = (150, 45)
@@ -82,7 +82,7 @@ def test_everything_on_the_screen_is_as_a_replay_has_it_at_that_step():
             now = told(screen)
             for place in PLACES:
                 screen.player.go_to_step(*place)
-                await settled(pilot)
+                await still(pilot)
                 assert "◂ looking back" in screen_text(app)
                 shown["looking back"][place] = told(screen)
             # What comes after the step shown is below what the transcript has in sight.
@@ -92,13 +92,13 @@ def test_everything_on_the_screen_is_as_a_replay_has_it_at_that_step():
             assert bottom == transcript._starts[index + 1]
             assert transcript._lines[bottom - 1].startswith("> ")
             await pilot.press("left")
-            await settled(pilot)
+            await still(pilot)
             assert (screen.choice.episode, screen.choice.decision.step) == (3, 2)
             await pilot.press("right", "right")
-            await settled(pilot)
+            await still(pilot)
             assert (screen.choice.episode, screen.choice.decision.step) == (3, 4)
             await pilot.press("escape")
-            await settled(pilot)
+            await still(pilot)
             assert told(screen) == now
 
     async def recorded():

@@ -35,7 +35,7 @@ from jitrl_tui.widgets.rows import RowList
 from tests.memory.lives import make_episode
 from tests.playing import run
 from tests.test_levers import KNN, played
-from tests.tui.driving import settled, until
+from tests.tui.driving import still, until
 from tests.tui.screen_text import screen_text
 
 SETTINGS = Settings(step_limit=14, beta=2.0, k=6, r=0.6)
@@ -77,7 +77,7 @@ async def watching(folder: Path, size=(100, 32)):
         source.seek_step(3, 0)
         await until(pilot, lambda: screen.view.episode == 3 and screen.choice is not None)
         await pilot.press("m")
-        await settled(pilot)
+        await still(pilot)
         yield pilot, screen
 
 
@@ -123,7 +123,7 @@ def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_
             screen.source.seek_step(3, first.decision.step)
             await until(pilot, lambda: screen.choice and screen.choice.decision.step == first.decision.step)
             await until(pilot, lambda: screen.choice.nearest is not None)  # by itself, because the recording waits
-            await settled(pilot)
+            await still(pilot)
             assert "Nothing similar (best " in " ".join(screen.query_one(CandidatesPane).plain_text().split())
             return " ".join(screen.query_one(MemoryPane).plain_text().split())
 
@@ -154,7 +154,7 @@ def test_candidates_give_empty_rows_to_a_memory_pane_that_scrolls(folder):
             few = min(made, key=lambda e: (len(e.decision.candidates), -len(e.decision.update.neighbours)))
             screen.source.seek_step(few.episode, few.decision.step)
             await until(pilot, lambda: screen.run.choice.decision == few.decision)
-            await settled(pilot)
+            await still(pilot)
             assert memory.virtual_size.height > memory.size.height - 2
             assert candidates.region.height == candidates.virtual_size.height + 2 < full
 
@@ -270,10 +270,10 @@ def test_a_step_opens_with_its_episode_and_the_episode_is_replayed(folder):
             # A click on the row of the cursor does what the key `v` does; on another row it moves the cursor.
             row = next(y for y, line in enumerate(pane.plain_text().split("\n")) if f" {hit.action} " in f"{line} ")
             await pilot.click(pane, offset=(4 + pane.gutter.left, row + 1 + pane.gutter.top))
-            await settled(pilot)
+            await still(pilot)
             assert pane.hit != hit
             await pilot.click(pane, offset=(4 + pane.gutter.left, row + pane.gutter.top))
-            await settled(pilot)
+            await still(pilot)
             assert pane.hit == hit
             await pilot.click(pane, offset=(4 + pane.gutter.left, row + pane.gutter.top))
             await until(pilot, lambda: isinstance(pilot.app.screen, HitDialog))
@@ -474,7 +474,7 @@ def test_a_large_memory_is_listed_at_once(tmp_path):
 
         async def go():
             async with app.run_test(size=(140, 45)) as pilot:
-                await settled(pilot)
+                await still(pilot)
                 window = app.screen
                 made = []
                 row = window.query_one(RowList)._make
@@ -497,7 +497,7 @@ def test_another_memory_is_chosen_from_a_list_and_compared(folder):
         with Memory(saves / "memory") as memory:
             app = JitrlApp(lambda: MemoryScreen(memory, "", saves), saves=saves)
             async with app.run_test(size=(140, 45)) as pilot:
-                await settled(pilot)
+                await still(pilot)
                 window = app.screen
                 window.changes.compare()
                 await until(pilot, lambda: "kB" in screen_text(app))

@@ -8,7 +8,7 @@ import pytest
 
 from jitrl_tui.widgets.plots import episode_at, score_plot
 from tests.tui import stream
-from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.driving import live_app, replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 
 
@@ -58,7 +58,7 @@ def test_clicks_lead_to_the_explanation_the_row_the_episode_and_the_place():
             hits = screen.choice.decision.update.neighbours
             row = found(app, "memory", f" {hits[1].g:+.2f}".replace("-", "−"))
             await pilot.click(offset=row)
-            await settled(pilot)
+            await still(pilot)
             assert screen.query_one("#memory").hit == hits[1]
 
             at = screen.choice.decision.step

@@ -26,7 +26,7 @@ from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.system.output import SafeStream, clean, escape, guard, one_line
 from jitrl_tui.widgets.pane import Pane, PaneKind
 from tests.tui import hostile, stream
-from tests.tui.driving import settled, until, watch
+from tests.tui.driving import still, until, watch
 from tests.tui.hostile import HOSTILE, Nasty, dangers
 
 SMALL, LARGE = (80, 24), (150, 50)
@@ -110,7 +110,7 @@ def test_no_field_of_any_record_reaches_the_screen_raw():
             shown = drawn(app)
             for key in (*"12345678", "left", "m", "z", "z", "t", "p", "escape", "slash", "escape"):
                 await pilot.press(key)
-                await settled(pilot)
+                await still(pilot)
                 shown += drawn(app)
             sources, columns, titles, replies = "ll]0;P", "co]0;", "Re]0;PWNED", "1.]0;PWNED"
             assert sources in shown
@@ -118,14 +118,14 @@ def test_no_field_of_any_record_reaches_the_screen_raw():
             assert replies in shown
             assert columns in shown
             await pilot.press("t", "y")
-            await settled(pilot)
+            await still(pilot)
             assert "PWNED" in app.clipboard
             assert dangers(app.clipboard, "\n") == []
             await pilot.press("escape")
             await pilot.resize_terminal(*SMALL)
             for key in "2346":
                 await pilot.press(key)
-                await settled(pilot)
+                await still(pilot)
                 drawn(app)
 
     drive(go())
@@ -140,11 +140,11 @@ def test_what_a_live_session_asks_and_says_is_safe_on_the_screen():
             await until(pilot, lambda: watch(pilot).view.pending)
             drawn(app)
             await pilot.press("f2", "o")
-            await settled(pilot)
+            await still(pilot)
             assert "What shall it do instead" in drawn(app)
             await pilot.press("escape")
             app.notify(f"[link='{HOSTILE}']x[/link] {HOSTILE}", title=HOSTILE)
-            await settled(pilot)
+            await still(pilot)
             assert "[link=" in drawn(app)
             source.fast_forward(9)
             await until(pilot, lambda: "ValueError" in drawn(app))
@@ -170,7 +170,7 @@ def test_a_pane_of_somebody_else_cannot_get_round_it(monkeypatch):
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("9")
-            await settled(pilot)
+            await still(pilot)
             shown = drawn(app)
             assert "PWNED" in shown
             assert "after" in shown

@@ -17,7 +17,7 @@ from jitrl_tui.runs import derivation, hits
 from jitrl_tui.runs.view import Choice
 from jitrl_tui.screens.help import HelpDialog
 from tests.tui import stream
-from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.driving import live_app, replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_accounts import hit, memory_text, started
 from tests.tui.test_explain import paper_choice
@@ -93,7 +93,7 @@ def test_f1_opens_the_help_of_the_pane_with_the_focus():
                 await pilot.press(key, "f1")
                 await until(pilot, lambda: isinstance(app.screen, HelpDialog) and title in screen_text(app))  # noqa: B023
                 await pilot.press("f1")
-                await settled(pilot)
+                await still(pilot)
                 assert app.screen is watch(pilot)
 
     asyncio.run(go())
@@ -128,7 +128,7 @@ def test_f1_in_the_command_line_opens_the_whole_help_and_question_mark_has_all_p
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: watch(pilot).view.choice)
             await pilot.press("f1")
-            await settled(pilot)
+            await still(pilot)
             dialog = app.screen
             assert isinstance(dialog, HelpDialog)
             for text in (page("watch"), page("explain"), *PAGES.values()):

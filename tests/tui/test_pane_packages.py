@@ -16,7 +16,7 @@ from jitrl_tui.panes.registry import kinds
 from jitrl_tui.widgets.pane import PaneKind
 from tests import packages
 from tests.tui import stream
-from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.driving import live_app, replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_web_watch import web_app
 
@@ -139,7 +139,7 @@ def test_the_panes_of_this_project_keep_their_places_beside_one_of_a_package(exa
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("5")  # in front in both
-            await settled(pilot)
+            await still(pilot)
             boxes = {pane.id: pane.region for pane in watch(pilot).panes._panes.values() if pane.display}
             return {name: (box.x, box.y, box.width) for name, box in boxes.items()}, boxes
 
@@ -203,7 +203,7 @@ def test_panes_that_fail_are_sentences_in_their_places_and_the_run_goes_on(packa
             for title in ("transcript", "candidates", "why"):
                 assert title in flat(app)
             await pilot.press("4")
-            await settled(pilot)
+            await still(pilot)
             assert "[memory]" in flat(app)
             assert sentences[-1] not in flat(app)
             assert app.is_running
@@ -254,7 +254,7 @@ def test_a_handler_that_raises_is_a_sentence_too(package):
         async with app.run_test(size=LARGE) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("0")
-            await settled(pilot)
+            await still(pilot)
             await pilot.click(watch(pilot).panes._panes["guest"])
             await until(pilot, lambda: "This pane failed (ValueError: clicked, " in flat(app))
 

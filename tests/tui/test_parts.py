@@ -31,7 +31,7 @@ from jitrl_tui.plain.event_lines import candidate_lines
 from jitrl_tui.runs import hits
 from jitrl_tui.runs.view import Choice, RunView
 from tests.tui import stream
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_plain import play
 
@@ -173,12 +173,12 @@ def test_a_run_of_any_method_is_shown(parts):
             await until(pilot, lambda: watch(pilot).view.ended)
             for size in ((80, 24), (140, 45)):
                 await pilot.resize_terminal(*size)
-                await settled(pilot)
+                await still(pilot)
                 await pilot.press("2")
-                await settled(pilot)
+                await still(pilot)
                 assert "43%" in screen_text(app)
                 await pilot.press("4")
-                await settled(pilot)
+                await still(pilot)
                 text = screen_text(app)
                 assert ("Open the [b]mailbox[/b] first." in text) == bool(parts and parts[0] is LESSONS)
                 assert ("Nothing kept bears on this choice." in text) != bool(parts and parts[0] is LESSONS)
@@ -213,7 +213,7 @@ def test_the_window_of_calls_shows_them():
         async with app.run_test(size=(100, 40)) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("p")
-            await settled(pilot)
+            await still(pilot)
             text = screen_text(app)
             assert "call 1: actions, local/smollm2" in text
             assert "call 2: reflection, m, 10 tokens in, 5 out" in text

@@ -27,7 +27,7 @@ from jitrl_tui.pictures.encode import KITTY_GONE, encode_image
 from jitrl_tui.pictures.image import area, blocks, decode
 from jitrl_tui.pictures.overlay import Overlay
 from jitrl_tui.pictures.terminal import Graphics, detect
-from tests.tui.driving import settled, until, watch
+from tests.tui.driving import still, until, watch
 from tests.tui.screen_text import screen_text
 from tests.tui.test_web_watch import drive, live_web_app, web_app
 
@@ -171,20 +171,20 @@ def test_the_picture_is_a_tab_of_the_page_in_a_recording_without_a_browser(tmp_p
             await until(pilot, lambda: watch(pilot).view.ended)
             for size in ((80, 24), (140, 45)):
                 await pilot.resize_terminal(*size)
-                await settled(pilot)
+                await still(pilot)
                 assert "▀" not in screen_text(app)
                 assert "transcript" in screen_text(app)
                 await pilot.press("8")
-                await settled(pilot)
+                await still(pilot)
                 text = screen_text(app)
                 assert "[picture]" in text
                 assert "▀▀▀▀▀▀▀▀" in text
                 await pilot.press("z")
-                await settled(pilot)
+                await still(pilot)
                 assert screen_text(app).count("▀") > text.count("▀")
                 assert "Page 4  http" in screen_text(app)
                 await pilot.press("escape", "6")
-                await settled(pilot)
+                await still(pilot)
                 assert "▀" not in screen_text(app)
 
     drive(go())
@@ -196,7 +196,7 @@ def test_a_page_without_a_picture_is_said_to_be_missing(tmp_path):
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: watch(pilot).view.ended)
             await pilot.press("8")
-            await settled(pilot)
+            await still(pilot)
             assert "was not kept" in screen_text(app)
 
     drive(go())
@@ -210,7 +210,7 @@ def test_a_click_on_the_picture_overrules_with_the_element_there(tmp_path):
             await until(pilot, lambda: screen.view.pending)
             await pilot.press("8")
             await until(pilot, lambda: "▀" in screen_text(app))
-            await settled(pilot)
+            await still(pilot)
             pane = screen.query_one(PicturePane)
             columns, rows = pane.placed()[1].size
             # The middle of `button "Go" [box=1020,20,60,30]` on a page of 1280 by 720.
@@ -230,7 +230,7 @@ def test_one_picture_is_made_at_a_time_and_the_last_one_wanted_is_shown(tmp_path
         async with app.run_test(size=(140, 45)) as pilot:
             await until(pilot, lambda: watch(pilot).view.pending)
             await pilot.press("8")
-            await settled(pilot)
+            await still(pilot)
             written, works = [], []
             overlay = Overlay(
                 Graphics("kitty"), written.append, lambda work: works.append(work), lambda: None, grey=False
@@ -239,7 +239,7 @@ def test_one_picture_is_made_at_a_time_and_the_last_one_wanted_is_shown(tmp_path
             overlay.after_frame(app.screen, pane, ())
             for width in (120, 110):
                 await pilot.resize_terminal(width, 45)
-                await settled(pilot)
+                await still(pilot)
                 overlay.after_frame(app.screen, pane, ())
             assert len(works) == 1
             assert written == []
@@ -249,7 +249,7 @@ def test_one_picture_is_made_at_a_time_and_the_last_one_wanted_is_shown(tmp_path
             overlay.after_frame(app.screen, pane, ())
             assert len(written) == 1  # it is there already
             await pilot.press("6")
-            await settled(pilot)
+            await still(pilot)
             overlay.after_frame(app.screen, pane, ())
             assert written[-1] == KITTY_GONE
 
@@ -270,7 +270,7 @@ def test_a_picture_that_cannot_be_made_leaves_half_blocks_and_ends_nothing(tmp_p
                 lambda: failed.append("failed"),
                 grey=False,
             )
-            await settled(pilot)
+            await still(pilot)
             overlay.after_frame(app.screen, watch(pilot).panes.picture, ())
             await until(pilot, lambda: failed == ["failed"])
             assert "▀▀▀▀" in screen_text(app)

@@ -46,7 +46,7 @@ from jitrl_tui.screens.help import HelpDialog
 from jitrl_tui.widgets.command import CommandLine
 from tests import playing
 from tests.tui import stream
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, still, until, watch
 from tests.tui.screen_text import screen_text
 
 
@@ -122,7 +122,7 @@ def test_what_the_agent_would_do_is_shown_when_it_is_asked_for_and_hidden_again(
         async with app.run_test(size=(140, 45)) as pilot:
             await until(pilot, waiting(pilot, 0))
             screen = watch(pilot)
-            await settled(pilot)
+            await still(pilot)
             kinds = [name for name, kind in screen.panes._kinds.items() if kind.advice]
             assert kinds == ["candidates", "why", "memory"]
 
@@ -133,20 +133,20 @@ def test_what_the_agent_would_do_is_shown_when_it_is_asked_for_and_hidden_again(
             assert "F3 agent's view" in screen_text(app)
             alone = app.screen.query_one(MapPane).known().places
             await pilot.press("f3")
-            await settled(pilot)
+            await still(pilot)
             assert visible() == kinds
             await until(pilot, lambda: len(app.screen.query_one(MapPane).known().places) > len(alone))
             assert isinstance(app.focused, CommandLine)
             await pilot.resize_terminal(80, 24)  # one at a time
-            await settled(pilot)
+            await still(pilot)
             assert len(visible()) <= 1
             assert "F3 hide agent" in screen_text(app)
             await pilot.press("f3")
-            await settled(pilot)
+            await still(pilot)
             assert not visible()
             assert isinstance(app.focused, CommandLine)
             await enter(pilot, "/why")  # asked for one of them by name
-            await settled(pilot)
+            await still(pilot)
             assert "why" in visible()
 
     drive(go())
@@ -284,7 +284,7 @@ def test_notes_are_taken_shown_and_written_with_the_transcript(tmp_path, monkeyp
             await until(pilot, lambda: "chop is food" in screen_text(app))
             await pilot.press("a", "q", "enter")
             await until(pilot, lambda: len(Notes(saved.folder).all()) == 2)
-            await settled(pilot)
+            await still(pilot)
             assert app.is_running
             target = tmp_path / "o.md"
             await pilot.press("T")
@@ -557,7 +557,7 @@ def test_pasted_lines_are_entered_one_after_the_other_and_the_last_part_waits(tm
             await until(pilot, waiting(pilot, 0))
             line = app.screen.query_one(CommandLine)
             line.focus()
-            await settled(pilot)
+            await still(pilot)
             line.value, line.cursor_position = "go ", 3
             line.post_message(events.Paste("north\r\n\r\nlook\rgo s"))
             await until(pilot, waiting(pilot, 2))

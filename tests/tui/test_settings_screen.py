@@ -17,7 +17,7 @@ from jitrl_tui.app import JitrlApp, _watch
 from jitrl_tui.preferences import current
 from jitrl_tui.screens.settings import SettingsScreen, _line, rows
 from jitrl_tui.widgets.clickable import KeyBar
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 
 
@@ -48,7 +48,7 @@ def read(file: Path) -> dict:
 
 async def search(pilot, words: str) -> None:
     await pilot.press("slash", *words.replace(" ", "_").replace("_", " "), "enter")
-    await settled(pilot)
+    await still(pilot)
 
 
 def test_a_number_is_searched_changed_with_validation_and_taken_out_again(file):
@@ -172,7 +172,7 @@ def test_a_remapped_key_works_and_the_footer_shows_it():
             await until(pilot, lambda: watch(pilot).view.choice)
             assert " f7 pause  " in screen_text(app)
             await pilot.press("space")
-            await settled(pilot)
+            await still(pilot)
             assert watch(pilot).view.activity != "paused"
             await pilot.press("f7")
             await until(pilot, lambda: watch(pilot).view.activity == "paused")
@@ -207,14 +207,14 @@ def test_the_footer_begins_with_the_keys_of_the_pane_and_never_shows_one_that_do
             bar = watch(pilot).query_one(KeyBar)
             for pane, first in (("2", ["explain", "what if"]), ("5", ["branch", "compare"]), ("4", ["view", "forget"])):
                 await pilot.press(pane)
-                await settled(pilot)
+                await still(pilot)
                 assert [label for _, label, *_ in bar._keys][:2] == first
             assert [label for written, label, *_ in bar._keys if written == "p"] == ["pin"]
             assert "overrule" not in [label for _, label, *_ in bar._keys]  # this is a recording
             await pilot.press("comma")
             await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
             await pilot.press("slash", "comma")  # typed in a field
-            await settled(pilot)
+            await still(pilot)
             assert app.screen.query_one("#search", Input).value == ","
             await pilot.press("escape", "comma")
             await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
@@ -233,7 +233,7 @@ def test_the_footer_shows_what_can_be_done_in_the_pane_with_the_focus():
             try:
                 await pilot.press("3", "4")
                 pane.focus()
-                await settled(pilot)
+                await still(pilot)
                 keys = [key[:2] for key in watch(pilot).query_one(KeyBar)._keys]
                 assert ("enter", "open it") in keys
                 assert ("z", "zoom") in keys
@@ -248,7 +248,7 @@ def test_the_layout_that_is_set_is_taken_if_the_window_has_room():
         preferences.use(preferences.Preferences(flags={"app.layout": "narrow"}))
         app, _ = replay_app()
         async with app.run_test(size=size) as pilot:
-            await settled(pilot)
+            await still(pilot)
             return watch(pilot).has_class("-narrow"), watch(pilot).has_class("-tiny")
 
     assert asyncio.run(shown((140, 45))) == (True, False)

@@ -15,7 +15,7 @@ from jitrl_tui.runs.replay import ReplaySource
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.themes import CONTRAST, CYCLE, LIGHT, OWN, quiet_colours
 from tests.tui import stream
-from tests.tui.driving import settled
+from tests.tui.driving import still
 
 TEXTS = ("foreground", "quiet", "text-primary", "text-accent", "text-success", "text-warning", "text-error")
 
@@ -53,10 +53,10 @@ def test_the_theme_key_goes_on_and_the_next_start_has_it():
         preferences.use(preferences.load(environment={}))
         app = JitrlApp(lambda: WatchScreen(ReplaySource(lambda: stream.recorded(stream.run(2, 2)), delay=0.0)))
         async with app.run_test() as pilot:
-            await settled(pilot)
+            await still(pilot)
             began = app.theme
             await pilot.press(*keys)
-            await settled(pilot)
+            await still(pilot)
             return began, app.theme
 
     assert asyncio.run(go("d", "d")) == (CYCLE[0], CYCLE[2])
@@ -68,7 +68,7 @@ def test_a_theme_that_is_set_elsewhere_lasts_only_until_the_end():
         preferences.use(preferences.load(environment={"JITRL_THEME": "jitrl-paper"}))
         app = JitrlApp(lambda: WatchScreen(ReplaySource(lambda: stream.recorded(stream.run(2, 2)), delay=0.0)))
         async with app.run_test() as pilot:
-            await settled(pilot)
+            await still(pilot)
             await pilot.press("d")
             told = [one.message for one in app._notifications]
             assert told == ["Theme: jitrl-forest until you leave: it is set by the environment JITRL_THEME"]

@@ -14,7 +14,7 @@ from jitrl_tui.panes.transcript import TranscriptPane
 from jitrl_tui.runs.view import PARAGRAPHS, RunView
 from jitrl_tui.widgets.pane import How
 from tests.tui import stream
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, still, until, watch
 from tests.tui.screen_text import screen_text
 
 
@@ -54,24 +54,24 @@ def test_it_follows_the_end_until_someone_scrolls_up_and_then_keeps_its_place():
             widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 50)
             widget.look(view, None, How())
-            await settled(pilot)
+            await still(pilot)
             assert widget.following
             assert "step 49" in screen_text(app)
             widget.focus()
             await pilot.press("pageup", "pageup")
-            await settled(pilot)
+            await still(pilot)
             held = body(app)
             steps(view, 50, 20)
             widget.look(view, None, How())
-            await settled(pilot)
+            await still(pilot)
             assert body(app) == held
             assert "new lines below" in str(widget.border_subtitle)
             await pilot.press("end")
-            await settled(pilot)
+            await still(pilot)
             assert "step 69" in screen_text(app)
             steps(view, 70, 1)
             widget.look(view, None, How())
-            await settled(pilot)
+            await still(pilot)
             assert "step 70" in screen_text(app)
 
     asyncio.run(go())
@@ -84,13 +84,13 @@ def test_a_resize_rewraps_and_keeps_the_paragraph_at_the_top():
             widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 60)
             widget.look(view, None, How())
-            await settled(pilot)
+            await still(pilot)
             widget.scroll_to(y=widget._starts[len(widget._starts) // 2], animate=False)
-            await settled(pilot)
+            await still(pilot)
             top = body(app)[0][:30].strip()
             assert top.startswith("Text of step")
             await pilot.resize_terminal(50, 20)
-            await settled(pilot)
+            await still(pilot)
             assert body(app)[0].strip().startswith(top)
             assert all(len(line) <= 50 for line in screen_text(app).splitlines())
             assert max(map(len, widget._lines)) <= 50
@@ -105,14 +105,14 @@ def test_old_paragraphs_go_while_the_place_stays():
             widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 900)
             widget.look(view, None, How())
-            await settled(pilot)
+            await still(pilot)
             widget.scroll_to(y=widget._starts[-200], animate=False)
-            await settled(pilot)
+            await still(pilot)
             held = body(app)
             for first in range(900, 1500, 100):
                 steps(view, first, 100)
                 widget.look(view, None, How())
-                await settled(pilot)
+                await still(pilot)
             assert len(widget._paragraphs) <= PARAGRAPHS * 1.25
             assert body(app) == held
 
@@ -126,7 +126,7 @@ def test_a_step_costs_less_than_wrapping_all_there_is():
             widget = app.screen.query_one(TranscriptPane)
             steps(view, 0, 1000)
             widget.look(view, None, How())
-            await settled(pilot)
+            await still(pilot)
             appends, rewraps = [], []
             for step in range(1000, 1005):  # the least of several: others may be at work on the machine
                 start = time.perf_counter()
@@ -153,14 +153,14 @@ def test_marked_text_can_be_copied_and_a_click_on_a_command_shows_its_decision()
             await pilot.mouse_down(offset=(3, row))
             await pilot.hover(offset=(3 + 12, row))
             await pilot.mouse_up(offset=(3 + 12, row))
-            await settled(pilot)
+            await still(pilot)
             marked = screen.get_selected_text() or ""
             assert marked.strip()
             assert marked.strip() in "> " + action + "   (you)"
             screen.clear_selection()
             above = sorted(y for y, line in enumerate(lines) if "> " in line[:6])[-3]
             await pilot.click(offset=(5, above))
-            await settled(pilot)
+            await still(pilot)
             assert screen.choice.decision.step == 3
 
     asyncio.run(go())

@@ -13,7 +13,7 @@ from engine.session.control import Control
 from jitrl_tui.screens.dialogs import OverruleDialog
 from jitrl_tui.widgets.command import CommandLine
 from tests.tui import stream
-from tests.tui.driving import live_app, replay_app, settled, until, watch
+from tests.tui.driving import live_app, replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 
 SMALL, LARGE = (80, 24), (140, 45)
@@ -74,18 +74,18 @@ def test_panes_are_tabs_when_small_and_digits_letters_and_tab_reach_them():
             await until(pilot, lambda: watch(pilot).view.ended)
             assert "[candidates]" in screen_text(app)
             await pilot.press("4")
-            await settled(pilot)
+            await still(pilot)
             assert "[memory]" in screen_text(app)
             assert "ep/step" in screen_text(app)
             await pilot.press("l")
-            await settled(pilot)
+            await still(pilot)
             assert "[learning curve]" in screen_text(app)
             assert "best" in screen_text(app)
             await pilot.press("z")
-            await settled(pilot)
+            await still(pilot)
             assert "Session over" not in screen_text(app)
             await pilot.press("escape")
-            await settled(pilot)
+            await still(pilot)
             assert "Session over" in screen_text(app)
             before = app.focused
             await pilot.press("tab")
@@ -212,10 +212,10 @@ def test_plus_and_minus_change_the_speed():
             await until(pilot, lambda: screen.view.pending)
             assert "1 s a step" in screen_text(app)
             await pilot.press("plus")
-            await settled(pilot)
+            await still(pilot)
             assert "0.5 s a step" in screen_text(app)
             await pilot.press("minus", "minus")
-            await settled(pilot)
+            await still(pilot)
             assert "2 s a step" in screen_text(app)
 
     drive(go())
@@ -445,7 +445,7 @@ def test_the_agent_does_not_move_after_tab_escape_and_space():
         await pilot.press("f2")
         assert screen.focused is not line
         await pilot.press("space")
-        await settled(pilot)
+        await still(pilot)
         assert screen.focused is line
         assert session.carried_out == [("human", "dance wildly")]
 

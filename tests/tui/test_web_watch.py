@@ -19,7 +19,7 @@ from jitrl_tui.runs.view import RunView
 from jitrl_tui.screens.watch import WatchScreen
 from jitrl_tui.widgets.status import Mode, StatusBar
 from tests.tui import stream
-from tests.tui.driving import replay_app, settled, until, watch
+from tests.tui.driving import replay_app, settled, still, until, watch
 from tests.tui.screen_text import screen_text
 
 SMALL, LARGE = (80, 24), (140, 45)
@@ -86,7 +86,7 @@ def test_the_page_stands_in_the_transcripts_place_with_url_task_step_and_reward(
             await until(pilot, lambda: watch(pilot).view.ended)
             for size in (SMALL, LARGE):
                 await pilot.resize_terminal(*size)
-                await settled(pilot)
+                await still(pilot)
                 text = screen_text(app)
                 for part in ("[wireframe]", "tree", "transcript", "1·Quayside 4", "2 Search", "┤3 Go├", "step 4/4",
                              "local-3", "Find the cheapest ke", "[b]now[/b]"):  # fmt: skip
@@ -95,17 +95,17 @@ def test_the_page_stands_in_the_transcripts_place_with_url_task_step_and_reward(
                 assert "reward " in text
                 assert "Session over" not in text
                 await pilot.press("7")
-                await settled(pilot)
+                await still(pilot)
                 assert "[tree]" in screen_text(app)
                 assert "  1 <link[Quayside 4]>" in screen_text(app)
                 assert "    <navigation[Shelves]>" in screen_text(app)
                 assert "  3   <button[Go]>" in screen_text(app)
                 await pilot.press("t")
-                await settled(pilot)
+                await still(pilot)
                 assert "[transcript]" in screen_text(app)
                 assert "Session over" in screen_text(app)
                 await pilot.press("v", "z")
-                await settled(pilot)
+                await still(pilot)
                 assert "┤3 Go├" in screen_text(app)
                 assert "candidates" not in screen_text(app)
                 await pilot.press("escape", "6")
@@ -174,7 +174,7 @@ def test_pages_that_were_not_kept_are_said_to_be_missing(tmp_path):
             await until(pilot, lambda: watch(pilot).view.ended)
             assert "was not kept" in screen_text(app)
             await pilot.press("7")
-            await settled(pilot)
+            await still(pilot)
             assert "[tree]" in screen_text(app)
 
     drive(go())
