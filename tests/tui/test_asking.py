@@ -118,7 +118,7 @@ def test_random_keys_make_no_move_that_nobody_asked_for(tmp_path):
         async with app.run_test(size=SIZES[0]) as pilot:
             screen = watch(pilot)
             await until(pilot, asked(screen, 0))
-            for _ in range(50):
+            for _ in range(30):
                 key = rng.choice(keys)
                 if key == "a" and app.screen is screen:
                     screen.source.control.order(Orders(ALWAYS))

@@ -139,8 +139,10 @@ def test_the_cursor_keeps_to_its_cell_and_follows_the_first_row_before_it_was_mo
     drive(source, look)
 
 
-def test_words_filter_the_list_and_escape_shows_all_again():
+def test_a_click_moves_the_cursor_words_filter_the_list_and_escape_shows_all_again():
     async def look(pilot, app):
+        await pilot.click("#cells", offset=(10, 4))
+        assert app.bench.cells.at == 2
         await pilot.press("slash", *"STAT", "space", *"zork")
         text = await settled(pilot)
         assert "cells: 1 of 4" in text
@@ -182,14 +184,6 @@ def test_the_cursor_reaches_every_row_of_a_long_list_and_stays_in_sight():
     drive(scripted(plan=plan), look, (80, 24))
 
 
-def test_a_click_moves_the_cursor():
-    async def look(pilot, app):
-        await pilot.click("#cells", offset=(10, 4))
-        assert app.bench.cells.at == 2
-
-    drive(scripted(), look)
-
-
 def test_the_screen_is_whole_in_every_size_and_theme():
     plan = bench.cells(seeds=5, episodes=6)
     messages = list(bench.run(plan, 4, [plan[2].name]))[: 30 * 24]
@@ -223,15 +217,6 @@ def test_without_colour_states_have_signs(monkeypatch):
         assert [line.strip()[0] for line in rows(app)[:4]] == ["▸", "✗", "✓", "·"]
 
     drive(scripted(messages), look, (80, 24))
-
-
-def test_a_window_that_is_too_small_says_so_and_recovers():
-    async def look(pilot, app):
-        assert "This window is too small" in await settled(pilot)
-        await pilot.resize_terminal(80, 24)
-        assert "zork1" in await settled(pilot)
-
-    drive(scripted(), look, (50, 15))
 
 
 # -------------------------------------------------------------------------------------------- failures
@@ -373,8 +358,11 @@ def test_s_begins_no_more_cells():
     drive(source, look)
 
 
-def test_help_names_every_key():
+def test_a_window_that_is_too_small_says_so_and_recovers_and_help_names_every_key():
     async def look(pilot, app):
+        assert "This window is too small" in await settled(pilot)
+        await pilot.resize_terminal(140, 60)
+        assert "zork1" in await settled(pilot)
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         text = await settled(pilot)
@@ -382,7 +370,7 @@ def test_help_names_every_key():
         await pilot.press("question_mark")
         await until(pilot, lambda: "Watching a benchmark" in screen_text(app))
 
-    drive(scripted(), look, (140, 60))
+    drive(scripted(), look, (50, 15))
 
 
 # ------------------------------------------------------------------------------------------ recordings

@@ -67,15 +67,15 @@ def stored(folder: Path):
 
 
 @asynccontextmanager
-async def watching(folder: Path, size=(100, 32)):
+async def watching(folder: Path, size=(100, 32), episode=3):
     """Show a decision that several remembered steps are behind, with the focus on the memory pane."""
     source = ReplaySource(lambda: recording.read(folder), delay=0.0, paused=True, path=folder)
     app = JitrlApp(lambda: WatchScreen(source, delay=1.0), saves=folder.parent.parent)
     async with app.run_test(size=size) as pilot:
         screen = app.watching
         await until(pilot, lambda: screen.view.activity == "paused")
-        source.seek_step(3, 0)
-        await until(pilot, lambda: screen.view.episode == 3 and screen.choice is not None)
+        source.seek_step(episode, 0)
+        await until(pilot, lambda: screen.view.episode == episode and screen.choice is not None)
         await pilot.press("m")
         await still(pilot)
         yield pilot, screen
@@ -112,15 +112,15 @@ async def typed(pilot, text: str, *keys):
 def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_lacks(tmp_path, retrieval, weight):
     # In the mode hybrid, r is the least similarity of the states alone, whatever the weight of histories is.
     settings = dataclasses.replace(SETTINGS, estimator="knn", r=1.0, history_weight=0.5, retrieval=retrieval)
-    config = SessionConfig("pantry", model="prior/verbs", episodes=3, settings=settings)
+    config = SessionConfig("pantry", model="prior/verbs", episodes=2, settings=settings)
     saved = sessions.create(tmp_path, config, "run")
     _, events = run(saved, tmp_path)
-    alone = [e for e in events if isinstance(e, Decided) and e.episode == 3 and not e.decision.update.neighbours]
+    alone = [e for e in events if isinstance(e, Decided) and e.episode == 2 and not e.decision.update.neighbours]
     (first, *_) = alone
 
     async def go():
-        async with watching(tmp_path / "sessions" / saved.name) as (pilot, screen):
-            screen.source.seek_step(3, first.decision.step)
+        async with watching(tmp_path / "sessions" / saved.name, episode=2) as (pilot, screen):
+            screen.source.seek_step(2, first.decision.step)
             await until(pilot, lambda: screen.choice and screen.choice.decision.step == first.decision.step)
             await until(pilot, lambda: screen.choice.nearest is not None)  # by itself, because the recording waits
             await still(pilot)
@@ -135,7 +135,7 @@ def test_where_nothing_is_similar_enough_the_nearest_step_is_shown_with_what_it_
     likes = [
         (1 - weight) * jaccard(state.tokens, one.state.tokens)
         + weight * jaccard(state.history_tokens, one.state.history_tokens)
-        for episode, one in lived if episode < 3
+        for episode, one in lived if episode < 2
     ]  # fmt: skip
     assert (best, needs) == (pytest.approx(max(likes), abs=0.006), 1.0)
 
@@ -161,7 +161,7 @@ def test_candidates_give_empty_rows_to_a_memory_pane_that_scrolls(folder):
     asyncio.run(go())
 
 
-def test_only_a_memory_pane_with_the_focus_has_a_cursor(folder):
+def test_only_a_memory_pane_with_the_focus_has_a_cursor_and_the_influence_of_each_step_stands_in_its_row(folder):
     async def go():
         async with watching(folder) as (pilot, screen):
             pane = screen.query_one(MemoryPane)
@@ -171,6 +171,16 @@ def test_only_a_memory_pane_with_the_focus_has_a_cursor(folder):
                 return sum(any(part.style and part.style.reverse for part in line) for line in lines)
 
             await until(pilot, lambda: reversed_rows() == 1)
+            at = (3, screen.choice.decision.step)
+            await pressed(pilot, "i")
+            with whatif.open_recording(folder, folder.parent.parent) as run_:
+                ranked = whatif.influence(run_, at)
+            rows = pane.plain_text()
+            assert len(ranked) > 2
+            for rank in range(1, len(ranked) + 1):
+                assert f"#{rank} π" in rows
+            await pressed(pilot, "escape")
+            assert "#1" not in pane.plain_text()
             await pilot.press("1")
             await until(pilot, lambda: screen.focused is not pane and reversed_rows() == 0)
 
@@ -241,23 +251,6 @@ def test_a_return_is_edited_and_a_step_pinned(folder):
             assert "◆" in screen.query_one(MemoryPane).plain_text()
             await pressed(pilot, "S")
             assert stored(folder)[1] == {hit.entry: Correction(g=25.0, pinned=True)}
-
-    asyncio.run(go())
-
-
-def test_the_influence_of_each_step_stands_in_its_row(folder):
-    async def go():
-        async with watching(folder) as (pilot, screen):
-            at = (3, screen.choice.decision.step)
-            await pressed(pilot, "i")
-            with whatif.open_recording(folder, folder.parent.parent) as run_:
-                ranked = whatif.influence(run_, at)
-            rows = screen.query_one(MemoryPane).plain_text()
-            assert len(ranked) > 2
-            for rank in range(1, len(ranked) + 1):
-                assert f"#{rank} π" in rows
-            await pressed(pilot, "escape")
-            assert "#1" not in screen.query_one(MemoryPane).plain_text()
 
     asyncio.run(go())
 

@@ -547,7 +547,7 @@ def test_a_round_of_clumsy_input_loses_no_step_and_asks_for_none():
     from tests.bench import clumsy
 
     said = []
-    assert clumsy.run(said.append, inputs=60, seed=7) == (1, 0), said
+    assert clumsy.run(said.append, inputs=40, seed=7) == (1, 0), said
 
 
 def test_pasted_lines_are_entered_one_after_the_other_and_the_last_part_waits(tmp_path):
