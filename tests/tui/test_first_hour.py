@@ -42,8 +42,8 @@ def test_the_agent_learns_what_the_page_says(hour):
     _, (watched, run, stats, *_) = hour
     assert watched.count("\nEpisode ") == 6  # three begin, three end
     assert watched.count("\nWhy: ") == watched.count("\nAgent: > ")
-    assert "episode 4/4: 14/14" in run
-    assert re.search(r"episodes\W+7\b", stats) is not None, stats
+    assert "episode 10/10: 14/14" in run
+    assert re.search(r"episodes\W+13\b", stats) is not None, stats
 
 
 def test_a_person_overrules_and_asks_about_the_waiting_decision(hour):
