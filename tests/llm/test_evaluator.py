@@ -11,6 +11,7 @@ import pytest
 from engine import evaluator
 from engine.evaluator import make_evaluator
 from engine.llm.model_factory import open_remote
+from engine.llm.prompts import Prompt
 from engine.records import State, Step, Trajectory
 from engine.settings import Settings
 from tests.llm import server as fake
@@ -230,6 +231,12 @@ def test_a_model_that_cannot_write_is_no_judge():
 def test_the_embedded_model_scores_every_step_asked_for_in_few_words(prefixes, monkeypatch):
     from engine.llm import open_model
 
+    render = evaluator.prompts.render
+
+    def short(name, **blanks):
+        return Prompt(tuple(part for part in render(name, **blanks).messages if part[0] == "user"))
+
+    monkeypatch.setattr(evaluator.prompts, "render", short)  # the schema says it all again
     monkeypatch.setattr(evaluator, "REASONING_HERE", 1)
     model = open_model("local/smollm2", settings=Settings(threads=1), cache=prefixes, keep=False)
     episode = steps(('"x', 0, True), ("up", 5, True))
