@@ -119,7 +119,6 @@ def test_a_run_in_which_the_environment_fails_too_often_ends_with_1(tmp_path, ca
     assert result["memory_entries"] == 0
 
 
-@pytest.mark.usefixtures("without_process")
 def test_an_action_at_which_the_environment_failed_is_not_remembered_and_those_before_it_are(tmp_path):
     saved = sessions.create(tmp_path, config("jitrl", 2, 12, "gym:tinyworlds/tiny/Breaking-v0"), "run")
     events = play(tmp_path, saved)
