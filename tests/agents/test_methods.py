@@ -175,7 +175,7 @@ def test_an_answer_that_cannot_be_used_keeps_the_old_state_and_is_told(server, t
     useless = ("I would rather not.", "{}", '{"plan": 3, "guide": [], "workflows": 7}')
     answers = [{"if": lesson.asks, "times": 1, "reply": reply} for reply in useless]
     server.default = Scripted([lesson.rules()[0], *answers, GAIN])
-    played = play(tmp_path, agent, episodes=4, steps=2)
+    played = play(tmp_path, agent, episodes=4, steps=1)
     assert played.session.error is None
     told = [n.message for n in played.only(Notice) if n.level == "warning"]
     assert len(told) == 3
@@ -184,7 +184,7 @@ def test_an_answer_that_cannot_be_used_keeps_the_old_state_and_is_told(server, t
     assert [record.episode for record in records(tmp_path, lesson.kind)] == [1]
     assert lesson.shows[0] in prompts(server)[-1]
     # It was paid for all the same.
-    assert [e.tally.calls for e in played.only(EpisodeEnded)] == [3, 3, 3, 3]
+    assert [e.tally.calls for e in played.only(EpisodeEnded)] == [2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("agent", LESSONS)
@@ -199,7 +199,7 @@ def test_an_episode_that_ends_twice_teaches_once(server, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(KeptRecords, "add", crashing)
     with pytest.raises(RuntimeError, match="the power is gone"):
-        play(tmp_path, agent, episodes=1, steps=2)
+        play(tmp_path, agent, episodes=1, steps=1)
     monkeypatch.setattr(KeptRecords, "add", add)
     (before,) = records(tmp_path, lesson.kind)
     calls = len(asked(server, lesson.asks)) if lesson.asks else 0
@@ -218,7 +218,7 @@ def test_texts_without_end_are_kept_and_shown_within_bounds(server, tmp_path, ag
     server.default = Scripted([{"if": lesson.asks or "no such text", "reply": json.dumps(long)}, GAIN])
     bounds = {"memory_tokens": 300, "prompt_tokens": 2300, "present_tokens": 2000, "lesson_tokens": 40,
               "learning_tokens": 2000}  # fmt: skip
-    played = play(tmp_path, agent, episodes=3, steps=2, **bounds)
+    played = play(tmp_path, agent, episodes=2, steps=2, **bounds)
     assert played.session.error is None
     for record in records(tmp_path, lesson.kind):
         if lesson.asks:
@@ -244,7 +244,7 @@ def _longer(value):
 def test_what_was_learnt_can_be_exported_imported_and_forgotten(server, tmp_path, capsys, agent):
     lesson, saves, other = LESSONS[agent], tmp_path / "saves", tmp_path / "other"
     server.default = Scripted(lesson.rules())
-    play(saves, agent, episodes=1, steps=2)
+    play(saves, agent, episodes=1, steps=1)
     (record,) = records(saves, lesson.kind)
     file = tmp_path / "export.jsonl"
     assert main(["--saves", str(saves), "memory", "export", str(file)]) == 0
@@ -253,7 +253,7 @@ def test_what_was_learnt_can_be_exported_imported_and_forgotten(server, tmp_path
     assert (taken.text, taken.data, taken.provenance) == (record.text, record.data, "imported:friend")
 
     server.default = Scripted([])
-    played = play(other, agent, episodes=1, steps=2)
+    played = play(other, agent, episodes=1, steps=1)
     (basis,) = played.decisions(1)[0].bases
     assert {item.origin.partition(",")[0] for item in basis.items} == {"imported:friend"}
     assert lesson.shows[0].replace("episode 1", "imported:friend") in prompts(server)[-1]

@@ -11,6 +11,7 @@ import pytest
 
 from engine.gym import environment, open_gym
 from engine.gym.worker import GymServer
+from engine.workers import WorkerFailed
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +29,11 @@ class WorkerHere:
         self._server = GymServer()
 
     def ask(self, seconds, /, **request):
-        return json.loads(json.dumps(self._server.answer(json.loads(json.dumps(request)))))
+        try:
+            reply = self._server.answer(json.loads(json.dumps(request)))
+        except Exception as error:
+            raise WorkerFailed(f"{type(error).__name__}: {error}") from None
+        return json.loads(json.dumps(reply))
 
     def end(self):
         self._server.close()

@@ -157,8 +157,8 @@ def test_what_breaks_the_environment_ends_the_episode_and_the_next_one_begins(op
     assert trouble.step("go east").place == "Attic"
 
 
-def test_actions_that_all_broke_the_environment_are_offered_again(opened):
-    raising = opened("Raising-v0")
+def test_actions_that_all_broke_the_environment_are_offered_again(opened_here):
+    raising = opened_here("Raising-v0")
     actions = raising.reset(1) and raising.valid_actions()
     for action in actions:
         raising.reset(1)
@@ -256,9 +256,9 @@ def test_what_cannot_be_played_is_refused_in_a_sentence(opened_here, env_id, sai
 
 
 @pytest.mark.parametrize(("env_id", "said"), [("Broken-v0", "no board"), ("Corridor-v0?roms=2", "'roms'")])
-def test_what_cannot_be_made_says_why(opened, env_id, said):
+def test_what_cannot_be_made_says_why(opened_here, env_id, said):
     with pytest.raises(GameError, match=said):
-        opened(env_id)
+        opened_here(env_id)
 
 
 def test_a_missing_package_says_how_to_get_it(tmp_path):

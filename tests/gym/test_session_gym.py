@@ -107,6 +107,7 @@ def test_where_leaving_kills_no_command_of_text_games_is_offered(tmp_path):
     assert len(possible) == 4
 
 
+@pytest.mark.usefixtures("without_process")
 @pytest.mark.parametrize(("most", "code"), [("0.1", 1), ("1", 0)])
 def test_a_run_in_which_the_environment_fails_too_often_ends_with_1(tmp_path, capsys, most, code):
     command = ["run", "gym:tinyworlds/tiny/Raising-v0", "--saves", str(tmp_path), "--model", "prior/uniform"]

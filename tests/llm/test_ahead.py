@@ -122,11 +122,11 @@ def test_models_that_take_in_nothing_have_no_copy(prefixes: Path):
     mixed.close()
 
 
-def test_a_prepared_decision_computes_little_and_is_the_same(game, prefixes: Path):
+def test_a_prepared_decision_computes_little_and_is_the_same(prefixes: Path):
     model = open_model("local/smollm2", settings=Settings(threads=1), cache=prefixes, keep=False)
-    valid = played(game, []) and game.valid_actions()[:4]
     here, there = (
-        ActionRequest("", "", "", situation(played(game, trail)), valid, 3) for trail in ([], [valid[0]])
+        ActionRequest("", "", "", state, ("north", "take lamp"), 2)
+        for state in ("A hall with a lamp and three open doors.", "You stand in a garden, and it is raining.")
     )
     runtime = model._engine.runtime
     fed: list[int] = []

@@ -66,7 +66,7 @@ def test_the_model_says_the_same(engine: LocalEngine, weights_file: Path):
 def test_scores_are_the_same_whatever_else_is_computed_with_them(engine: LocalEngine):
     runtime = engine.runtime
     prompt = runtime.tokenize(STATE * 2 + "\n\n>")
-    tails = [runtime.tokenize(f"{action}\n") for action in ACTIONS]
+    tails = [runtime.tokenize(f"{action}\n") for action in ACTIONS[:4]]
     assert {len(tail) for tail in tails} >= {2}  # one token that is fed, all alone
     runtime.forget()
     together = runtime.score(prompt, tails)

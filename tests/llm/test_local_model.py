@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -100,13 +99,6 @@ def test_a_local_model_can_be_read_by_index_tokens(prefixes: Path):
     opened.close()
 
 
-def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model, "_reply_tokens", 4 * 8)
-    reply = model.complete(Question("history", [{"role": "user", "content": "Say hello."}]))
-    assert reply.text.strip()
-    assert 0 < reply.call.completion_tokens <= 8
-
-
 def test_a_state_seen_again_costs_nothing_also_in_another_process(tmp_path: Path, prefixes: Path, model):
     for kept in prefixes.glob("*/"):
         shutil.copytree(kept, tmp_path / kept.name, copy_function=os.link)
@@ -125,7 +117,14 @@ def test_cancel_ends_a_running_proposal_for_good(model, monkeypatch):
     request = ActionRequest("", "", "", "very " * 2500, ACTIONS, 2)
     caught: list[BaseException] = []
     runtime = model._engine.runtime
-    runtime.forget()
+    begun, decode, began = [], runtime._decode, threading.Event()
+
+    def noted(rows, check):
+        begun.append(len(rows))
+        began.set()
+        return decode(rows, check)
+
+    monkeypatch.setattr(runtime, "_decode", noted)
 
     def run() -> None:
         try:
@@ -135,16 +134,13 @@ def test_cancel_ends_a_running_proposal_for_good(model, monkeypatch):
 
     thread = threading.Thread(target=run)
     thread.start()
-    while not runtime._cached:
-        assert thread.is_alive()
-        time.sleep(0.01)
+    assert began.wait(60)
     model.cancel()
     thread.join(60)
     assert not thread.is_alive()
     assert [(str(e), e.fatal) for e in caught] == [("cancelled", True)]
     model.resume()
-    begun, decode = [], runtime._decode
-    monkeypatch.setattr(runtime, "_decode", lambda rows, check: begun.append(len(rows)) or decode(rows, check))
+    begun.clear()
     assert model.propose(ActionRequest("", "", "", "A hall that nobody asked about.", ACTIONS, 2), rng()).candidates
     assert sum(begun) < 1000, "what was cancelled is computed after all"
 
@@ -158,6 +154,13 @@ def test_two_models_of_one_name_do_not_disturb_each_other(model, prefixes: Path)
     fresh = ActionRequest("", "", "", REQUEST.current_state + " ", ACTIONS, 2)
     assert len(model.propose(fresh, rng()).candidates) == 2
     assert model.propose(REQUEST, rng()).candidates == expected
+
+
+def test_complete_writes_words(model, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model, "_reply_tokens", 4 * 8)
+    reply = model.complete(Question("history", [{"role": "user", "content": "Say hello."}]))
+    assert reply.text.strip()
+    assert 0 < reply.call.completion_tokens <= 8
 
 
 def test_names_that_cannot_be_opened(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -59,15 +60,40 @@ def test_reports_find_what_a_run_has_taken(tmp_path):
         run_files.add_to_manifest(tmp_path, model=3)
 
 
-def test_rows_of_a_trained_model_stand_with_the_one_it_was_made_from(tmp_path):
-    play(tmp_path, "--episodes", "1")
-    (tmp_path / "suite.toml").write_text(
-        'tasks = ["pantry"]\nepisodes = 1\nsteps = 4\nmodels = ["prior/verbs", "prior/uniform"]\n'
-        f'[[arms]]\nname = "A"\nagent = "static"\nrecorded = "{tmp_path / "sessions"}"\n'
-    )
-    words = ["bench", str(tmp_path / "suite.toml"), "--quiet", "--jobs", "1", "--name", "a"]
-    assert main(["--saves", str(tmp_path), *words]) == 0
-    place = tmp_path / "bench" / "a"
+SUITE = """
+tasks = ["pantry"]
+episodes = 2
+steps = 4
+seeds = 2
+models = ["prior/verbs", "prior/uniform"]
+[[arms]]
+name = "A"
+agent = "static"
+recorded = "{sessions}"
+"""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A saves folder with a session of three episodes and a benchmark "a" with two of them; and its scores."""
+    saves = tmp_path_factory.mktemp("played")
+    common = ["--saves", str(saves), "run", "pantry", "--agent", "static", "--model", "prior/verbs", "--episodes", "3",
+              "--steps", "4", "--fresh", "--quiet", "--set", "selection=sample"]  # fmt: skip
+    assert main([*common, "--json", str(saves / "played.json")]) == 0
+    assert bench(saves, "a", SUITE) == 0
+    return saves, [one["score"] for one in json.loads((saves / "played.json").read_text())["episodes"]]
+
+
+def bench(saves: Path, name: str, text: str) -> int:
+    """Play a suite of recorded episodes."""
+    (saves / "suite.toml").write_text(text.format(sessions=saves / "sessions"))
+    words = ["bench", str(saves / "suite.toml"), "--quiet", "--jobs", "1", "--name", name]
+    return main(["--saves", str(saves), *words])
+
+
+def test_rows_of_a_trained_model_stand_with_the_one_it_was_made_from(played, tmp_path):
+    place = tmp_path / "a"
+    shutil.copytree(played[0] / "bench" / "a", place)
     assert results.load(place).models == ("prior/verbs", "prior/uniform")
     written = json.loads((place / "manifest.json").read_text())
     cell = next(cell for cell in written["cells"].values() if cell["model"] == "prior/uniform")
@@ -152,37 +178,15 @@ def test_a_model_of_this_machine_costs_nothing(tmp_path):
     assert list_price(f"local:{tmp_path}", 1000, 100) == 0.0
 
 
-def play(saves: Path, *words: str) -> None:
-    """Play a session with four steps an episode."""
-    common = ["--model", "prior/verbs", "--steps", "4", "--fresh", "--quiet", "--set", "selection=sample"]
-    assert main(["--saves", str(saves), "run", "pantry", "--agent", "static", *common, *words]) == 0
-
-
-def test_recorded_episodes_are_a_row(tmp_path, capsys):
-    play(tmp_path, "--episodes", "3", "--json", str(tmp_path / "played.json"))
-    scores = [one["score"] for one in json.loads((tmp_path / "played.json").read_text())["episodes"]]
-    made = f"""
-tasks = ["pantry"]
-episodes = 2
-steps = 4
-seeds = 2
-models = ["prior/verbs"]
-[[arms]]
-name = "Recorded"
-agent = "static"
-recorded = "{tmp_path / "sessions"}"
-"""
-    (tmp_path / "suite.toml").write_text(made)
-    bench = ["--saves", str(tmp_path), "bench", str(tmp_path / "suite.toml"), "--quiet", "--jobs", "1", "--name"]
-    assert main([*bench, "a"]) == 0
-    rows = [json.loads(line) for line in (tmp_path / "bench/a/episodes.jsonl").read_text().splitlines()]
+def test_recorded_episodes_are_a_row(played, capsys):
+    saves, scores = played
+    rows = [json.loads(line) for line in (saves / "bench/a/episodes.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if "prior/verbs" in json.dumps(row)]
     assert [row["score"] for row in rows] == scores[:2]
     assert {row["seed"] for row in rows} == {1}
-    (tmp_path / "suite.toml").write_text(made.replace("episodes = 2", "episodes = 9"))
-    assert main([*bench, "b"]) != 0
+    assert bench(saves, "b", SUITE.replace("episodes = 2", "episodes = 9")) != 0
     assert "only 3 episodes are recorded in" in capsys.readouterr().err
-    (tmp_path / "suite.toml").write_text(made.replace("steps = 4", "steps = 5"))
-    assert main([*bench, "c"]) != 0
+    assert bench(saves, "c", SUITE.replace("steps = 4", "steps = 5")) != 0
     assert "had 4 steps at most, and those of the suite have 5" in capsys.readouterr().err
 
 

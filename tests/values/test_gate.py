@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests import commands
 from tests.bench import gate
 
 
@@ -30,11 +31,21 @@ def test_steps_in_turns_end_with_a_gain_or_a_fourth_situation() -> None:
     assert gate.in_turns("abcdabcd", [0.0] * 7) == 2
 
 
+AS_PROGRAM = "import runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
+def forked(command, **how):
+    """Run a file of Python in a fork."""
+    python, safe, *file = command
+    return commands.run([python, safe, "-c", AS_PROGRAM, *file], **how)
+
+
 def test_a_run_is_played_once(tmp_path, monkeypatch, capsys) -> None:
     """A second process finds the first one's rows; a number of the learner changes the arm's play alone."""
     command = ["gate", "--out", str(tmp_path), "--only", "pantry", "--seeds", "1", "--episodes", "3", "--steps", "12",
                "--stories", str(tmp_path), "--arm", "now", "--arm", "stay=curiosity=0,beam=1"]  # fmt: skip
     monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(gate.subprocess, "run", forked)
     gate.main()
     rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [(row["arm"], len(row["scores"])) for row in rows] == [("now", 3), ("stay", 3)]
